@@ -1,0 +1,70 @@
+/** What every part of the service may read of its configuration; parsed and checked once, at start. */
+export interface Settings {
+  readonly production: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** `{base_url}` as clients see it, without a trailing slash; issuer and audience of the tokens. */
+  readonly publicUrl: string;
+  /** Unset: the embedded PostgreSQL under `dataDir`. */
+  readonly databaseUrl?: string;
+  readonly databasePoolSize: number;
+  /** Absolute path. */
+  readonly dataDir: string;
+  readonly redisUrl?: string;
+  /** At least 32 bytes; never used as it is, only through `deriveKey`. */
+  readonly secretKey: Buffer;
+  readonly serviceKeys: readonly string[];
+  /** Unset: any absolute http(s) URL is accepted as a redirect URI. */
+  readonly redirectUris?: readonly string[];
+  /** Unset: loopback origins. */
+  readonly corsOrigins?: readonly string[];
+  /** Seconds. */
+  readonly accessTokenTtl: number;
+  /** Seconds. */
+  readonly refreshTokenTtl: number;
+  /** Seconds. */
+  readonly stateTtl: number;
+  /** Value of Express's `trust proxy`; unset: forwarded headers are ignored. */
+  readonly trustProxy?: boolean | number | string;
+  readonly rateLimit: RateLimitSettings;
+  /** Seconds. */
+  readonly shutdownDelay: number;
+  readonly demoEnabled: boolean;
+  readonly metricsPort?: number;
+  readonly logLevel: string;
+  readonly providers: ReadonlyMap<string, ProviderSettings>;
+  /** Present while the built-in provider `mock` is served by this service. */
+  readonly sampleProvider?: SampleProviderSettings;
+}
+
+/** Requests a minute and address. */
+export interface RateLimitSettings {
+  readonly enabled: boolean;
+  readonly authorize: number;
+  readonly token: number;
+  readonly refresh: number;
+  readonly badToken: number;
+}
+
+/** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
+export interface ProviderSettings {
+  readonly name: string;
+  readonly adapter: string;
+  /** `{provider_url}` as the user's browser reaches it, without a trailing slash; an adapter may do without. */
+  readonly url?: string;
+  /** `{provider_url}` as the service itself reaches it, where that differs (the built-in `mock`). */
+  readonly internalUrl?: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** The provider's own allow-list; overrides `Settings.redirectUris`. */
+  readonly redirectUris?: readonly string[];
+  /** Every other key of the provider, handed to its adapter as it is. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+export interface SampleProviderSettings {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Path of the accounts file; unset: the demo accounts. */
+  readonly accountsFile?: string;
+}

@@ -1,0 +1,46 @@
+/** Every error code the service answers with, and its HTTP status (spec §7.2; contract §3). */
+export const ERROR_STATUS = {
+  invalid_request: 400,
+  invalid_client: 400, // spec §7.2: 400 here, 401 at a provider's exchange (§7.3)
+  invalid_grant: 401, // spec §7.2: 401 here, 400 at a provider's exchange (§7.3)
+  server_error: 500,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  payload_too_large: 413,
+  slow_down: 429,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export interface OAuthErrorOptions {
+  /** What went wrong underneath; logged, never sent. */
+  readonly cause?: unknown;
+  /** Response headers that belong to the error (`Retry-After`, `Allow`, `WWW-Authenticate`). */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The one error that reaches a client: `{error, error_description}` (spec §7.1).
+ *
+ * `description` is fixed text of our own, printable ASCII without `"` and `\` (RFC 6749 §5.2):
+ * never input, hosts, SQL or a stack.
+ */
+export class OAuthError extends Error {
+  override readonly name = 'OAuthError';
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    readonly error: ErrorCode,
+    readonly description: string,
+    options: OAuthErrorOptions = {},
+  ) {
+    super(`${error}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
+    this.headers = options.headers ?? {};
+  }
+
+  get status(): number {
+    return ERROR_STATUS[this.error];
+  }
+}
