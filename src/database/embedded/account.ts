@@ -1,0 +1,33 @@
+import { spawnSync } from 'node:child_process';
+import { statSync } from 'node:fs';
+
+/** The operating system's account that runs PostgreSQL, in the form that `spawn` takes. */
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * PostgreSQL refuses to run as root: started as root, it runs as the account that owns its data already, else as
+ * `nobody`, which every Linux has (so no `useradd` is needed). Not root: undefined, the service's own account.
+ *
+ * @param clusterDir where the data live, or will live
+ */
+export function postgresAccount(clusterDir: string): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  if (process.platform !== 'linux') {
+    throw new Error('PostgreSQL does not run as root: start the service as an ordinary user');
+  }
+  const owner = statSync(clusterDir, { throwIfNoEntry: false });
+  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
+}
+
+function idOfNobody(which: '-u' | '-g'): number {
+  const { stdout } = spawnSync('id', [which, 'nobody'], { encoding: 'utf8' });
+  const id = Number.parseInt(stdout ?? '', 10);
+  if (!Number.isInteger(id) || id === 0) {
+    throw new Error('PostgreSQL does not run as root, and there is no account `nobody` that it could run as');
+  }
+  return id;
+}

@@ -1,0 +1,4 @@
+/** The `code` of a system error (`ENOENT`) or of PostgreSQL's (`28P01`); undefined where there is none. */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}

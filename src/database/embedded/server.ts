@@ -1,0 +1,98 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Account } from './account.js';
+import type { Binaries } from './binaries.js';
+import { signalPostmaster } from './postmaster.js';
+
+const STOP_PATIENCE_MS = 5000;
+
+const LOOPBACK = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
+
+// Nothing of a statement or its values may reach a log: errors are the client's to report.
+const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
+
+export interface ServerOptions {
+  readonly binaries: Binaries;
+  readonly account: Account | undefined;
+  /** The cluster's directory. */
+  readonly path: string;
+  readonly port: number;
+  /** Further settings, `name=value`. */
+  readonly settings?: readonly string[];
+}
+
+export interface Server {
+  readonly pid: number;
+  /** Resolves when the process has ended, with the way it did. */
+  readonly ended: Promise<string>;
+  /** Disconnects all clients and stops, leaving nothing to recover; resolves when the process has ended. */
+  stop(): Promise<void>;
+}
+
+/** Starts PostgreSQL on loopback and resolves once it accepts connections, however long recovery takes. */
+export async function startServer(options: ServerOptions): Promise<Server> {
+  const { binaries, account, path, port, settings = [] } = options;
+  const [command, ...before] = diesWithParent(binaries.postgres, account);
+  const child = spawn(
+    command,
+    [
+      ...before,
+      '-D',
+      path,
+      ...[`port=${port}`, ...LOOPBACK, ...QUIET, ...settings].flatMap((s) => ['-c', s]),
+    ],
+    {
+      ...account,
+      cwd: '/',
+      env: {}, // PostgreSQL must not inherit the service's secrets
+      detached: true, // Ctrl-C goes to the whole process group and would stop the database before the service
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+
+  const lastLines: string[] = [];
+  const lines = createInterface({ input: child.stderr });
+  const closed = new Promise((resolve) => void lines.once('close', resolve));
+  const ready = new Promise<true>((resolve) => {
+    lines.on('line', (line) => {
+      lastLines.push(line);
+      if (lastLines.length > 10) lastLines.shift();
+      if (line.includes('ready to accept connections')) resolve(true);
+    });
+  });
+  const outcome = await Promise.race([ready, ended]);
+  if (outcome !== true) {
+    await closed; // its last words may still be on their way
+    throw new Error(lastLines.find((line) => line.includes('FATAL')) ?? outcome);
+  }
+
+  const pid = child.pid!; // it is running
+  return {
+    pid,
+    ended,
+    async stop() {
+      signalPostmaster(pid, 'INT', binaries.pgCtl);
+      const impatience = setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_PATIENCE_MS);
+      await ended;
+      clearTimeout(impatience);
+    },
+  };
+}
+
+/** The command that also stops the server when this process is killed; where there is none, the next start does it. */
+function diesWithParent(postgres: string, account: Account | undefined): [string, ...string[]] {
+  const command: [string, ...string[]] = ['setpriv', '--pdeathsig=INT', postgres];
+  if (process.platform !== 'linux') return [postgres];
+  const [program, ...args] = command;
+  const { status } = spawnSync(program, [...args, '--version'], {
+    ...account,
+    cwd: '/',
+    env: {},
+    stdio: 'ignore',
+  });
+  return status === 0 ? command : [postgres];
+}

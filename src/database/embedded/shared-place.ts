@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+import { lstatSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Account } from './account.js';
+
+const SHARED_PLACE = '/var/lib/latchkey';
+
+/**
+ * Makes and returns `/var/lib/latchkey/<name>`: where root puts what the account that runs PostgreSQL must reach,
+ * when the directory meant for it lies below one that only root may enter (a root home of mode 0700).
+ */
+export function sharedPlace(name: string): string {
+  const place = join(SHARED_PLACE, name);
+  for (const path of [SHARED_PLACE, place]) {
+    mkdirSync(path, { recursive: true, mode: 0o711 }); // others may pass through, not look around
+    const found = lstatSync(path);
+    if (!found.isDirectory() || found.uid !== 0) throw new Error(`${path} is not a directory owned by root`);
+  }
+  return place;
+}
+
+/** Whether `account` may enter a directory, judged by the kernel, so that ACLs count too. */
+export function canEnter(account: Account, directory: string): boolean {
+  return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { ...account, cwd: '/' }).status === 0;
+}

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+
+export interface TestDatabase {
+  readonly url: string;
+  /** Removes it, together with whatever is still connected. */
+  drop(): Promise<void>;
+}
+
+/** A fresh, migrated database on the run's PostgreSQL; about 20 ms, once the first has made the template. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { ensureTemplate, TEMPLATE } = await import('./template.js');
+  await administer((admin) => ensureTemplate(admin, serverUrl()));
+  return createFrom(TEMPLATE);
+}
+
+/** A database without any table, for tests of the migrations themselves. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return createFrom('template0');
+}
+
+async function createFrom(template: string): Promise<TestDatabase> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await administer((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`));
+  return {
+    url: serverUrl() + name,
+    drop: () => administer((admin) => admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)),
+  };
+}
+
+function serverUrl(): string {
+  const url = process.env['TEST_DATABASE_SERVER'];
+  if (!url)
+    throw new Error('there is no test database: run this through Jest, whose global setup starts one');
+  return url;
+}
+
+async function administer(work: (admin: Client) => Promise<unknown>): Promise<void> {
+  const admin = new Client(`${serverUrl()}postgres`);
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}
