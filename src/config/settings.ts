@@ -35,6 +35,8 @@ export interface Settings {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
   readonly sampleProvider?: SampleProviderSettings;
+  /** One sentence each, for the log at start; no secrets. */
+  readonly warnings: readonly string[];
 }
 
 /** Requests a minute and address. */
@@ -65,6 +67,6 @@ export interface ProviderSettings {
 export interface SampleProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Path of the accounts file; unset: the demo accounts. */
+  /** Absolute path of the accounts file; unset: the demo accounts. */
   readonly accountsFile?: string;
 }

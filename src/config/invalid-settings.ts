@@ -1,0 +1,46 @@
+/** The start is refused: every fault of the configuration at once, one line each, no secret in any of them. */
+export class InvalidSettings extends Error {
+  override readonly name = 'InvalidSettings';
+
+  constructor(readonly faults: readonly string[]) {
+    super(`invalid settings, nothing was started:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  }
+}
+
+/** Collects the faults; of each variable only the first, since the next ones follow from it. */
+export class Faults {
+  readonly #lines = new Map<string, string>();
+
+  /**
+   * @param variable the setting that is at fault
+   * @param was what it was, in words that hold no secret (`quote` for a value)
+   * @param accepts what is accepted instead
+   * @param named the variable to name in the line, where it is another (`SECRET_KEY_FILE`)
+   */
+  add(variable: string, was: string, accepts: string, named = variable): void {
+    if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
+  }
+
+  /** @throws InvalidSettings when there is a fault */
+  check(): void {
+    if (this.#lines.size > 0) throw this.error();
+  }
+
+  error(): InvalidSettings {
+    return new InvalidSettings([...this.#lines.values()]);
+  }
+}
+
+/** `was "…"` on one line: control characters escaped, user info of URLs masked, at most 200 characters. */
+export function quote(value: string): string {
+  const masked = value.replace(/\/\/[^\s,]*@/g, '//***@');
+  const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
+  const escaped = JSON.stringify(short).replace(
+    /[\u007f-\u009f\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+  return `was ${escaped}`;
+}
+
+/** What a fault says of a secret. */
+export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';

@@ -1,0 +1,52 @@
+import { parse } from 'dotenv';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from './error-code.js';
+import { Faults } from './invalid-settings.js';
+import { Refused } from './kind.js';
+import { parseSettings } from './parse-settings.js';
+import { readSecretFiles } from './secret-files.js';
+import { keptSecretKey } from './secret-key.js';
+import type { KeptSecretKey } from './secret-key.js';
+import type { Environment } from './setting.js';
+import type { Settings } from './settings.js';
+
+/**
+ * The settings of this process (contract §2): the environment, which wins over `.env`, then the files
+ * of `<NAME>_FILE`, then the key under `DATA_DIR`.
+ *
+ * @param env the environment; a variable that is set and empty there hides the one in `.env`
+ * @param cwd where `.env` is, and where relative paths begin
+ * @throws InvalidSettings with all faults
+ */
+export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
+  const faults = new Faults();
+  const variables = readSecretFiles({ ...readDotEnv(cwd, faults), ...env }, cwd, faults);
+  return parseSettings(variables, { cwd, keptSecretKey: keepSecretKey, faults });
+}
+
+function readDotEnv(cwd: string, faults: Faults): Environment {
+  try {
+    return parse(readFileSync(join(cwd, '.env')));
+  } catch (error) {
+    const code = errorCode(error);
+    if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a readable file, or none');
+    return {};
+  }
+}
+
+function keepSecretKey(dataDir: string): KeptSecretKey {
+  try {
+    return keptSecretKey(dataDir);
+  } catch (error) {
+    const file = join(dataDir, 'secret-key');
+    const why = error instanceof Refused ? 'holds no key' : `cannot be used (${errorCode(error)})`;
+    const faults = new Faults();
+    faults.add(
+      'SECRET_KEY',
+      `was unset, and the generated one in ${file} ${why}`,
+      'a value, or a DATA_DIR to keep it in',
+    );
+    throw faults.error();
+  }
+}

@@ -1,0 +1,48 @@
+import * as kinds from './kinds.js';
+import { isRedirectUri } from './redirect-uris.js';
+import type { Setting } from './setting.js';
+
+/** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6; contract §2). */
+export const providerKeys = {
+  enabled: {
+    name: 'enabled',
+    section: 'Providers',
+    kind: kinds.boolean,
+    defaultShown: '`true` once `url` is set',
+    doc: 'Whether clients may sign in with it.',
+  },
+  url: {
+    name: 'url',
+    section: 'Providers',
+    kind: kinds.baseUrl,
+    doc: 'Base address of the provider, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
+  },
+  clientId: {
+    name: 'client_id',
+    section: 'Providers',
+    kind: kinds.text,
+    doc: 'Client identifier agreed with the provider.',
+  },
+  clientSecret: {
+    name: 'client_secret',
+    section: 'Providers',
+    kind: kinds.text,
+    secret: true,
+    doc: 'Client secret agreed with the provider; in production at least 16 characters.',
+  },
+  adapter: {
+    name: 'adapter',
+    section: 'Providers',
+    // contract §2 names more; each is accepted here once it exists
+    kind: kinds.oneOf('contract'),
+    default: 'contract',
+    doc: 'How the service speaks with it. `contract` is the one of this version: the two endpoints that the specification asks of a provider.',
+  },
+  redirectUris: {
+    name: 'redirect_uris',
+    section: 'Providers',
+    kind: kinds.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),
+    defaultShown: '`REDIRECT_URIS`',
+    doc: "The provider's own allow-list of redirect URIs, instead of `REDIRECT_URIS`.",
+  },
+} as const satisfies Record<string, Setting<unknown>>;

@@ -1,0 +1,52 @@
+import type { Faults } from './invalid-settings.js';
+import type { Environment } from './setting.js';
+
+/** What was given for one key of a provider, and under which variable. */
+export interface Given {
+  readonly variable: string;
+  readonly text: string;
+}
+
+/** Everything given for one provider, by key (`client_id`). */
+export type ProviderVariables = ReadonlyMap<string, Given>;
+
+const DOTTED = /^providers\.([a-z0-9][a-z0-9_-]{0,62})\.([a-z0-9_]+)$/;
+const UPPER = /^PROVIDERS_([A-Z0-9]{1,63})_([A-Z0-9_]+)$/;
+
+/**
+ * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
+ * as it stands, and `PROVIDERS_<NAME>_<KEY>`, where the first underscore after NAME ends it.
+ */
+export function providerVariables(env: Environment, faults: Faults): Map<string, ProviderVariables> {
+  const providers = new Map<string, Map<string, Given>>();
+  for (const [variable, text] of Object.entries(env)) {
+    if (!text) continue;
+    const [, name, key] =
+      DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
+    if (name === undefined || key === undefined) {
+      refuseDotted(variable, faults);
+      continue;
+    }
+    const keys = providers.get(name) ?? new Map<string, Given>();
+    const other = keys.get(key);
+    if (other && other.text !== text) {
+      faults.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
+    }
+    providers.set(name, keys.set(key, other ?? { variable, text }));
+  }
+  return providers;
+}
+
+/** The variable to name for a key that was not given, in the spelling of the keys that were. */
+export function providerVariable(name: string, key: string, given: ProviderVariables): string {
+  const dotted = [...given.values()].some(({ variable }) => variable.startsWith('providers.'));
+  return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
+}
+
+// Upper case is left alone: container platforms set PROVIDERS_PORT and the like for a service of that name.
+function refuseDotted(variable: string, faults: Faults): void {
+  if (!variable.startsWith('providers.')) return;
+  const accepts =
+    'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
+  faults.add(variable, 'is no name of a provider setting', accepts);
+}

@@ -1,0 +1,60 @@
+import { LOOPBACK_HOST } from './loopback.js';
+import type { ProviderSettings, Settings } from './settings.js';
+
+type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
+type Own = Pick<ProviderSettings, 'redirectUris'>;
+
+// RFC 3986 §2 without `#`: no fragment, no blank, no control character, no backslash, ASCII only.
+const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
+// Both slashes and a host: URL parsers forgive `http:evil.example` and `http:///evil.example`.
+const HTTP = /^https?:\/\/([^/?]+)/i;
+// RFC 8252 §7.1, §8.4: a scheme of the app's own is a domain name turned round, so it has a dot;
+// `javascript:`, `data:`, `file:` and whatever else a browser knows have none.
+const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
+const LOOPBACK = new RegExp(`^(https?://${LOOPBACK_HOST})(?::\\d{1,5})?((?:[/?].*)?)$`);
+
+/** Whether a text may stand in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
+export function isRedirectUri(text: string): boolean {
+  return isHttpUri(text) || isUri(text, PRIVATE);
+}
+
+/**
+ * Whether the browser may be sent to `uri` with a code (contract §2 `REDIRECT_URIS`).
+ *
+ * The provider's own list rules, else the general one, else any http(s) URL will do. Entries are
+ * compared as strings, except that a loopback entry matches any port (RFC 8252 §7.3).
+ */
+export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
+  if (settings.demoEnabled && uri === callback(settings)) return true;
+  const list = provider.redirectUris ?? settings.redirectUris;
+  if (list === undefined) return isHttpUri(uri);
+  return list.includes(uri) || (isHttpUri(uri) && LOOPBACK.test(uri) && list.some(sameButPort(uri)));
+}
+
+/** Where the browser goes when the client names no redirect URI (contract §4, authorize). */
+export function defaultRedirectUri(settings: Rules, provider: Own): string {
+  const list = provider.redirectUris ?? settings.redirectUris;
+  return list?.[0] ?? callback(settings);
+}
+
+function callback(settings: Rules): string {
+  return `${settings.publicUrl}/callback`;
+}
+
+function isHttpUri(text: string): boolean {
+  return isUri(text, HTTP);
+}
+
+function isUri(text: string, form: RegExp): boolean {
+  const match = CHARACTERS.test(text) ? form.exec(text) : null;
+  return match !== null && !match[1]?.includes('@') && URL.canParse(text);
+}
+
+function sameButPort(uri: string): (entry: string) => boolean {
+  const wanted = withoutPort(uri);
+  return (entry) => LOOPBACK.test(entry) && withoutPort(entry) === wanted;
+}
+
+function withoutPort(loopbackUri: string): string {
+  return loopbackUri.replace(LOOPBACK, '$1$2');
+}

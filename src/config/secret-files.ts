@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { errorCode } from './error-code.js';
+import { quote } from './invalid-settings.js';
+import type { Faults } from './invalid-settings.js';
+import { providerKeys } from './provider-keys.js';
+import type { Environment, Setting } from './setting.js';
+import { settingsTable } from './settings-table.js';
+
+/**
+ * The environment with each `<NAME>_FILE` of a secret replaced by `<NAME>` and what the file holds,
+ * without the line break at its end (contract §2). Providers: in both spellings.
+ */
+export function readSecretFiles(env: Environment, cwd: string, faults: Faults): Environment {
+  const result: Record<string, string | undefined> = { ...env };
+  for (const [variable, path] of Object.entries(env)) {
+    const secret = secretOf(variable);
+    if (!path || secret === undefined) continue;
+    delete result[variable];
+    if (env[secret]) {
+      faults.add(secret, `and ${variable} are both set`, 'one of the two');
+    } else {
+      result[secret] = readSecret(secret, variable, resolve(cwd, path), faults);
+    }
+  }
+  return result;
+}
+
+function readSecret(secret: string, variable: string, path: string, faults: Faults): string | undefined {
+  try {
+    const content = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
+    if (content.trim() !== '') return content;
+    faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`, variable);
+  } catch (error) {
+    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
+    faults.add(secret, was, `the path of a readable file that holds ${secret}`, variable);
+  }
+  return undefined;
+}
+
+function secretNames(table: Readonly<Record<string, Setting<unknown>>>): string {
+  const secrets = Object.values(table).filter((setting) => setting.secret);
+  return `(?:${secrets.map((setting) => setting.name).join('|')})`;
+}
+
+const SECRET = secretNames(settingsTable);
+const PROVIDER_SECRET = secretNames(providerKeys);
+const FILE = new RegExp(
+  String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
+);
+
+/** The secret whose file a variable names, or `undefined` if it is no such variable. */
+function secretOf(variable: string): string | undefined {
+  const [, upper, dotted] = FILE.exec(variable) ?? [];
+  return upper ?? dotted;
+}

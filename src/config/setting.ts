@@ -1,0 +1,47 @@
+import { NOT_SHOWN, quote } from './invalid-settings.js';
+import type { Faults } from './invalid-settings.js';
+import { Refused } from './kind.js';
+import type { Kind } from './kind.js';
+
+/** The environment, or any plain object like it. An empty value counts as unset. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** One setting: all that the parser and the documents know of it. */
+export interface Setting<T> {
+  readonly name: string;
+  readonly section: string;
+  readonly kind: Kind<T>;
+  /** As it would be written; read by `kind` like any other value. */
+  readonly default?: string;
+  /** Where it differs in production. */
+  readonly productionDefault?: string;
+  /** Words for the documents where the default is no fixed text. */
+  readonly defaultShown?: string;
+  /** Never printed, and `<NAME>_FILE` is accepted. */
+  readonly secret?: boolean;
+  /** Checked already, but the part of the service that needs it is not built yet. */
+  readonly planned?: boolean;
+  /** A sentence or two of documentation. */
+  readonly doc: string;
+}
+
+/**
+ * The value of one setting, or `undefined` where it is unset or at fault (which `faults` then knows).
+ *
+ * @param variable its name in the environment, for the fault
+ */
+export function read<T>(
+  setting: Pick<Setting<T>, 'kind' | 'secret'>,
+  variable: string,
+  text: string | undefined,
+  faults: Faults,
+): T | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return setting.kind.parse(text);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    faults.add(variable, setting.secret ? NOT_SHOWN : quote(error.part), setting.kind.accepts);
+    return undefined;
+  }
+}

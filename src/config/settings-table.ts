@@ -1,0 +1,203 @@
+import { isOrigin } from './cors.js';
+import * as kinds from './kinds.js';
+import { isRedirectUri } from './redirect-uris.js';
+import { secretKey } from './secret-key.js';
+import type { Setting } from './setting.js';
+import { trustProxy } from './trust-proxy.js';
+
+const TEN_YEARS = 315_360_000;
+const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
+const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
+const isServiceKey = (key: string): boolean => key.length >= 32 && /^[A-Za-z0-9\-._~+/]+=*$/.test(key); // RFC 6750 §2.1
+
+/** Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`. */
+export const settingsTable = {
+  nodeEnv: {
+    name: 'NODE_ENV',
+    section: 'Mode and address',
+    kind: kinds.oneOf('development', 'test', 'production'),
+    default: 'development',
+    doc: '`production` switches the strict rules on.',
+  },
+  host: {
+    name: 'HOST',
+    section: 'Mode and address',
+    kind: kinds.host,
+    default: '127.0.0.1',
+    productionDefault: '0.0.0.0',
+    doc: 'Address to listen on.',
+  },
+  port: {
+    name: 'PORT',
+    section: 'Mode and address',
+    kind: kinds.integer(1, 65_535),
+    default: '3000',
+    doc: 'Port to listen on.',
+  },
+  publicUrl: {
+    name: 'PUBLIC_URL',
+    section: 'Mode and address',
+    kind: kinds.baseUrl,
+    defaultShown: 'http://localhost:<PORT>',
+    doc: 'The base address as clients see it; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
+  },
+  databaseUrl: {
+    name: 'DATABASE_URL',
+    section: 'Storage',
+    kind: kinds.connectionUrl('postgres:', 'postgresql:'),
+    secret: true,
+    doc: 'PostgreSQL. Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
+  },
+  databasePoolSize: {
+    name: 'DATABASE_POOL_SIZE',
+    section: 'Storage',
+    kind: kinds.integer(1, 1000),
+    default: '10',
+    doc: 'Connections in the pool.',
+  },
+  dataDir: {
+    name: 'DATA_DIR',
+    section: 'Storage',
+    kind: kinds.text,
+    default: './data',
+    doc: 'Directory of the embedded database and of generated secrets (mode 0600).',
+  },
+  redisUrl: {
+    name: 'REDIS_URL',
+    section: 'Storage',
+    kind: kinds.connectionUrl('redis:', 'rediss:'),
+    secret: true,
+    planned: true,
+    doc: 'Redis; needed as soon as more than one instance runs: socket fan-out, shared rate limits.',
+  },
+  secretKey: {
+    name: 'SECRET_KEY',
+    section: 'Secrets',
+    kind: secretKey,
+    secret: true,
+    defaultShown: 'generated into `DATA_DIR`; required in production',
+    doc: 'At least 32 bytes: hex when all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
+  },
+  serviceKeys: {
+    name: 'SERVICE_KEYS',
+    section: 'Secrets',
+    kind: kinds.list('bearer tokens (RFC 6750) of at least 32 characters', isServiceKey),
+    secret: true,
+    planned: true,
+    doc: 'Comma-separated keys for server-to-server calls (push, introspection), at least 32 characters each.',
+  },
+  redirectUris: {
+    name: 'REDIRECT_URIS',
+    section: 'Clients',
+    kind: kinds.list(
+      'absolute http(s) URLs or URIs of a private scheme with a dot (com.example.app:/callback), without fragment and user info',
+      isRedirectUri,
+    ),
+    defaultShown: 'any absolute http(s) URL; required in production',
+    doc: 'Comma-separated allow-list of redirect URIs, compared as exact strings; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). A list of the provider overrides it.',
+  },
+  corsOrigins: {
+    name: 'CORS_ORIGINS',
+    section: 'Clients',
+    kind: kinds.list('origins as browsers send them: scheme://host[:port], lower case, no path', isOrigin),
+    defaultShown: 'loopback origins; none in production',
+    doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. That of `PUBLIC_URL` is always in.',
+  },
+  accessTokenTtl: {
+    name: 'ACCESS_TOKEN_TTL',
+    section: 'Lifetimes',
+    kind: lifetime,
+    default: '3600',
+    doc: 'Validity of an access token in seconds.',
+  },
+  refreshTokenTtl: {
+    name: 'REFRESH_TOKEN_TTL',
+    section: 'Lifetimes',
+    kind: lifetime,
+    default: '2592000',
+    doc: 'Validity of a refresh token in seconds; a refresh never extends it.',
+  },
+  stateTtl: {
+    name: 'STATE_TTL',
+    section: 'Lifetimes',
+    kind: lifetime,
+    default: '600',
+    doc: 'Seconds a sign-in may take from authorize to token.',
+  },
+  trustProxy: {
+    name: 'TRUST_PROXY',
+    section: 'Proxy and rate limits',
+    kind: trustProxy,
+    doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits on it must be set, and not to `true`.",
+  },
+  rateLimit: {
+    name: 'RATE_LIMIT',
+    section: 'Proxy and rate limits',
+    kind: kinds.onOff,
+    default: 'off',
+    productionDefault: 'on',
+    planned: true,
+    doc: 'Rate limits `on` or `off`.',
+  },
+  rateLimitAuthorize: {
+    name: 'RATE_LIMIT_AUTHORIZE',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '300',
+    planned: true,
+    doc: 'Authorize calls a minute and address.',
+  },
+  rateLimitToken: {
+    name: 'RATE_LIMIT_TOKEN',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '300',
+    planned: true,
+    doc: 'Token calls a minute and address.',
+  },
+  rateLimitRefresh: {
+    name: 'RATE_LIMIT_REFRESH',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '1200',
+    planned: true,
+    doc: 'Refresh calls a minute and address.',
+  },
+  rateLimitBadToken: {
+    name: 'RATE_LIMIT_BAD_TOKEN',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '120',
+    planned: true,
+    doc: 'Refused tokens a minute and address; never refuses a valid one.',
+  },
+  shutdownDelay: {
+    name: 'SHUTDOWN_DELAY',
+    section: 'Operation',
+    kind: kinds.integer(0, 3600, 'seconds'),
+    default: '0',
+    doc: 'Seconds of further service after SIGTERM, while readiness already answers 503.',
+  },
+  demoEnabled: {
+    name: 'DEMO_ENABLED',
+    section: 'Operation',
+    kind: kinds.boolean,
+    default: 'true',
+    productionDefault: 'false',
+    doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    section: 'Operation',
+    kind: kinds.integer(1, 65_535),
+    planned: true,
+    doc: 'A port of its own for `/metrics`. Unset: the main port, where production asks for a service key.',
+  },
+  logLevel: {
+    name: 'LOG_LEVEL',
+    section: 'Operation',
+    kind: kinds.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    default: 'info',
+    doc: 'The least grave messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
+  },
+} as const satisfies Record<string, Setting<unknown>>;
