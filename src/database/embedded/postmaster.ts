@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from './error-code.js';
+import { errorCode } from '../error-facts.js';
 
 /** What PostgreSQL says of its running server in `postmaster.pid`. */
 export interface Postmaster {

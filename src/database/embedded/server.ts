@@ -23,8 +23,9 @@ export interface ServerOptions {
 
 export interface Server {
   readonly pid: number;
-  /** Resolves when the process has ended, with the way it did. */
-  readonly ended: Promise<string>;
+  readonly port: number;
+  /** Whether the process has not ended. */
+  running(): boolean;
   /** Disconnects all clients and stops, leaving nothing to recover; resolves when the process has ended. */
   stop(): Promise<void>;
 }
@@ -54,9 +55,9 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
 
+  const closed = new Promise((resolve) => void child.once('close', resolve));
   const lastLines: string[] = [];
   const lines = createInterface({ input: child.stderr });
-  const closed = new Promise((resolve) => void lines.once('close', resolve));
   const ready = new Promise<true>((resolve) => {
     lines.on('line', (line) => {
       lastLines.push(line);
@@ -73,7 +74,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const pid = child.pid!; // it is running
   return {
     pid,
-    ended,
+    port,
+    running: () => child.exitCode === null && child.signalCode === null,
     async stop() {
       signalPostmaster(pid, 'INT', binaries.pgCtl);
       const impatience = setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_PATIENCE_MS);

@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, DatabaseError, type ClientConfig } from 'pg';
+import { errorCode, errorMessage } from './error-facts.js';
+
+const RETRY_MS = 250;
+const ATTEMPT_MS = 5000;
+
+// https://www.postgresql.org/docs/current/errcodes-appendix.html: answers of a server that will soon take connections
+const NOT_YET = new Set<string | undefined>(['57P03', '53300']); // cannot_connect_now, too_many_connections
+
+/**
+ * Connects to a database that may not have come up yet: service and database are often started together.
+ *
+ * @param log receives one line when the first attempt fails
+ * @param patienceMs after which the last failure is final
+ * @throws at once, what the database says (a wrong password, no such database); in the end, its address and the reason
+ */
+export async function connectPatiently(
+  config: ClientConfig,
+  log: (line: string) => void,
+  patienceMs: number,
+): Promise<Client> {
+  const deadline = Date.now() + patienceMs;
+  for (let attempt = 1; ; attempt++) {
+    const client = new Client({ ...config, connectionTimeoutMillis: ATTEMPT_MS });
+    client.on('error', () => undefined); // pg emits what `connect` rejects with, too
+    try {
+      await client.connect();
+      return client;
+    } catch (error) {
+      client.end().catch(() => undefined);
+      if (isAnswer(error)) throw error;
+      const address = `${client.host}:${client.port}`;
+      if (Date.now() >= deadline) {
+        const seconds = Math.round(patienceMs / 1000);
+        throw new Error(`no database at ${address} within ${seconds} s: ${reason(error)}`, { cause: error });
+      }
+      if (attempt === 1) log(`waiting for the database at ${address}: ${reason(error)}`);
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Whether a server has answered, with something that waiting does not change. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof DatabaseError && !NOT_YET.has(error.code);
+}
+
+/** Connection errors of several addresses (`localhost`) have a code and no message. */
+function reason(error: unknown): string {
+  return errorMessage(error) || String(errorCode(error));
+}

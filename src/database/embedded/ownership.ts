@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { Binaries } from './binaries.js';
+import { SUPERUSER } from './cluster.js';
+import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
+
+// Whoever holds this lock, in the database `postgres`, owns the cluster. Any fixed number will do.
+const OWNERSHIP_LOCK = '7165934107325010';
+const POLL_MS = 20;
+const PATIENCE_MS = 30_000;
+
+/** The connection on which a running service holds its cluster, for as long as it lives; undefined: another one does. */
+export async function claim(port: number, password: string): Promise<Client | undefined> {
+  const client = new Client({
+    host: '127.0.0.1',
+    port,
+    user: SUPERUSER,
+    password,
+    database: 'postgres',
+    application_name: 'latchkey owner',
+    connectionTimeoutMillis: 2000,
+    keepAlive: true,
+  });
+  client.on('error', () => undefined); // its end shows in 'end'
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [
+      OWNERSHIP_LOCK,
+    ]);
+    if (rows[0]?.owned) return client;
+  } catch (error) {
+    client.end().catch(() => undefined);
+    throw error;
+  }
+  await client.end();
+  return undefined;
+}
+
+/**
+ * Clears the way for a server of the cluster at `path`: stops one that an earlier service left behind when it was
+ * killed (its lock is free then), and waits for one that is stopping.
+ *
+ * @throws where a living service owns the cluster, or a server there answers nobody
+ */
+export async function takeOver(
+  path: string,
+  password: string,
+  binaries: Binaries,
+  log: (line: string) => void,
+): Promise<void> {
+  const deadline = Date.now() + PATIENCE_MS;
+  let stopped = 0; // the process that has been told to stop
+  for (;;) {
+    const running = readPostmaster(path);
+    if (!running || !isAlive(running.pid)) return; // PostgreSQL itself passes over a file that is left of a dead one
+    if (!mayBePostmaster(running.pid, path)) return disownStalePid(path);
+    if (Date.now() > deadline)
+      throw new Error(`process ${running.pid} holds ${path} and neither answers nor ends`);
+    if (running.pid !== stopped && (await isAbandoned(running.port, password, path))) {
+      log(`embedded PostgreSQL: an earlier run left a server behind (process ${running.pid}); stopping it`);
+      signalPostmaster(running.pid, 'INT', binaries.pgCtl);
+      stopped = running.pid;
+    }
+    await delay(POLL_MS);
+  }
+}
+
+/** False: it does not say (it is starting or stopping). */
+async function isAbandoned(port: number, password: string, path: string): Promise<boolean> {
+  if (Number.isNaN(port)) return false;
+  const claimed = await claim(port, password).catch(() => false as const);
+  if (claimed === undefined) {
+    throw new Error(
+      `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,
+    );
+  }
+  return claimed !== false; // the connection is left to the server's end, so that nobody else claims it meanwhile
+}

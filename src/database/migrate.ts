@@ -1,0 +1,54 @@
+import { DataSource, type DataSourceOptions } from 'typeorm';
+import { connectPatiently } from './connect-patiently.js';
+
+// Any fixed number will do, as long as every version of the service takes the same.
+const MIGRATION_LOCK = '7165934107325011';
+const PATIENCE_MS = 30_000;
+
+// A request must fail soon; the building of an index may take its hours.
+const NO_TIMEOUTS = {
+  statement_timeout: undefined,
+  query_timeout: undefined,
+  lock_timeout: undefined,
+  idle_in_transaction_session_timeout: undefined,
+};
+
+/**
+ * Applies the migrations that the database lacks. Of any number of instances that start at once, one does it and the
+ * others wait (without the lock they would apply the same one, and fail). Finding nothing to do takes some 50 ms.
+ *
+ * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
+ * @param log receives one line when the database is not there yet, as when both are started together
+ * @param patienceMs how long to wait for it
+ * @throws what the database says; when it is not reachable in time, its address and why, never the password
+ */
+export async function migrate(
+  options: DataSourceOptions,
+  log: (line: string) => void,
+  patienceMs = PATIENCE_MS,
+): Promise<void> {
+  if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
+  // The lock has a connection of its own, since TypeORM takes one from the pool for each migration.
+  const lock = await connectPatiently({ connectionString: options.url, keepAlive: true }, log, patienceMs);
+  try {
+    await lock.query('SET statement_timeout = 0; SET lock_timeout = 0'); // the server may have defaults
+    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    const extra: object = { ...options.extra, ...NO_TIMEOUTS };
+    await runPending(
+      new DataSource({ ...options, entities: [], poolSize: 1, connectTimeoutMS: 10_000, extra }),
+    );
+  } finally {
+    await lock.end(); // the lock goes with its connection
+  }
+}
+
+/** @param dataSource with a pool of one connection */
+async function runPending(dataSource: DataSource): Promise<void> {
+  await dataSource.initialize();
+  try {
+    await dataSource.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0');
+    await dataSource.runMigrations({ transaction: 'each' }); // so that one may do without (CREATE INDEX CONCURRENTLY)
+  } finally {
+    await dataSource.destroy();
+  }
+}
