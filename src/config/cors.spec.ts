@@ -1,0 +1,64 @@
+import { allowsOrigin, isOrigin } from './cors.js';
+import { parseSettings } from './parse-settings.js';
+
+const PUBLIC_URL = 'https://id.example/base';
+
+describe('without a list', () => {
+  const development = parseSettings({ PUBLIC_URL });
+
+  it.each(['http://localhost', 'http://localhost:5173', 'https://127.0.0.1:8443', 'http://[::1]:1'])(
+    'allows %s, but not in production',
+    (origin) => {
+      expect(allowsOrigin(development, origin)).toBe(true);
+      expect(allowsOrigin({ ...development, production: true }, origin)).toBe(false);
+    },
+  );
+  it.each([
+    'https://app.example',
+    'null',
+    '',
+    'http://localhost.evil.example',
+    'http://localhost:5173.evil.example',
+    'http://localhost@evil.example',
+    'http://127.0.0.1.evil.example',
+    'http://evil.example/http://localhost',
+    'ftp://localhost',
+    'http://localhost:5173/',
+    'http://localhost:5173\n',
+  ])('refuses %j', (origin) => expect(allowsOrigin(development, origin)).toBe(false));
+});
+
+describe('with a list', () => {
+  const settings = parseSettings({ PUBLIC_URL, CORS_ORIGINS: 'https://app.example, capacitor://localhost' });
+
+  it('allows what is on it, and the own origin', () => {
+    expect(allowsOrigin(settings, 'https://app.example')).toBe(true);
+    expect(allowsOrigin(settings, 'capacitor://localhost')).toBe(true);
+    expect(allowsOrigin(settings, 'https://id.example')).toBe(true);
+  });
+  it.each([
+    'http://app.example',
+    'https://app.example:444',
+    'https://APP.example',
+    'https://app.example.evil.example',
+    'https://evilapp.example',
+    'https://id.example/base',
+    'http://localhost:3000',
+    'null',
+  ])('refuses %s', (origin) => expect(allowsOrigin(settings, origin)).toBe(false));
+});
+
+it.each([
+  '*',
+  'null',
+  'app.example',
+  'https://*.app.example',
+  'https://app.example/',
+  'https://app.example/x',
+  'https://app.example:443',
+  'https://App.example',
+  'https://user@app.example',
+  'https://app.example?x',
+  'https://app.example#x',
+  'https://',
+])('no entry of a list: %s', (text) => expect(isOrigin(text)).toBe(false));

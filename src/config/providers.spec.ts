@@ -1,0 +1,201 @@
+import { parseSettings } from './parse-settings.js';
+import type { Environment } from './setting.js';
+
+const idp = {
+  PROVIDERS_IDP_URL: 'https://idp.example/base/',
+  PROVIDERS_IDP_CLIENT_ID: 'web',
+  PROVIDERS_IDP_CLIENT_SECRET: 's3cret',
+};
+const parsed = {
+  name: 'idp',
+  adapter: 'contract',
+  url: 'https://idp.example/base',
+  clientId: 'web',
+  clientSecret: 's3cret',
+  options: {},
+};
+const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
+
+const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
+
+describe('both spellings', () => {
+  it('PROVIDERS_<NAME>_<KEY>', () => expect(parseSettings(idp).providers.get('idp')).toEqual(parsed));
+
+  it('providers.<name>.<key>, with names of more characters', () => {
+    const { providers } = parseSettings({
+      'providers.my-idp_2.url': 'https://idp.example/base',
+      'providers.my-idp_2.client_id': 'web',
+      'providers.my-idp_2.client_secret': 's3cret',
+    });
+    expect(providers.get('my-idp_2')).toEqual({ ...parsed, name: 'my-idp_2' });
+  });
+
+  it('mixed, and twice the same', () => {
+    const mixed = {
+      ...idp,
+      'providers.idp.client_id': 'web',
+      'providers.idp.redirect_uris': 'https://app.example/cb',
+    };
+    expect(parseSettings(mixed).providers.get('idp')).toEqual({
+      ...parsed,
+      redirectUris: ['https://app.example/cb'],
+    });
+  });
+
+  it('hands every other key to the adapter', () => {
+    const { options } = parseSettings({
+      ...idp,
+      PROVIDERS_IDP_CLAIM_USER_ID: 'a.b',
+      'providers.idp.scope': 'x y',
+    }).providers.get('idp')!;
+    expect(options).toEqual({ claim_user_id: 'a.b', scope: 'x y' });
+  });
+});
+
+describe('enabled', () => {
+  it('once url is set', () => expect(names(idp)).toEqual(['mock', 'idp']));
+  it('unless it says no', () => expect(names({ ...idp, PROVIDERS_IDP_ENABLED: 'false' })).toEqual(['mock']));
+  it('not without url, which a warning says', () => {
+    const { providers, warnings } = parseSettings({ ...idp, PROVIDERS_IDP_URL: '' });
+    expect(providers.has('idp')).toBe(false);
+    expect(warnings).toContain('Provider idp has no url: it is off.');
+  });
+});
+
+describe('faults', () => {
+  it.each<[string, Environment, string]>([
+    [
+      'no url',
+      { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ENABLED: 'true' },
+      'PROVIDERS_IDP_URL: was unset',
+    ],
+    ['no client id', { ...idp, PROVIDERS_IDP_CLIENT_ID: '' }, 'PROVIDERS_IDP_CLIENT_ID: was unset'],
+    [
+      'no client secret',
+      { ...idp, PROVIDERS_IDP_CLIENT_SECRET: '' },
+      'PROVIDERS_IDP_CLIENT_SECRET: was unset',
+    ],
+    ['query in url', { ...idp, PROVIDERS_IDP_URL: 'https://idp.example?a' }, 'PROVIDERS_IDP_URL: was'],
+    ['fragment in url', { ...idp, PROVIDERS_IDP_URL: 'https://idp.example#a' }, 'PROVIDERS_IDP_URL: was'],
+    ['user info in url', { ...idp, PROVIDERS_IDP_URL: 'https://a@idp.example' }, 'PROVIDERS_IDP_URL: was'],
+    ['another scheme', { ...idp, PROVIDERS_IDP_URL: 'ldap://idp.example' }, 'PROVIDERS_IDP_URL: was'],
+    [
+      'unknown adapter',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc' },
+      'PROVIDERS_IDP_ADAPTER: was "oidc"; accepted: contract',
+    ],
+    [
+      'redirect list',
+      { ...idp, PROVIDERS_IDP_REDIRECT_URIS: 'data:x' },
+      'PROVIDERS_IDP_REDIRECT_URIS: was "data:x"',
+    ],
+    ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
+    [
+      'conflict',
+      { ...idp, 'providers.idp.client_id': 'other' },
+      'PROVIDERS_IDP_CLIENT_ID: and providers.idp.client_id have different values',
+    ],
+    ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url: is no name'],
+    ['no key', { 'providers.idp': 'x' }, 'providers.idp: is no name'],
+  ])('%s', (_, env, line) => {
+    expect(() => parseSettings(env)).toThrow(
+      expect.objectContaining({ name: 'InvalidSettings', faults: [expect.stringContaining(line)] }),
+    );
+  });
+
+  it('leaves alone what container platforms set for a service of that name', () => {
+    expect(names({ PROVIDERS_PORT: 'tcp://10.0.0.1:80', PROVIDERS_SERVICE_HOST: '10.0.0.1' })).toEqual([
+      'mock',
+    ]);
+  });
+});
+
+describe('the built-in mock', () => {
+  it('is reached by browsers under PUBLIC_URL, and by the service at its own address', () => {
+    const { providers, sampleProvider } = parseSettings({
+      ...secretKey,
+      PUBLIC_URL: 'https://id.example/base',
+      PORT: '4000',
+    });
+    expect(providers.get('mock')).toEqual({
+      name: 'mock',
+      adapter: 'contract',
+      url: 'https://id.example/base/providers/mock',
+      internalUrl: 'http://127.0.0.1:4000/providers/mock',
+      clientId: 'latchkey',
+      clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      options: {},
+    });
+    expect(sampleProvider).toEqual({
+      clientId: 'latchkey',
+      clientSecret: providers.get('mock')?.clientSecret,
+    });
+  });
+
+  it.each([
+    ['0.0.0.0', '127.0.0.1'],
+    ['::', '[::1]'],
+    ['::1', '[::1]'],
+    ['10.0.0.5', '10.0.0.5'],
+    ['localhost', 'localhost'],
+  ])('calls itself, listening on %s, at %s', (HOST, host) => {
+    expect(parseSettings({ HOST }).providers.get('mock')?.internalUrl).toBe(
+      `http://${host}:3000/providers/mock`,
+    );
+  });
+
+  it('has a secret that follows from SECRET_KEY, and is not it', () => {
+    const secret = (SECRET_KEY: string): string | undefined =>
+      parseSettings({ SECRET_KEY }).sampleProvider?.clientSecret;
+    expect(secret('ab'.repeat(32))).toBe(secret('AB'.repeat(32)));
+    expect(secret('ab'.repeat(32))).not.toBe(secret('cd'.repeat(32)));
+    expect(secret('ab'.repeat(32))).not.toBe('ab'.repeat(32));
+  });
+
+  it('takes accounts and a redirect list', () => {
+    const env = {
+      PROVIDERS_MOCK_ACCOUNTS: 'accounts.json',
+      'providers.mock.redirect_uris': 'https://app.example/cb',
+    };
+    const { providers, sampleProvider } = parseSettings(env, { cwd: '/srv' });
+    expect(sampleProvider?.accountsFile).toBe('/srv/accounts.json');
+    expect(providers.get('mock')).toMatchObject({ redirectUris: ['https://app.example/cb'], options: {} });
+  });
+
+  it('can be switched off', () => {
+    const settings = parseSettings({ PROVIDERS_MOCK_ENABLED: 'false' });
+    expect(settings.providers.size).toBe(0);
+    expect(settings.sampleProvider).toBeUndefined();
+  });
+
+  it('is off in production until enabled, with accounts', () => {
+    const production = {
+      ...secretKey,
+      NODE_ENV: 'production',
+      DATA_DIR: '/srv/data',
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
+    };
+    expect(parseSettings(production).sampleProvider).toBeUndefined();
+    const on = parseSettings({ ...production, PROVIDERS_MOCK_ENABLED: 'true' });
+    expect(on.sampleProvider?.accountsFile).toBe('/srv/accounts.json');
+    expect(on.providers.get('mock')?.internalUrl).toBe('http://127.0.0.1:3000/providers/mock');
+  });
+
+  it('is a provider like any other once it has a url', () => {
+    const { providers, sampleProvider } = parseSettings({
+      'providers.mock.url': 'https://idp.example',
+      'providers.mock.client_id': 'web',
+      'providers.mock.client_secret': 's3cret',
+    });
+    expect(sampleProvider).toBeUndefined();
+    expect(providers.get('mock')).toEqual({ ...parsed, name: 'mock', url: 'https://idp.example' });
+  });
+
+  it('has credentials of its own, which a warning says', () => {
+    const { providers, warnings } = parseSettings({ PROVIDERS_MOCK_CLIENT_ID: 'web' });
+    expect(providers.get('mock')?.clientId).toBe('latchkey');
+    expect(warnings.join()).toContain('Provider mock has no url');
+  });
+});

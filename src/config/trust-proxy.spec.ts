@@ -1,0 +1,32 @@
+import express from 'express';
+import { Refused } from './kind.js';
+import { trustProxy } from './trust-proxy.js';
+
+it.each([
+  ['true', true],
+  ['false', false],
+  ['0', 0],
+  ['2', 2],
+  ['loopback', 'loopback'],
+  ['loopback, 10.0.0.0/8', 'loopback,10.0.0.0/8'],
+  ['192.0.2.7,2001:db8::/32,::1,uniquelocal,linklocal', '192.0.2.7,2001:db8::/32,::1,uniquelocal,linklocal'],
+])('reads %s, which Express takes', (text, value) => {
+  expect(trustProxy.parse(text)).toBe(value);
+  expect(() => express().set('trust proxy', value)).not.toThrow();
+});
+
+it.each([
+  'yes',
+  '100',
+  '-1',
+  '1.5',
+  'localhost',
+  '10.0.0.0/0',
+  '10.0.0.0/33',
+  '::1/129',
+  '10.0.0',
+  '1.2.3.4/5/6',
+  'loopback,',
+  'fe80::1%eth0',
+  '1.2.3.4/x',
+])('refuses %s', (text) => expect(() => trustProxy.parse(text)).toThrow(Refused));

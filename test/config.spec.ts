@@ -1,0 +1,205 @@
+import { Inject, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { envExample, readmeTables } from '../src/config/document-settings.js';
+import { InvalidSettings } from '../src/config/invalid-settings.js';
+import { loadSettings } from '../src/config/load-settings.js';
+import { parseSettings } from '../src/config/parse-settings.js';
+import type { Environment } from '../src/config/setting.js';
+import type { Settings } from '../src/config/settings.js';
+import { SETTINGS, settingsModule } from '../src/config/settings.module.js';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'latchkey-config-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const write = (name: string, content: string): void => writeFileSync(join(cwd, name), content);
+
+const document = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
+
+function faultsOf(env: Environment): readonly string[] {
+  try {
+    loadSettings(env, cwd);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidSettings) return error.faults;
+    throw error;
+  }
+}
+
+describe('.env', () => {
+  it('is read, and the environment wins over it', () => {
+    write(
+      '.env',
+      'PORT=4000\nLOG_LEVEL=debug\nproviders.idp.url=https://idp.example\nPROVIDERS_IDP_CLIENT_ID="a#b"\nproviders.idp.client_secret=x\n',
+    );
+    const settings = loadSettings({ LOG_LEVEL: 'warn' }, cwd);
+    expect(settings).toMatchObject({ port: 4000, logLevel: 'warn' });
+    expect(settings.providers.get('idp')).toMatchObject({ url: 'https://idp.example', clientId: 'a#b' });
+  });
+
+  it('is hidden by a variable that is set and empty', () => {
+    write('.env', 'PORT=4000\n');
+    expect(loadSettings({ PORT: '' }, cwd).port).toBe(3000);
+  });
+
+  it('is a fault when it cannot be read', () => {
+    mkdirSync(join(cwd, '.env'));
+    expect(faultsOf({})).toEqual([expect.stringContaining('.env: cannot be read (EISDIR)')]);
+  });
+});
+
+describe('<NAME>_FILE', () => {
+  it('holds a secret, of the service or of a provider in either spelling', () => {
+    write('database', 'postgres://u:p@db.example/x\r\n');
+    write('key', `${'ab'.repeat(32)}\n`);
+    write('keys', 'k'.repeat(32));
+    write('redis', 'redis://redis.example\n');
+    write('client', 'client secret \n');
+    const settings = loadSettings(
+      {
+        DATABASE_URL_FILE: 'database',
+        SECRET_KEY_FILE: join(cwd, 'key'),
+        SERVICE_KEYS_FILE: 'keys',
+        REDIS_URL_FILE: 'redis',
+        PROVIDERS_A_URL: 'https://a.example',
+        PROVIDERS_A_CLIENT_ID: 'a',
+        PROVIDERS_A_CLIENT_SECRET_FILE: 'client',
+        'providers.b-2.url': 'https://b.example',
+        'providers.b-2.client_id': 'b',
+        'providers.b-2.client_secret_file': 'client',
+      },
+      cwd,
+    );
+    expect(settings.databaseUrl).toBe('postgres://u:p@db.example/x');
+    expect(settings.secretKey).toEqual(Buffer.alloc(32, 0xab));
+    expect(settings.serviceKeys).toEqual(['k'.repeat(32)]);
+    expect(settings.redisUrl).toBe('redis://redis.example');
+    for (const name of ['a', 'b-2']) {
+      expect(settings.providers.get(name)).toMatchObject({ clientSecret: 'client secret ', options: {} });
+    }
+  });
+
+  it('is a fault, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {
+    write('empty', '\n');
+    write('key', 'ab'.repeat(32));
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      DATABASE_URL_FILE: 'nowhere',
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      SERVICE_KEYS_FILE: 'empty',
+      SECRET_KEY: 'cd'.repeat(32),
+      SECRET_KEY_FILE: 'key',
+      'providers.a.url': 'https://a.example',
+      'providers.a.client_id': 'a',
+      'providers.a.client_secret_file': 'nowhere',
+    });
+    expect(faults).toEqual([
+      `DATABASE_URL_FILE: was "${join(cwd, 'nowhere')}", which cannot be read (ENOENT); accepted: the path of a readable file that holds DATABASE_URL`,
+      `SERVICE_KEYS_FILE: was "${join(cwd, 'empty')}", which is empty; accepted: the path of a file that holds SERVICE_KEYS`,
+      'SECRET_KEY: and SECRET_KEY_FILE are both set; accepted: one of the two',
+      expect.stringContaining('providers.a.client_secret_file: was'),
+    ]);
+  });
+
+  it('never shows what is in the file', () => {
+    write('key', 'hunter2');
+    expect(faultsOf({ SECRET_KEY_FILE: 'key' })).toEqual([expect.not.stringContaining('hunter2')]);
+  });
+});
+
+describe('the generated SECRET_KEY', () => {
+  it('is kept under DATA_DIR, with a warning the first time', () => {
+    const first = loadSettings({ DATA_DIR: 'state' }, cwd);
+    expect(first.dataDir).toBe(join(cwd, 'state'));
+    expect(first.warnings.join()).toContain(join(cwd, 'state', 'secret-key'));
+    const second = loadSettings({ DATA_DIR: 'state' }, cwd);
+    expect(second.secretKey).toEqual(first.secretKey);
+    expect(second.warnings.join()).not.toContain('SECRET_KEY');
+  });
+
+  it('is not generated by a start that is refused', () => {
+    expect(faultsOf({ PORT: 'x' })).toHaveLength(1);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('is a fault where the file holds none, or cannot be kept', () => {
+    mkdirSync(join(cwd, 'data'));
+    write('data/secret-key', 'hunter2');
+    expect(faultsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY: .* holds no key/)]);
+    expect(faultsOf({}).join()).not.toContain('hunter2');
+    write('file', '');
+    expect(faultsOf({ DATA_DIR: 'file' })).toEqual([
+      expect.stringMatching(/^SECRET_KEY: .* cannot be used \(EEXIST\)/),
+    ]);
+  });
+
+  it('is one and the same for processes that start at once', async () => {
+    const source = new URL('../src/config/secret-key.ts', import.meta.url).href;
+    const script = `
+      const { keptSecretKey } = await import(${JSON.stringify(source)});
+      process.stdout.write('ready\\n');
+      process.stdin.once('data', () => {
+        const keys = Array.from({ length: 50 }, (_, n) => keptSecretKey(${JSON.stringify(cwd)} + '/' + n).key.toString('hex'));
+        process.stdout.write(keys.join(), () => process.exit());
+      });`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const children = [1, 2, 3].map(() =>
+      spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
+    );
+    await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+    const outputs = children.map(async ({ stdout }) => (await stdout.toArray()).join(''));
+    for (const { stdin } of children) stdin.write('go\n');
+    const [first, ...others] = await Promise.all(outputs);
+    expect(first?.split(',')).toHaveLength(50);
+    expect(others).toEqual([first, first]);
+  });
+});
+
+describe('in Nest', () => {
+  it('the settings are injected as they are, and the environment is not read again', async () => {
+    const settings = parseSettings({ SECRET_KEY: 'ab'.repeat(32), PORT: '4000' });
+    @Injectable()
+    class Reader {
+      constructor(@Inject(SETTINGS) readonly injected: Settings) {}
+    }
+    @Module({ providers: [Reader] })
+    class Feature {}
+    @Module({ imports: [settingsModule(settings), Feature] })
+    class App {}
+    const before = { ...process.env };
+    const app = await NestFactory.createApplicationContext(App, { logger: false });
+    expect(app.get(Reader).injected).toBe(settings);
+    expect(process.env).toEqual(before);
+    await app.close();
+  });
+});
+
+describe('the generated documents', () => {
+  it('.env.example says what the settings say', () => expect(document('.env.example')).toBe(envExample()));
+
+  it('README.md says what the settings say', () => {
+    expect(document('README.md')).toContain(
+      `<!-- settings:start -->\n\n${readmeTables()}\n\n<!-- settings:end -->`,
+    );
+  });
+
+  it('are a start without faults, when every line of the service is taken as it is', () => {
+    const [service = ''] = envExample().split('# --- Providers');
+    write('.env', service.replace(/^# (?=[A-Z_]+=)/gm, ''));
+    expect(faultsOf({})).toEqual([]);
+    expect(loadSettings({}, cwd)).toMatchObject({ port: 3000, accessTokenTtl: 3600 });
+  });
+
+  it('--check says nothing while they agree', () => {
+    const script = new URL('../src/config/generate-docs.ts', import.meta.url).pathname;
+    expect(execFileSync(process.execPath, ['--import', 'tsx', script, '--check']).toString()).toBe('');
+  });
+});
