@@ -31,9 +31,9 @@ export class Faults {
   }
 }
 
-/** `was "…"` on one line: control characters escaped, user info of URLs masked, at most 200 characters. */
+/** `was "…"` on one line: control characters escaped, what may be user info of a URL masked, at most 200 characters. */
 export function quote(value: string): string {
-  const masked = value.replace(/\/\/[^\s,]*@/g, '//***@');
+  const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
   const escaped = JSON.stringify(short).replace(
     /[\u007f-\u009f\u2028\u2029]/g,

@@ -190,7 +190,7 @@ describe('a value that is not accepted', () => {
       REDIS_URL: `http://:${hidden}@redis.example`,
       SECRET_KEY: hidden,
       SERVICE_KEYS: `${hidden},${'k'.repeat(32)}`,
-      PUBLIC_URL: `https://u:${hidden}@id.example`,
+      PUBLIC_URL: `https://u:${hidden}, /${hidden}@id.example`,
       REDIRECT_URIS: `https://u:${hidden}@app.example/cb`,
       'providers.a.enabled': 'true',
       'providers.a.url': `https://u:${hidden}@idp.example`,

@@ -16,6 +16,9 @@ const parsed = {
 };
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
+const secret = (SECRET_KEY: string): string | undefined =>
+  parseSettings({ SECRET_KEY }).sampleProvider?.clientSecret;
+
 const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
 
 describe('both spellings', () => {
@@ -145,8 +148,6 @@ describe('the built-in mock', () => {
   });
 
   it('has a secret that follows from SECRET_KEY, and is not it', () => {
-    const secret = (SECRET_KEY: string): string | undefined =>
-      parseSettings({ SECRET_KEY }).sampleProvider?.clientSecret;
     expect(secret('ab'.repeat(32))).toBe(secret('AB'.repeat(32)));
     expect(secret('ab'.repeat(32))).not.toBe(secret('cd'.repeat(32)));
     expect(secret('ab'.repeat(32))).not.toBe('ab'.repeat(32));
