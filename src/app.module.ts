@@ -1,0 +1,37 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_FILTER, APP_PIPE } from '@nestjs/core';
+import { AuthModule } from './auth/auth.module.js';
+import { settingsModule } from './config/settings.module.js';
+import type { Settings } from './config/settings.js';
+import { DatabaseModule } from './database/database.module.js';
+import { DemoModule } from './demo/demo.module.js';
+import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
+import { ParametersPipe } from './http/parameters.pipe.js';
+import { OperationsModule } from './operations/operations.module.js';
+import { ProviderModule } from './provider/provider.module.js';
+import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
+import { TokenModule } from './token/token.module.js';
+
+/** The whole service. */
+@Module({})
+export class AppModule {
+  static with(settings: Settings): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [
+        settingsModule(settings),
+        DatabaseModule,
+        ProviderModule,
+        TokenModule,
+        AuthModule,
+        OperationsModule,
+        ...(settings.sampleProvider ? [SampleProviderModule] : []),
+        ...(settings.demoEnabled ? [DemoModule] : []),
+      ],
+      providers: [
+        { provide: APP_FILTER, useClass: OAuthErrorFilter },
+        { provide: APP_PIPE, useClass: ParametersPipe },
+      ],
+    };
+  }
+}

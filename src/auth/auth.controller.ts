@@ -1,0 +1,35 @@
+import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
+import { TokenService, type RefreshedToken } from '../token/token.service.js';
+import { AuthService, type Authorization, type IssuedTokens } from './auth.service.js';
+import { AuthorizeDto } from './authorize.dto.js';
+import { RefreshDto } from './refresh.dto.js';
+import { TokenDto } from './token.dto.js';
+
+/** The three public endpoints of spec §4. */
+@Controller('oauth2')
+export class AuthController {
+  constructor(
+    private readonly auth: AuthService,
+    private readonly tokens: TokenService,
+  ) {}
+
+  /** Begin a sign-in: where to send the user (spec §4.2). */
+  @Get('authorize')
+  authorize(@Query() query: AuthorizeDto): Promise<Authorization> {
+    return this.auth.authorize(query);
+  }
+
+  /** Exchange an authorization code for tokens (spec §4.3). */
+  @Post('token')
+  @HttpCode(200)
+  token(@Body() body: TokenDto, @Headers('user-agent') userAgent?: string): Promise<IssuedTokens> {
+    return this.auth.exchange(body, userAgent);
+  }
+
+  /** A new access token for a refresh token (spec §4.4). */
+  @Post('refresh')
+  @HttpCode(200)
+  refresh(@Body() body: RefreshDto): Promise<RefreshedToken> {
+    return this.tokens.refresh(body.refresh_token);
+  }
+}

@@ -1,0 +1,14 @@
+import { Module } from '@nestjs/common';
+import { ProviderModule } from '../provider/provider.module.js';
+import { TokenModule } from '../token/token.module.js';
+import { AuthController } from './auth.controller.js';
+import { AuthService } from './auth.service.js';
+import { SignInStore } from './sign-in.store.js';
+import { StateService } from './state.service.js';
+
+@Module({
+  imports: [ProviderModule, TokenModule],
+  controllers: [AuthController],
+  providers: [AuthService, SignInStore, StateService],
+})
+export class AuthModule {}

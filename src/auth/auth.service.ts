@@ -1,0 +1,139 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { allowsRedirectUri, defaultRedirectUri } from '../config/redirect-uris.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import type { Identity } from '../provider/identity.js';
+import { ProviderRegistry } from '../provider/provider.registry.js';
+import { AccessTokens } from '../token/access-token.js';
+import { hashRefreshToken, makeRefreshToken } from '../token/refresh-token.js';
+import { userIdOf } from '../user/user-id.js';
+import type { AuthorizeDto } from './authorize.dto.js';
+import { verifierMatches } from './pkce.js';
+import { SignInStore } from './sign-in.store.js';
+import { StateService, type PendingSignIn } from './state.service.js';
+import type { TokenDto } from './token.dto.js';
+
+export interface Authorization {
+  redirect_url: string;
+  state: string;
+}
+
+export interface IssuedTokens {
+  access_token: string;
+  refresh_token: string;
+  /** Seconds. */
+  expires_in: number;
+  user_id: string;
+}
+
+/** The authorization code flow, seen from the application (spec §1). */
+@Injectable()
+export class AuthService {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly states: StateService,
+    private readonly accessTokens: AccessTokens,
+    private readonly signIns: SignInStore,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** Begins a sign-in: where to send the user, and the state that will come back (spec §4.2). */
+  async authorize(params: AuthorizeDto): Promise<Authorization> {
+    const provider = this.providers.get(params.provider);
+    const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
+    if (!allowsRedirectUri(this.settings, provider.settings, redirectUri)) {
+      throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+    }
+    if ((params.code_challenge === undefined) !== (params.code_challenge_method === undefined)) {
+      throw new OAuthError(
+        'invalid_request',
+        'code_challenge needs code_challenge_method=S256, and the reverse',
+      );
+    }
+    const state = this.states.make();
+    const { url, memory } = await provider.authorizationUrl({ state, redirectUri });
+    await this.states.save(state, {
+      provider: params.provider,
+      redirectUri,
+      redirectUriNamed: params.redirect_uri !== undefined,
+      codeChallenge: params.code_challenge ?? null,
+      memory: memory ?? null,
+    });
+    return { redirect_url: url.href, state };
+  }
+
+  /** Finishes a sign-in: the provider's code for tokens of our own (spec §4.3). */
+  async exchange(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
+    const signIn = await this.states.consume(params.state);
+    checkRedirectUri(signIn, params.redirect_uri);
+    checkCodeVerifier(signIn, params.code_verifier);
+    const identity = await this.askProvider(signIn, params);
+    return this.issueTokens(signIn.provider, identity, params, userAgentHeader);
+  }
+
+  private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
+    return this.providers.get(signIn.provider).exchange({
+      code,
+      state,
+      redirectUri: signIn.redirectUri,
+      ...(iss !== undefined && { iss }),
+      ...(signIn.memory !== null && { memory: signIn.memory }),
+    });
+  }
+
+  private async issueTokens(
+    provider: string,
+    identity: Identity,
+    params: TokenDto,
+    userAgentHeader?: string,
+  ): Promise<IssuedTokens> {
+    const session = {
+      userId: userIdOf(provider, identity.providerUserId),
+      sessionId: randomUUID(),
+      deviceId: params.device_id?.toLowerCase() ?? null,
+    };
+    const accessToken = this.accessTokens.issue(session);
+    const refreshToken = makeRefreshToken(session);
+    await this.signIns.record({
+      session,
+      provider,
+      identity,
+      deviceName: params.device_name ?? null,
+      userAgent: params.user_agent ?? fromHeader(userAgentHeader),
+      refreshTokenHash: hashRefreshToken(refreshToken),
+      refreshTokenTtl: this.settings.refreshTokenTtl,
+      accessToken,
+    });
+    return {
+      access_token: accessToken.token,
+      refresh_token: refreshToken,
+      expires_in: accessToken.expiresIn,
+      user_id: session.userId,
+    };
+  }
+}
+
+const LONGEST_USER_AGENT = 1024;
+
+/** A header that is too long is cut, never refused (contract §3); Node lets neither NUL nor surrogates into one. */
+function fromHeader(userAgent?: string): string | null {
+  return userAgent?.slice(0, LONGEST_USER_AGENT) || null;
+}
+
+// Compared only if authorize named one (contract §4), and only if it is given: a client that posts nothing but code and
+// state (spec §1, step 4) is served. The provider gets the stored one either way.
+function checkRedirectUri({ redirectUriNamed, redirectUri }: PendingSignIn, given?: string): void {
+  if (redirectUriNamed && given !== undefined && given !== redirectUri) {
+    throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
+  }
+}
+
+// A verifier without a challenge is refused as well: somebody may have taken the challenge out (RFC 9700 §4.8.2).
+function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: string): void {
+  if (codeChallenge === null && codeVerifier === undefined) return;
+  if (codeChallenge === null || codeVerifier === undefined || !verifierMatches(codeVerifier, codeChallenge)) {
+    throw new OAuthError('invalid_grant', 'code_verifier is missing or wrong');
+  }
+}

@@ -1,0 +1,30 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** A sign-in that has begun (spec §2.3): what its state stands for until it is spent or expires. */
+@Entity('authorization_states')
+export class AuthorizationState {
+  /** SHA-256 of the state: a copy of the database lets nobody finish a sign-in. */
+  @PrimaryColumn('bytea', { name: 'state_hash' })
+  stateHash!: Buffer;
+
+  @Column('text')
+  provider!: string;
+
+  @Column('text', { name: 'redirect_uri' })
+  redirectUri!: string;
+
+  /** Whether the client named the redirect URI itself: only then must it name the same one again (contract §4). */
+  @Column('boolean', { name: 'redirect_uri_named' })
+  redirectUriNamed!: boolean;
+
+  /** S256 challenge of the client (RFC 7636), if it sent one. */
+  @Column('text', { name: 'code_challenge', nullable: true })
+  codeChallenge!: string | null;
+
+  /** What the provider's adapter keeps with the state (contract §6). */
+  @Column('jsonb', { nullable: true })
+  memory!: Record<string, unknown> | null;
+
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+}

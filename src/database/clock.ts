@@ -1,0 +1,42 @@
+import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Sql } from './sql.js';
+
+const MEASURE_EVERY_MS = 10_000;
+const DATABASE_TIME = {
+  name: 'database-time',
+  text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
+};
+
+/**
+ * The database's clock, which all instances share (contract §5): each one measures how far its own is off,
+ * so that tokens of an instance with a wrong clock are worth the same everywhere.
+ */
+@Injectable()
+export class Clock implements OnModuleInit, OnModuleDestroy {
+  private offsetMs = 0;
+  private timer?: NodeJS.Timeout;
+
+  constructor(private readonly sql: Sql) {}
+
+  /** Milliseconds since the epoch, by the database's clock. */
+  now(): number {
+    return Date.now() + this.offsetMs;
+  }
+
+  async onModuleInit(): Promise<void> {
+    await this.measure();
+    // A measurement that fails keeps the last offset: the next one comes soon enough.
+    this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.timer);
+  }
+
+  private async measure(): Promise<void> {
+    const sent = Date.now();
+    const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);
+    const answered = Date.now();
+    this.offsetMs = Number(row!.ms) - (sent + answered) / 2;
+  }
+}

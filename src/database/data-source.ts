@@ -1,0 +1,34 @@
+import type { DataSourceOptions } from 'typeorm';
+import { AuthorizationState } from '../auth/authorization-state.entity.js';
+import { Device } from '../device/device.entity.js';
+import { SampleCode } from '../sample-provider/sample-code.entity.js';
+import { AccessToken } from '../token/access-token.entity.js';
+import { RefreshToken } from '../token/refresh-token.entity.js';
+import { SigningKey } from '../token/signing-key.entity.js';
+import { User } from '../user/user.entity.js';
+import { Init1700000000000 } from './migrations/1700000000000-init.js';
+
+// Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
+const CONNECT_TIMEOUT_MS = 900;
+const QUERY_TIMEOUT_MS = 1000;
+
+/** How TypeORM, the service and its CLI alike, reaches the database. The schema lives in migrations only. */
+export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url: databaseUrl,
+    entities: [User, Device, RefreshToken, AccessToken, SigningKey, AuthorizationState, SampleCode],
+    migrations: [Init1700000000000],
+    synchronize: false,
+    poolSize,
+    applicationName: 'latchkey',
+    connectTimeoutMS: CONNECT_TIMEOUT_MS,
+    extra: {
+      query_timeout: QUERY_TIMEOUT_MS, // the client's own: also when the server is frozen
+      statement_timeout: QUERY_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: 5000,
+      keepAlive: true,
+      idleTimeoutMillis: 30_000,
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import type { Pool, QueryResultRow } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+
+/** A statement that PostgreSQL parses and plans once a connection: `name` must be unique for its `text`. */
+export interface Statement {
+  readonly name: string;
+  readonly text: string;
+}
+
+/**
+ * SQL by hand for the hot paths, on the pool that TypeORM owns: a named statement costs a third of a repository call.
+ * Everywhere else, TypeORM's repositories.
+ */
+@Injectable()
+export class Sql {
+  private readonly pool: Pool;
+
+  constructor(dataSource: DataSource) {
+    this.pool = (dataSource.driver as PostgresDriver).master as Pool;
+  }
+
+  /** Runs one statement, in a transaction of its own, and returns its rows. */
+  async query<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
+    const { rows } = await this.pool.query<Row>({ ...statement, values });
+    return rows;
+  }
+}

@@ -1,0 +1,27 @@
+import type { Request } from 'express';
+
+/** The part of Express's router that tells which routes a path has. */
+interface RouterLayer {
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): boolean;
+}
+
+/** The methods that the path of a request has, in upper case; none when there is nothing at this path. */
+export function allowedMethods(request: Request): string[] {
+  const layers = request.app.router.stack as unknown as readonly RouterLayer[];
+  const allowed = new Set<string>();
+  for (const layer of layers) {
+    if (!layer.route || !matches(layer, request.path)) continue;
+    for (const method of Object.keys(layer.route.methods)) allowed.add(method.toUpperCase());
+  }
+  if (allowed.has('GET')) allowed.add('HEAD'); // Express answers it with GET's headers
+  return [...allowed];
+}
+
+function matches(layer: RouterLayer, path: string): boolean {
+  try {
+    return layer.match(path);
+  } catch {
+    return false; // the path cannot be decoded (`%FF`)
+  }
+}

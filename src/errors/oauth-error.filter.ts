@@ -1,0 +1,64 @@
+import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { allowedMethods } from './allowed-methods.js';
+import { isDatabaseAway } from './database-error.js';
+import { OAuthError } from './oauth-error.js';
+
+/**
+ * The only writer of error bodies (spec §7.1). Whatever was thrown becomes an error of the table in oauth-error.ts;
+ * the cause is logged, and the client gets fixed text.
+ */
+@Catch()
+export class OAuthErrorFilter implements ExceptionFilter {
+  private readonly logger = new Logger(OAuthErrorFilter.name);
+
+  catch(thrown: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const error = toOAuthError(thrown, request);
+    const entry = { request_id: request.id, err: error };
+    if (error.status >= 500) this.logger.error(entry);
+    else this.logger.debug(entry);
+    if (response.headersSent) {
+      response.destroy(); // half an answer is no answer
+      return;
+    }
+    response.status(error.status).set(error.headers).set('Cache-Control', 'no-store');
+    response.json({ error: error.error, error_description: error.description });
+  }
+}
+
+function toOAuthError(thrown: unknown, request: Request): OAuthError {
+  if (thrown instanceof OAuthError) return thrown;
+  const status = statusOf(thrown);
+  if (status === 404) return notFound(request);
+  if (status === 413) {
+    return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB', { cause: thrown });
+  }
+  if (status >= 400 && status < 500) {
+    return new OAuthError('invalid_request', 'the request could not be read', { cause: thrown });
+  }
+  if (isDatabaseAway(thrown)) {
+    return new OAuthError('server_error', 'the database is unavailable', {
+      cause: thrown,
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  return new OAuthError('server_error', 'something went wrong', { cause: thrown });
+}
+
+/** Nest's exceptions and those of body-parser (http-errors) both know their status. */
+function statusOf(thrown: unknown): number {
+  if (thrown instanceof HttpException) return thrown.getStatus();
+  const status = (thrown as { status?: unknown } | null | undefined)?.status;
+  return typeof status === 'number' ? status : 500;
+}
+
+/** Nothing is at this path, or only other methods are. */
+function notFound(request: Request): OAuthError {
+  const allowed = allowedMethods(request);
+  if (allowed.length === 0) return new OAuthError('not_found', 'there is nothing at this path');
+  return new OAuthError('method_not_allowed', 'this path has other methods', {
+    headers: { Allow: allowed.join(', ') },
+  });
+}

@@ -1,0 +1,28 @@
+import type { RequestHandler } from 'express';
+import cors from 'cors';
+import { allowsOrigin } from '../config/cors.js';
+import type { Settings } from '../config/settings.js';
+import { allowedMethods } from '../errors/allowed-methods.js';
+
+const PREFLIGHT_MAX_AGE_S = 600;
+
+/** CORS headers for the browser origins on the list; any other gets none, and never an error (contract §2). */
+export function corsFor(settings: Settings): RequestHandler {
+  const handle = cors({
+    origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+    exposedHeaders: ['Retry-After', 'WWW-Authenticate'],
+    maxAge: PREFLIGHT_MAX_AGE_S,
+    preflightContinue: true,
+  });
+  return (request, response, next) =>
+    request.headers.origin === undefined ? next() : handle(request, response, next);
+}
+
+/** Answers OPTIONS wherever there is something: a preflight, or somebody who asks for the methods. */
+export const options: RequestHandler = (request, response, next) => {
+  const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
+  if (allowed.length === 0) return next();
+  response.setHeader('Allow', allowed.join(', '));
+  response.status(204).end();
+};

@@ -1,0 +1,43 @@
+import type { DynamicModule, LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { json, urlencoded, type Express } from 'express';
+import type { Logger } from 'pino';
+import type { Settings } from '../config/settings.js';
+import { corsFor, options } from './cors.js';
+import { LatchkeyExpressAdapter } from './express.adapter.js';
+import { refuseUnreadableRequests } from './unreadable-requests.js';
+import { refuseRepeatedMembers } from './repeated-members.js';
+import { requestLog } from './request-log.js';
+import { securityHeaders } from './security-headers.js';
+
+const LARGEST_BODY = '64kb'; // contract §3: payload_too_large beyond
+
+/** The application, ready to listen: everything that stands between the socket and the controllers. */
+export async function createApp(
+  module: DynamicModule,
+  settings: Settings,
+  log: { pino: Logger; nest: LoggerService },
+): Promise<NestExpressApplication> {
+  const adapter = new LatchkeyExpressAdapter();
+  const express = adapter.getInstance<Express>();
+  express.disable('x-powered-by');
+  express.set('etag', false); // nothing may be stored anyway
+  express.set('query parser', 'simple'); // a[b]=c is the name "a[b]", not an object
+  express.set('strict routing', true); // one spelling a path: limits and logs see the same one as the router
+  express.set('case sensitive routing', true);
+  express.set('trust proxy', settings.trustProxy ?? false);
+
+  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
+    logger: log.nest,
+    abortOnError: false,
+    bodyParser: false,
+  });
+  app.use(requestLog(log.pino), securityHeaders, corsFor(settings), options);
+  app.use(
+    json({ limit: LARGEST_BODY, verify: refuseRepeatedMembers }),
+    urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: Infinity }), // the size bounds them
+  );
+  refuseUnreadableRequests(app.getHttpServer());
+  return app;
+}

@@ -1,0 +1,28 @@
+import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const BODY = JSON.stringify({ error: 'invalid_request', error_description: 'the request could not be read' });
+const HEADERS = {
+  'Content-Type': 'application/json; charset=utf-8',
+  'Content-Length': BODY.length,
+  'Cache-Control': 'no-store',
+  'Referrer-Policy': 'no-referrer',
+  'X-Content-Type-Options': 'nosniff',
+  Connection: 'close',
+};
+
+/**
+ * What Node refuses before the application sees it (a malformed head, headers over 16 KiB, a request that never
+ * ends, an unknown `Expect`) gets the contract's error as well (contract §3).
+ */
+export function refuseUnreadableRequests(server: Server): void {
+  server.on('clientError', (_error, stream) => {
+    const socket = stream as Socket;
+    if (!socket.writable) return;
+    const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.end(`HTTP/1.1 400 Bad Request\r\n${head.join('')}\r\n${BODY}`);
+  });
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    response.writeHead(400, HEADERS).end(BODY);
+  });
+}

@@ -1,0 +1,28 @@
+import { Controller, Get, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import { Readiness } from './readiness.js';
+
+export interface Health {
+  status: 'ok' | 'stopping' | 'unavailable';
+  database: 'up' | 'down';
+}
+
+@Controller('health')
+export class HealthController {
+  constructor(private readonly readiness: Readiness) {}
+
+  /** The process answers; nothing else is asked. */
+  @Get('live')
+  live(): { status: 'ok' } {
+    return { status: 'ok' };
+  }
+
+  /** Requests may be sent here: 200, or 503 while the database is away or the service is stopping. */
+  @Get('ready')
+  async ready(@Res({ passthrough: true }) response: Response): Promise<Health> {
+    const database = (await this.readiness.databaseIsUp()) ? 'up' : 'down';
+    const status = this.readiness.isStopping ? 'stopping' : database === 'up' ? 'ok' : 'unavailable';
+    response.status(status === 'ok' ? 200 : 503);
+    return { status, database };
+  }
+}

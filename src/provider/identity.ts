@@ -1,0 +1,44 @@
+import { OAuthError } from '../errors/oauth-error.js';
+
+/** Who signed in, as a provider tells it (spec §2.5); optional fields that it left out or that cannot be used are null. */
+export interface Identity {
+  readonly providerUserId: string;
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly avatarUrl: string | null;
+}
+
+/**
+ * Judges a provider's answer (contract §6); pure.
+ *
+ * @param body what the provider sent, parsed: unknown until looked at.
+ * @throws OAuthError `server_error` when there is no usable `provider_user_id`. Optional fields never fail: they are dropped.
+ */
+export function parseIdentity(body: unknown): Identity {
+  const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
+  if (!isText(providerUserId, 255) || providerUserId === '') {
+    throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
+  }
+  return {
+    providerUserId,
+    username: isText(username, 255) ? username : null,
+    email: isText(email, 255) ? email : null,
+    avatarUrl: isText(avatarUrl, 2048) && isHttpUrl(avatarUrl) ? avatarUrl : null,
+  };
+}
+
+/** Whether PostgreSQL can store it as it is: no NUL, no lone surrogate. Length in characters, not in UTF-16 units. */
+function isText(value: unknown, maxLength: number): value is string {
+  return (
+    typeof value === 'string' &&
+    value.length <= 2 * maxLength &&
+    [...value].length <= maxLength &&
+    value.isWellFormed() &&
+    !value.includes('\0')
+  );
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
+}

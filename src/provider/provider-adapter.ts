@@ -1,0 +1,57 @@
+import type { ProviderSettings } from '../config/settings.js';
+
+/**
+ * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; an adapter is how
+ * "supporting different provider paths" (spec §4.6) is done. It keeps nothing itself: what it must remember
+ * between the two calls goes into `memory`.
+ */
+export interface ProviderAdapter {
+  /**
+   * The address of the provider's authorization page (spec §4.2 `redirect_url`, §4.5.1).
+   * @returns a URL, or `{url, memory}`: `memory` is kept with the state and comes back at `exchange`.
+   */
+  authorizationUrl(
+    provider: ProviderSettings,
+    request: AuthorizationRequest,
+  ): AuthorizationUrl | Promise<AuthorizationUrl>;
+
+  /**
+   * Redeems an authorization code for the user's identity (spec §4.5.2).
+   * @returns the identity with the field names of spec §2.5; the service judges it itself.
+   * @throws an error whose `error` is a code of spec §7.3 (`invalid_grant`, …) when the provider refused;
+   *   any other error means that it could not be asked or broke its contract.
+   */
+  exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity>;
+}
+
+export interface AuthorizationRequest {
+  /** 64 hex characters, to be echoed back unchanged. */
+  readonly state: string;
+  /** Where the provider sends the user afterwards; on the provider's allow-list already. */
+  readonly redirectUri: string;
+}
+
+/** A small JSON object of the adapter's own: a PKCE verifier, a nonce. */
+export type AdapterMemory = Record<string, unknown>;
+
+export type AuthorizationUrl = URL | { readonly url: URL; readonly memory: AdapterMemory };
+
+export interface ExchangeRequest {
+  readonly code: string;
+  readonly state: string;
+  /** The one of the authorization request. */
+  readonly redirectUri: string;
+  /** `iss` of the callback, where the client passed it on (RFC 9207). */
+  readonly iss?: string;
+  readonly memory?: AdapterMemory;
+  /** Aborts when the provider's time is over. */
+  readonly signal: AbortSignal;
+}
+
+/** The fields of spec §2.5. */
+export interface ProviderIdentity {
+  provider_user_id: string;
+  username?: string;
+  email?: string;
+  avatar_url?: string;
+}

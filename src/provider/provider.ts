@@ -1,0 +1,66 @@
+import type { ProviderSettings } from '../config/settings.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { parseIdentity, type Identity } from './identity.js';
+import type {
+  AdapterMemory,
+  AuthorizationRequest,
+  ExchangeRequest,
+  ProviderAdapter,
+} from './provider-adapter.js';
+
+/** A provider has so long for an exchange, in all (contract §3). */
+const DEADLINE_MS = 5000;
+
+// Provider errors are mapped by their code, whatever their status (contract §3).
+const REFUSALS = {
+  invalid_grant: 'the provider does not accept the authorization code',
+  invalid_client: 'the provider does not accept the client credentials',
+  invalid_request: 'the provider does not accept the request',
+} as const;
+
+/** One configured provider, and what every adapter's work is held to. */
+export class Provider {
+  constructor(
+    readonly settings: ProviderSettings,
+    private readonly adapter: ProviderAdapter,
+    private readonly deadlineMs = DEADLINE_MS,
+  ) {}
+
+  /** The provider's authorization page for a state, and what the adapter wants kept with it. */
+  async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
+    try {
+      const answer = await this.adapter.authorizationUrl(this.settings, request);
+      return 'memory' in answer ? answer : { url: answer as URL };
+    } catch (cause) {
+      throw this.mapError(cause);
+    }
+  }
+
+  /**
+   * Redeems a code. Answers when the deadline has passed even if the adapter does not.
+   * @throws OAuthError as the table above maps it, `server_error` for all else.
+   */
+  async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
+    const signal = AbortSignal.timeout(this.deadlineMs);
+    try {
+      const identity = await Promise.race([
+        this.adapter.exchange(this.settings, { ...request, signal }),
+        new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => reject(new Error(`no answer within ${this.deadlineMs} ms`)));
+        }),
+      ]);
+      return parseIdentity(identity);
+    } catch (cause) {
+      throw this.mapError(cause);
+    }
+  }
+
+  private mapError(cause: unknown): OAuthError {
+    const code = (cause as { error?: unknown } | null | undefined)?.error;
+    if (typeof code === 'string' && Object.hasOwn(REFUSALS, code)) {
+      const refusal = code as keyof typeof REFUSALS;
+      return new OAuthError(refusal, REFUSALS[refusal], { cause });
+    }
+    return new OAuthError('server_error', 'the identity provider cannot be used right now', { cause });
+  }
+}

@@ -1,0 +1,21 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** An authorization code of the sample provider: a hashed row, so that any instance can redeem it (contract §2). */
+@Entity('sample_codes')
+export class SampleCode {
+  /** SHA-256 of the code. */
+  @PrimaryColumn('bytea', { name: 'code_hash' })
+  codeHash!: Buffer;
+
+  @Column('text', { name: 'client_id' })
+  clientId!: string;
+
+  @Column('text', { name: 'redirect_uri' })
+  redirectUri!: string;
+
+  @Column('text', { name: 'provider_user_id' })
+  providerUserId!: string;
+
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+}

@@ -1,0 +1,20 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** An access token as it was issued: spec §2.1 has it stored in plaintext. In this one column only, and never selected. */
+@Entity('access_tokens')
+export class AccessToken {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
+  @PrimaryColumn('uuid')
+  jti!: string;
+
+  @Column('uuid', { name: 'session_id' })
+  sessionId!: string;
+
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+
+  @Column('text', { select: false })
+  token!: string;
+}

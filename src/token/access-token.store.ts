@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { coalesce } from '../database/coalesce.js';
+import { Sql } from '../database/sql.js';
+import type { IssuedAccessToken } from './access-token.js';
+import type { Session } from './refresh-token.js';
+
+export interface Refresh {
+  readonly session: Session;
+  readonly tokenHash: Buffer;
+  readonly accessToken: IssuedAccessToken;
+}
+
+// Checks the session and stores the token in one statement: there is no moment between the two.
+const STORE_ONE = {
+  name: 'refresh-one',
+  text: `
+    INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+    SELECT user_id, session_id, $4::uuid, to_timestamp($5::float8), $6::text
+    FROM refresh_tokens
+    WHERE user_id = $1 AND session_id = $2 AND token_hash = $3 AND expires_at > now()
+    RETURNING jti`,
+};
+
+const STORE_MANY = {
+  name: 'refresh-many',
+  text: `
+    INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+    SELECT r.user_id, r.session_id, n.jti, to_timestamp(n.expires_at), n.token
+    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::uuid[], $5::float8[], $6::text[])
+      AS n (user_id, session_id, token_hash, jti, expires_at, token)
+    JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
+    WHERE r.token_hash = n.token_hash AND r.expires_at > now()
+    RETURNING jti`,
+};
+
+@Injectable()
+export class AccessTokenStore {
+  /**
+   * Stores an access token, if its refresh token is stored and has not expired.
+   * Refreshes that arrive together share one statement.
+   * @returns whether it was.
+   */
+  readonly storeForSession = coalesce((refreshes: Refresh[]) => this.store(refreshes));
+
+  constructor(private readonly sql: Sql) {}
+
+  private async store(refreshes: Refresh[]): Promise<boolean[]> {
+    const rows = refreshes.map(({ session, tokenHash, accessToken }) => [
+      session.userId,
+      session.sessionId,
+      tokenHash,
+      accessToken.jti,
+      accessToken.expiresAt,
+      accessToken.token,
+    ]);
+    const [first] = rows;
+    const stored =
+      rows.length === 1
+        ? await this.sql.query<{ jti: string }>(STORE_ONE, first!)
+        : await this.sql.query<{ jti: string }>(
+            STORE_MANY,
+            first!.map((_, column) => rows.map((row) => row[column])),
+          );
+    const jtis = new Set(stored.map(({ jti }) => jti));
+    return refreshes.map(({ accessToken }) => jtis.has(accessToken.jti));
+  }
+}

@@ -1,0 +1,30 @@
+import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+
+/** The public part of a P-256 key (RFC 7518 §6.2.1). */
+export interface PublicJwk {
+  kty: string;
+  crv: string;
+  x: string;
+  y: string;
+}
+
+/** A key pair that signs access tokens (ES256). The private part is stored encrypted with a key derived from SECRET_KEY. */
+@Entity('signing_keys')
+export class SigningKey {
+  @PrimaryColumn('text')
+  kid!: string;
+
+  @Column('jsonb', { name: 'public_jwk' })
+  publicJwk!: PublicJwk;
+
+  /** AES-256-GCM over the PKCS #8 form: nonce (12 bytes), tag (16), ciphertext; the kid is authenticated with it. */
+  @Column('bytea', { name: 'encrypted_private_key', select: false })
+  encryptedPrivateKey!: Buffer;
+
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
+  /** From here on it signs nothing; it stays published until its last token has expired. */
+  @Column('timestamptz', { name: 'retired_at', nullable: true })
+  retiredAt!: Date | null;
+}

@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { OAuthError } from '../errors/oauth-error.js';
+import { AccessTokens } from './access-token.js';
+import { AccessTokenStore } from './access-token.store.js';
+import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
+
+export interface RefreshedToken {
+  access_token: string;
+  /** Seconds. */
+  expires_in: number;
+}
+
+@Injectable()
+export class TokenService {
+  constructor(
+    private readonly accessTokens: AccessTokens,
+    private readonly store: AccessTokenStore,
+  ) {}
+
+  /**
+   * A new access token for the session of a refresh token (spec §4.4).
+   * The refresh token is neither replaced, nor extended, nor revoked by it (spec §2.2).
+   * @throws OAuthError `invalid_grant` when it is unknown or expired.
+   */
+  async refresh(refreshToken: string): Promise<RefreshedToken> {
+    const session = parseRefreshToken(refreshToken);
+    if (!session) throw unknownRefreshToken();
+    const accessToken = this.accessTokens.issue(session);
+    const stored = await this.store.storeForSession({
+      session,
+      tokenHash: hashRefreshToken(refreshToken),
+      accessToken,
+    });
+    if (!stored) throw unknownRefreshToken();
+    return { access_token: accessToken.token, expires_in: accessToken.expiresIn };
+  }
+}
+
+function unknownRefreshToken(): OAuthError {
+  return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+}

@@ -1,0 +1,276 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { Client } from 'pg';
+import { postgresAccount } from '../src/database/embedded/account.js';
+import { postgresBinaries } from '../src/database/embedded/binaries.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.js';
+import { freePort } from '../src/database/embedded/free-port.js';
+import { isAlive, readPostmaster } from '../src/database/embedded/postmaster.js';
+import { startServer } from '../src/database/embedded/server.js';
+import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
+
+const EMPTY = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'));
+let dataDir: string;
+let cluster: string;
+let started: { stop(): Promise<unknown> }[];
+let log: string[];
+let logged: (line: string) => void;
+
+beforeEach(() => {
+  dataDir = mkdtempSync(join(EMPTY, 'data-'));
+  cluster = join(dataDir, 'postgres');
+  started = [];
+  log = [];
+  logged = () => undefined;
+});
+
+afterEach(async () => {
+  for (const one of started) await one.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+beforeAll(() => chmodSync(EMPTY, 0o711));
+afterAll(() => rmSync(EMPTY, { recursive: true, force: true }));
+
+async function start(): Promise<EmbeddedPostgres> {
+  const database = await startEmbeddedPostgres({
+    dataDir,
+    log: (line) => {
+      log.push(line);
+      logged(line);
+    },
+  });
+  started.push(database);
+  return database;
+}
+
+async function startProcess(): Promise<EmbeddedProcess> {
+  const owner = await forkEmbedded(dataDir);
+  started.push(owner);
+  return owner;
+}
+
+async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = new Client(url);
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** Resolves with the next logged line that matches. */
+function line(pattern: RegExp): Promise<string> {
+  return new Promise((resolve) => {
+    logged = (text) => pattern.test(text) && resolve(text);
+  });
+}
+
+/** Waits, without a clock, for what another process brings about. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await setImmediate();
+}
+
+const pidOf = (path: string) => readPostmaster(path)!.pid;
+
+describe('an embedded PostgreSQL', () => {
+  it('keeps its data from one start to the next', async () => {
+    const first = await start();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    await first.stop();
+    const second = await start();
+    expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+    expect(log).toEqual([]);
+  });
+
+  it('leaves neither a process nor postmaster.pid when it is stopped', async () => {
+    const database = await start();
+    const pid = pidOf(cluster);
+    await database.stop();
+    expect(isAlive(pid)).toBe(false);
+    expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
+  });
+
+  it('stops at once although clients are connected', async () => {
+    const database = await start();
+    const busy = query(database.url, 'SELECT pg_sleep(60)').catch((error: unknown) => error);
+    await database.stop();
+    expect(await busy).toMatchObject({ message: expect.any(String) });
+  });
+
+  it('listens on 127.0.0.1 only', async () => {
+    const { url } = await start();
+    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    expect(await query(url, 'SHOW unix_socket_directories')).toEqual([{ unix_socket_directories: '' }]);
+    for (const host of ['127.0.0.2', '::1']) {
+      const socket = connect({ host, port: Number(new URL(url).port) });
+      await expect(once(socket, 'connect')).rejects.toThrow();
+    }
+  });
+
+  it('is durable', async () => {
+    const { url } = await start();
+    const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums'];
+    for (const name of names) expect(await query(url, `SHOW ${name}`)).toEqual([{ [name]: 'on' }]);
+  });
+
+  it('refuses a wrong password, for the service and for the administrator', async () => {
+    const { url } = await start();
+    for (const user of ['latchkey', 'postgres']) {
+      const wrong = new URL(url);
+      wrong.username = user;
+      wrong.password = 'wrong';
+      await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+    }
+  });
+
+  it('gives the service a user that is no superuser', async () => {
+    const { url } = await start();
+    expect(await query(url, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
+      { rolsuper: false },
+    ]);
+  });
+
+  it('shows the password to nobody, and hands the environment on to nobody', async () => {
+    const owner = await startProcess();
+    const { password } = new URL(owner.url);
+    expect(password.length).toBeGreaterThanOrEqual(32);
+    expect(statSync(join(cluster, 'latchkey-password')).mode & 0o777).toBe(0o600);
+    if (process.platform !== 'linux') return;
+    const seen = ['cmdline', 'environ']
+      .map((file) => readFileSync(`/proc/${pidOf(cluster)}/${file}`, 'utf8'))
+      .join();
+    expect(seen).toContain(cluster);
+    expect(seen).not.toContain(password);
+    expect(seen).not.toContain('canary-of-the-environment');
+  });
+});
+
+describe('when something is killed', () => {
+  it('the service: the next start has all the data', async () => {
+    const killed = await startProcess();
+    await query(killed.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    killed.child.kill('SIGKILL');
+    await once(killed.child, 'exit');
+    const { url } = await start();
+    expect(await query(url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  });
+
+  const itOnLinux = process.platform === 'linux' ? it : it.skip;
+  itOnLinux('the service: it takes the server along', async () => {
+    const killed = await startProcess();
+    const pid = pidOf(cluster);
+    killed.child.kill('SIGKILL');
+    await until(() => !isAlive(pid));
+    expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
+  });
+
+  it('the service, where the server lives on: the next start replaces it', async () => {
+    const { url, stop } = await start();
+    await query(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    await stop();
+    const account = postgresAccount(cluster);
+    const binaries = postgresBinaries(account, () => dataDir);
+    const orphan = await startServer({ binaries, account, path: cluster, port: await freePort() });
+    const next = await start();
+    expect(orphan.running()).toBe(false);
+    expect(await query(next.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+    expect(log).toEqual([expect.stringContaining(`process ${orphan.pid}`)]);
+  });
+
+  it('the server: it is started again at the same address', async () => {
+    const { url } = await start();
+    await query(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    const back = line(/is back/);
+    process.kill(pidOf(cluster), 'SIGKILL');
+    await back;
+    expect(await query(url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+  });
+
+  it('the server, and the service stops meanwhile: nothing is left', async () => {
+    const { url, stop } = await start();
+    process.kill(pidOf(cluster), 'SIGKILL');
+    await stop();
+    await expect(query(url, 'SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    expect(isAlive(pidOf(cluster))).toBe(false);
+  });
+
+  it('a backend: the service still owns its data', async () => {
+    const { url } = await start();
+    const back = line(/is back/);
+    const client = new Client(url);
+    client.on('error', () => undefined);
+    await client.connect();
+    const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+    process.kill(rows[0]!.pid, 'SIGKILL');
+    await back;
+    await expect(start()).rejects.toThrow(/another running service owns/);
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('the machine, and another process has the number of the server: the next start is not stopped by that', async () => {
+    await (await start()).stop();
+    const account = postgresAccount(cluster);
+    const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
+    const file = join(cluster, 'postmaster.pid');
+    writeFileSync(
+      file,
+      [stranger.pid, cluster, 1, 5432, '', '127.0.0.1', '  1 1', 'ready   ', ''].join('\n'),
+    );
+    if (account) chownSync(file, account.uid, account.gid);
+    try {
+      const { url } = await start();
+      expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(stranger.exitCode).toBeNull();
+    } finally {
+      stranger.kill();
+    }
+  });
+
+  it('the first start half-way: the next one begins anew', async () => {
+    const dead = spawn('true');
+    await once(dead, 'exit');
+    const unfinished = `${cluster}.new-${dead.pid}`;
+    writeFileSync(unfinished, '');
+    await start();
+    expect(existsSync(unfinished)).toBe(false);
+  });
+});
+
+describe('two services with one directory', () => {
+  it('the second is refused, and the first goes on', async () => {
+    const first = await startProcess();
+    const pid = pidOf(cluster);
+    const second = await startProcess();
+    expect(second.error).toMatch(
+      /another running service owns the database in .*choose another DATA_DIR.*DATABASE_URL/,
+    );
+    expect(second.error).not.toContain(new URL(first.url).password);
+    expect(await query(first.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(pidOf(cluster)).toBe(pid);
+    expect(await first.stop()).toBe(0);
+  });
+
+  it('of two first starts at once, one becomes the owner', async () => {
+    const both = await Promise.all([startProcess(), startProcess()]);
+    const owners = both.filter(({ url }) => url);
+    expect(owners).toHaveLength(1);
+    expect(await query(owners[0]!.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});

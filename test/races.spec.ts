@@ -1,0 +1,91 @@
+import request from 'supertest';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { beginSignIn, signIn } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const RACERS = 50;
+
+/** On two instances that share a database. */
+describe('races', () => {
+  let provider: StubProvider;
+  let instances: [TestService, TestService];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000' };
+    const first = await startTestService(env);
+    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+  });
+  afterAll(async () => {
+    await instances?.[1].close();
+    await instances?.[0].close();
+    await provider?.close();
+  });
+  beforeEach(() => provider.reset());
+
+  const url = (i: number): string => instances[i % 2]!.url;
+
+  function race<Result>(count: number, run: (url: string, i: number) => Promise<Result>): Promise<Result[]> {
+    return Promise.all(Array.from({ length: count }, (_, i) => run(url(i), i)));
+  }
+
+  it(`${RACERS} exchanges of one code and state: one wins, the provider is asked once (spec §2.3, P1)`, async () => {
+    for (let round = 0; round < 10; round++) {
+      provider.reset();
+      const state = await beginSignIn(url(round));
+      const answers = await race(RACERS, (at) =>
+        request(at)
+          .post('/oauth2/token')
+          .send({ code: `race-${round}`, state }),
+      );
+      const statuses = answers.map(({ status }) => status).sort();
+      expect(statuses).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
+      expect(provider.requests).toHaveLength(1);
+    }
+  });
+
+  it(`${RACERS} first sign-ins of one identity: one user, one device, ${RACERS} sessions`, async () => {
+    const device_id = '11111111-2222-4333-8444-555555555555';
+    const tokens = await race(RACERS, (at) => signIn(at, 'newcomer', { device_id }));
+    expect(new Set(tokens.map(({ user_id }) => user_id)).size).toBe(1);
+    const [counts] = await query(
+      instances[0].databaseUrl,
+      `SELECT (SELECT count(*)::int FROM users WHERE provider_user_id = 'newcomer') AS users,
+        (SELECT count(*)::int FROM devices WHERE device_id = $1) AS devices,
+        (SELECT count(*)::int FROM refresh_tokens WHERE device_id = $1) AS sessions`,
+      [device_id],
+    );
+    expect(counts).toEqual({ users: 1, devices: 1, sessions: RACERS });
+  });
+
+  it('200 refreshes of one token in parallel all succeed, each with a token of its own (P3)', async () => {
+    const { refresh_token } = await signIn(url(0));
+    const answers = await race(200, (at) => request(at).post('/oauth2/refresh').send({ refresh_token }));
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(200).fill(200));
+    const tokens = answers.map(({ body }) => (body as { access_token: string }).access_token);
+    expect(new Set(tokens).size).toBe(200);
+    const [stored] = await query(
+      instances[0].databaseUrl,
+      'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)',
+      [tokens],
+    );
+    expect(stored).toEqual({ n: 200 });
+  });
+
+  it('good and bad refreshes that share a statement do not touch each other', async () => {
+    const users = await race(20, (at) => signIn(at));
+    const answers = await race(200, (at, i) => {
+      const { refresh_token } = users[i % 20]!;
+      const sent = i % 3 === 0 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token;
+      return request(at).post('/oauth2/refresh').send({ refresh_token: sent });
+    });
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, i) => (i % 3 === 0 ? 401 : 200)));
+  });
+
+  it('two instances on one database have one signing key', async () => {
+    const [a, b] = await race(2, (at) => request(at).get('/.well-known/jwks.json').expect(200));
+    expect((a!.body as { keys: unknown[] }).keys).toHaveLength(1);
+    expect(a!.body).toEqual(b!.body);
+  });
+});

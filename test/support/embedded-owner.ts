@@ -1,0 +1,13 @@
+import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+
+// A process that owns an embedded PostgreSQL, as the service does: it reports to its parent, and stops when told to.
+const [dataDir] = process.argv.slice(2);
+
+try {
+  const log = (line: string) => process.send?.({ log: line });
+  const database = await startEmbeddedPostgres({ dataDir: dataDir!, log });
+  process.send?.({ url: database.url });
+  process.once('message', () => void database.stop().then(() => process.disconnect()));
+} catch (error) {
+  process.send?.({ error: String(error) }, () => process.disconnect());
+}

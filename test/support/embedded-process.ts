@@ -1,0 +1,49 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+interface Report {
+  readonly url?: string;
+  readonly error?: string;
+  readonly log?: string;
+}
+
+/** A process of its own with an embedded PostgreSQL, or with the reason why it has none. */
+export interface EmbeddedProcess {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly error: string;
+  /** What it has logged until then. */
+  readonly log: readonly string[];
+  /** Tells it to stop, and resolves with its exit code. */
+  stop(): Promise<unknown>;
+}
+
+const TSX = pathToFileURL(join(process.cwd(), 'node_modules/tsx/dist/loader.mjs')).href;
+
+/** @param root of the source tree to run, when it is not this one */
+export async function forkEmbedded(dataDir: string, root = process.cwd()): Promise<EmbeddedProcess> {
+  const script = join(root, 'test/support/embedded-owner.ts');
+  const env = { ...process.env, CANARY: 'canary-of-the-environment' };
+  const child = fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env });
+  const exit = once(child, 'exit');
+  const log: string[] = [];
+  const { url = '', error = '' } = await new Promise<Report>((resolve) => {
+    child.on('message', (report: Report) => {
+      if (report.log !== undefined) log.push(report.log);
+      else resolve(report);
+    });
+    child.once('exit', () => resolve({ error: 'it ended without a word' }));
+  });
+  return {
+    child,
+    url,
+    error,
+    log,
+    async stop() {
+      if (child.connected) child.send('stop');
+      return (await exit)[0];
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { parseSettings } from '../../src/config/parse-settings.js';
+import type { Settings } from '../../src/config/settings.js';
+import { createLog } from '../../src/operations/log.js';
+import { startService, type Service } from '../../src/start.js';
+import { createDatabase } from './database.js';
+
+export interface TestService {
+  /** Where it listens, e.g. `http://localhost:40123`; its PUBLIC_URL unless that was given. */
+  readonly url: string;
+  readonly databaseUrl: string;
+  readonly settings: Settings;
+  readonly app: Service['app'];
+  /** Everything logged so far, at level debug. */
+  readonly log: readonly string[];
+  /** Stops it, and drops its database unless that was given. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the real service in this process, on a free port and a fresh database.
+ * @param env variables as in contract §2; a `DATABASE_URL` makes it another instance on a database that exists.
+ */
+export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
+  const port = await freePort();
+  const database = env['DATABASE_URL'] ? undefined : await createDatabase();
+  const databaseUrl = env['DATABASE_URL'] ?? database!.url;
+  const settings = parseSettings({
+    PORT: String(port),
+    SECRET_KEY: '5e'.repeat(32),
+    DATA_DIR: tmpdir(),
+    LOG_LEVEL: 'debug',
+    ...env,
+    DATABASE_URL: databaseUrl,
+  });
+  const log: string[] = [];
+  const service = await startService(
+    settings,
+    createLog(settings.logLevel, { write: (line) => void log.push(line) }),
+  );
+  return {
+    url: `http://localhost:${port}`,
+    databaseUrl,
+    settings,
+    app: service.app,
+    log,
+    async close() {
+      await service.stop();
+      await database?.drop();
+    },
+  };
+}
+
+/** A port that nobody listens on at this moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

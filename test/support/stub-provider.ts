@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface ProviderRequest {
+  readonly method: string;
+  readonly path: string;
+  /** As they came: name, value, name, value, … */
+  readonly rawHeaders: readonly string[];
+  readonly body: string;
+}
+
+type Answer = (request: ProviderRequest, response: ServerResponse, raw: IncomingMessage) => void;
+
+/** A provider that does as it is told: by default it takes every code, and makes a user of the code's text. */
+export class StubProvider {
+  readonly requests: ProviderRequest[] = [];
+  answer: Answer = identityOfCode;
+
+  private constructor(
+    readonly url: string,
+    private readonly server: ReturnType<typeof createServer>,
+  ) {}
+
+  static async start(): Promise<StubProvider> {
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { method = '', url: path = '', rawHeaders } = request;
+        const seen = { method, path, rawHeaders, body: Buffer.concat(chunks).toString() };
+        stub.requests.push(seen);
+        stub.answer(seen, response, request);
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const stub = new StubProvider(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, server);
+    return stub;
+  }
+
+  /** The variables that make it the provider `name` of a service. */
+  env(name = 'STUB'): Record<string, string> {
+    return {
+      [`PROVIDERS_${name}_URL`]: this.url,
+      [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
+      [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the stub',
+    };
+  }
+
+  /** Back to the default answer, nothing seen. */
+  reset(): void {
+    this.requests.length = 0;
+    this.answer = identityOfCode;
+  }
+
+  /** Makes it answer every exchange so. */
+  answerWith(status: number, body: unknown, headers: Record<string, string> = {}): void {
+    this.answer = (_request, response) => {
+      response.writeHead(status, { 'Content-Type': 'application/json', ...headers });
+      response.end(typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body));
+    };
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
+
+const identityOfCode: Answer = ({ body }, response) => {
+  const code = new URLSearchParams(body).get('code');
+  response.writeHead(200, { 'Content-Type': 'application/json' });
+  response.end(JSON.stringify({ provider_user_id: code, username: 'Ada' }));
+};
