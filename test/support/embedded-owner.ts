@@ -4,8 +4,10 @@ import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-post
 const [dataDir] = process.argv.slice(2);
 
 try {
-  const log = (line: string) => process.send?.({ log: line });
-  const database = await startEmbeddedPostgres({ dataDir: dataDir!, log });
+  const database = await startEmbeddedPostgres({
+    dataDir: dataDir!,
+    log: (line) => process.send?.({ log: line }),
+  });
   process.send?.({ url: database.url });
   process.once('message', () => void database.stop().then(() => process.disconnect()));
 } catch (error) {

@@ -30,10 +30,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   try {
     return await start(options);
   } catch (error) {
-    const advice = 'set DATABASE_URL to use a PostgreSQL of your own';
-    throw new Error(`embedded PostgreSQL did not start: ${errorMessage(error)} (or ${advice})`, {
-      cause: error,
-    });
+    const message = `embedded PostgreSQL did not start: ${errorMessage(error)}`;
+    throw new Error(`${message}. To use a PostgreSQL of your own, set DATABASE_URL.`, { cause: error });
   }
 }
 
