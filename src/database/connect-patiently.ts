@@ -3,7 +3,8 @@ import { Client, DatabaseError, type ClientConfig } from 'pg';
 import { errorCode, errorMessage } from './error-facts.js';
 
 const RETRY_MS = 250;
-const ATTEMPT_MS = 5000;
+const MIN_ATTEMPT_MS = 100;
+const MAX_ATTEMPT_MS = 5000;
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: answers of a server that will soon take connections
 const NOT_YET = new Set<string | undefined>(['57P03', '53300']); // cannot_connect_now, too_many_connections
@@ -22,7 +23,8 @@ export async function connectPatiently(
 ): Promise<Client> {
   const deadline = Date.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
-    const client = new Client({ ...config, connectionTimeoutMillis: ATTEMPT_MS });
+    const connectionTimeoutMillis = Math.max(MIN_ATTEMPT_MS, Math.min(MAX_ATTEMPT_MS, deadline - Date.now()));
+    const client = new Client({ ...config, connectionTimeoutMillis });
     client.on('error', () => undefined); // pg emits what `connect` rejects with, too
     try {
       await client.connect();

