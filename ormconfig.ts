@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { loadSettings } from './src/config/load-settings.js';
 import { dataSourceOptions } from './src/database/data-source.js';
 
-const { databaseUrl, databasePoolSize } = loadSettings(process.env);
+const { databaseUrl, databasePoolSize } = loadSettings();
 if (!databaseUrl) throw new Error('The TypeORM CLI needs DATABASE_URL.');
 
 /** The DataSource of the TypeORM CLI: `npm run migration -- migration:show`. */

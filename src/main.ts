@@ -4,7 +4,7 @@ import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
 
 async function main(): Promise<void> {
-  const settings = loadSettings(process.env);
+  const settings = loadSettings();
   const log = createLog(settings.logLevel);
   for (const warning of settings.warnings) log.warn(warning);
 

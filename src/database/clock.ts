@@ -1,4 +1,4 @@
-import { Injectable, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Sql } from './sql.js';
 
 const MEASURE_EVERY_MS = 10_000;
@@ -12,7 +12,7 @@ const DATABASE_TIME = {
  * so that tokens of an instance with a wrong clock are worth the same everywhere.
  */
 @Injectable()
-export class Clock implements OnModuleInit, OnModuleDestroy {
+export class Clock implements OnModuleInit, OnApplicationShutdown {
   private offsetMs = 0;
   private timer?: NodeJS.Timeout;
 
@@ -29,7 +29,7 @@ export class Clock implements OnModuleInit, OnModuleDestroy {
     this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
   }
 
-  onModuleDestroy(): void {
+  onApplicationShutdown(): void {
     clearInterval(this.timer);
   }
 

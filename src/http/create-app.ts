@@ -1,7 +1,7 @@
 import type { DynamicModule, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { json, urlencoded, type Express } from 'express';
+import express, { json, urlencoded, type Express } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
 import { corsFor, options } from './cors.js';
@@ -19,25 +19,27 @@ export async function createApp(
   settings: Settings,
   log: { pino: Logger; nest: LoggerService },
 ): Promise<NestExpressApplication> {
-  const adapter = new LatchkeyExpressAdapter();
-  const express = adapter.getInstance<Express>();
-  express.disable('x-powered-by');
-  express.set('etag', false); // nothing may be stored anyway
-  express.set('query parser', 'simple'); // a[b]=c is the name "a[b]", not an object
-  express.set('strict routing', true); // one spelling a path: limits and logs see the same one as the router
-  express.set('case sensitive routing', true);
-  express.set('trust proxy', settings.trustProxy ?? false);
-
-  const app = await NestFactory.create<NestExpressApplication>(module, adapter, {
-    logger: log.nest,
-    abortOnError: false,
-    bodyParser: false,
-  });
+  const app = await NestFactory.create<NestExpressApplication>(
+    module,
+    new LatchkeyExpressAdapter(createExpress(settings)),
+    { logger: log.nest, abortOnError: false, bodyParser: false },
+  );
   app.use(requestLog(log.pino), securityHeaders, corsFor(settings), options);
   app.use(
     json({ limit: LARGEST_BODY, verify: refuseRepeatedMembers }),
     urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: Infinity }), // the size bounds them
   );
   refuseUnreadableRequests(app.getHttpServer());
+  return app;
+}
+
+function createExpress(settings: Settings): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false); // nothing may be stored anyway
+  app.set('query parser', 'simple'); // a[b]=c is the name "a[b]", not an object
+  app.set('strict routing', true); // one spelling a path: limits and logs see the same one as the router
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', settings.trustProxy ?? false);
   return app;
 }

@@ -1,10 +1,10 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { parseSettings } from '../../src/config/parse-settings.js';
 import type { Settings } from '../../src/config/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService, type Service } from '../../src/start.js';
 import { createDatabase } from './database.js';
+import { freePort } from './free-port.js';
 
 export interface TestService {
   /** Where it listens, e.g. `http://localhost:40123`; its PUBLIC_URL unless that was given. */
@@ -50,13 +50,4 @@ export async function startTestService(env: Record<string, string> = {}): Promis
       await database?.drop();
     },
   };
-}
-
-/** A port that nobody listens on at this moment. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,6 +1,6 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import axios from 'axios';
 import type { ProviderSettings } from '../../config/settings.js';
 import type {
@@ -18,7 +18,7 @@ const KEEP_ALIVE = { keepAlive: true, timeout: 4000 };
 
 /** The default adapter: spec §4.5, byte for byte. */
 @Injectable()
-export class ContractAdapter implements ProviderAdapter, OnModuleDestroy {
+export class ContractAdapter implements ProviderAdapter, OnApplicationShutdown {
   private readonly httpAgent = new HttpAgent(KEEP_ALIVE);
   private readonly httpsAgent = new HttpsAgent(KEEP_ALIVE);
   private readonly http = axios.create({
@@ -67,7 +67,8 @@ export class ContractAdapter implements ProviderAdapter, OnModuleDestroy {
     return readAnswer(response.status, response.data);
   }
 
-  onModuleDestroy(): void {
+  /** Only now: until the last request has been answered, exchanges may be in flight. */
+  onApplicationShutdown(): void {
     this.httpAgent.destroy();
     this.httpsAgent.destroy();
   }

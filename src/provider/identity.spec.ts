@@ -1,0 +1,53 @@
+import { parseIdentity } from './identity.js';
+
+const NONE = { username: null, email: null, avatarUrl: null };
+
+describe('parseIdentity (spec §2.5, contract §6)', () => {
+  it('takes all four fields', () => {
+    const body = {
+      provider_user_id: '1',
+      username: 'Ada',
+      email: 'ada@x.example',
+      avatar_url: 'https://x.example/a',
+    };
+    expect(parseIdentity(body)).toEqual({
+      providerUserId: '1',
+      username: 'Ada',
+      email: 'ada@x.example',
+      avatarUrl: 'https://x.example/a',
+    });
+  });
+
+  it.each<[string, object]>([
+    ['left out', {}],
+    ['null', { username: null, email: null, avatar_url: null }],
+    ['of a wrong type', { username: 1, email: {}, avatar_url: ['https://x.example'] }],
+    [
+      'over-long',
+      {
+        username: 'x'.repeat(256),
+        email: 'x'.repeat(256),
+        avatar_url: `https://x.example/${'x'.repeat(2048)}`,
+      },
+    ],
+    ['unstorable', { username: 'a\0', email: '\ud800', avatar_url: 'https://x.example/\0' }],
+    ['an avatar of another scheme', { avatar_url: 'javascript:alert(1)' }],
+    ['an avatar that is no URL', { avatar_url: 'https://' }],
+  ])('optional fields that are %s are dropped', (_name, fields) => {
+    expect(parseIdentity({ provider_user_id: '1', ...fields })).toEqual({ providerUserId: '1', ...NONE });
+  });
+
+  it('counts characters, not UTF-16 units', () => {
+    const id = '🔑'.repeat(255);
+    expect(parseIdentity({ provider_user_id: id }).providerUserId).toBe(id);
+    expect(() => parseIdentity({ provider_user_id: `${id}x` })).toThrow('provider_user_id');
+  });
+
+  it.each([[undefined], [null], ['text'], [7], [[]], [{}]])('refuses %j', (body) => {
+    expect(() => parseIdentity(body)).toThrow(expect.objectContaining({ error: 'server_error' }) as Error);
+  });
+
+  it('is not fooled by inherited members', () => {
+    expect(() => parseIdentity(Object.create(null))).toThrow('provider_user_id');
+  });
+});

@@ -1,0 +1,63 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+
+/** Open to every room. */
+const GROUND = ['config', 'errors', 'events', 'database', 'http'];
+
+/** Which room may import which, beside the ground. What is not listed may be imported by nobody but the application. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  config: [],
+  errors: [],
+  database: ['config', 'errors'],
+  http: ['config', 'errors'],
+  user: [...GROUND],
+  provider: [...GROUND],
+  token: [...GROUND],
+  device: [...GROUND, 'token'],
+  auth: [...GROUND, 'provider', 'user', 'device', 'token'],
+  'sample-provider': [...GROUND],
+  demo: [...GROUND],
+  operations: [...GROUND],
+};
+
+// The one place that must know every entity.
+const EXCEPTIONS = new Set(['database/data-source.ts']);
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+  .map((file) => file.replaceAll('\\', '/'));
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(SRC, file), 'utf8');
+  return [...text.matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].map(([, path]) =>
+    relative(SRC, resolve(SRC, dirname(file), path!)).replaceAll('\\', '/'),
+  );
+}
+
+const roomOf = (path: string): string | undefined => (path.includes('/') ? path.split('/')[0] : undefined);
+
+describe('who may import whom', () => {
+  const inRooms = files.filter((file) => roomOf(file) && !EXCEPTIONS.has(file));
+
+  it('sees the imports at all', () => {
+    expect(files.length).toBeGreaterThan(50);
+    expect(importsOf('auth/auth.service.ts')).toContain('config/redirect-uris.js');
+  });
+
+  it.each(inRooms)('%s', (file) => {
+    const room = roomOf(file)!;
+    expect(Object.keys(MAY_IMPORT)).toContain(room);
+    const others = importsOf(file)
+      .map(roomOf)
+      .filter((other) => other !== room);
+    for (const other of others) expect(MAY_IMPORT[room]).toContain(other);
+  });
+
+  it('only src/config reads the environment', () => {
+    const readers = files.filter((file) => readFileSync(join(SRC, file), 'utf8').includes('process.env'));
+    expect(readers.every((file) => roomOf(file) === 'config')).toBe(true);
+  });
+});

@@ -1,0 +1,122 @@
+import request from 'supertest';
+import { createDatabase } from './support/database.js';
+import { freePort } from './support/free-port.js';
+import { query } from './support/query.js';
+import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
+import { signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+/** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
+describe('the end of a process', () => {
+  let provider: StubProvider;
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let env: Record<string, string>;
+  let service: ServiceProcess | undefined;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    database = await createDatabase();
+    env = { ...provider.env(), DATABASE_URL: database.url, PORT: String(await freePort()) };
+  });
+  afterEach(() => service?.end('SIGKILL'));
+  afterAll(async () => {
+    await database?.drop();
+    await provider?.close();
+  });
+
+  it('SIGKILL under refreshes and sign-ins: whatever was acknowledged still works, nothing is half-written', async () => {
+    const acknowledged: Tokens[] = [];
+    const refreshed: string[] = [];
+    for (let kill = 0; kill < 5; kill++) {
+      service = await startServiceProcess(env);
+      const { url } = service;
+      const first = await signIn(url);
+      acknowledged.push(first);
+      const work = Array.from({ length: 16 }, async (_, i) => {
+        for (;;) {
+          if (i % 2) acknowledged.push(await signIn(url));
+          else {
+            const { body } = await request(url).post('/oauth2/refresh').send(first).expect(200);
+            refreshed.push((body as Tokens).access_token);
+          }
+        }
+      });
+      const goal = refreshed.length + 100;
+      while (refreshed.length < goal) await new Promise((resolve) => setImmediate(resolve));
+      await service.end('SIGKILL');
+      await Promise.allSettled(work);
+    }
+
+    service = await startServiceProcess(env);
+    expect(acknowledged.length).toBeGreaterThan(10);
+    for (const { refresh_token } of acknowledged) {
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+    const tokens = [...refreshed, ...acknowledged.map(({ access_token }) => access_token)];
+    const [stored] = await query(
+      database.url,
+      'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)',
+      [tokens],
+    );
+    expect(stored).toEqual({ n: tokens.length });
+    const [halves] = await query(
+      database.url,
+      `SELECT count(*)::int AS n FROM refresh_tokens r
+       WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_id = r.user_id)
+         OR NOT EXISTS (SELECT FROM access_tokens a WHERE a.user_id = r.user_id AND a.session_id = r.session_id)`,
+    );
+    expect(halves).toEqual({ n: 0 });
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    '%s lets exchanges in flight end, then exits with 0',
+    async (signal) => {
+      service = await startServiceProcess(env);
+      const { url } = service;
+      const answers: (() => void)[] = [];
+      const answer = provider.answer;
+      provider.answer = (...call) => answers.push(() => answer(...call));
+      const exchanges = Array.from({ length: 20 }, () => signIn(url));
+      while (answers.length < 20) await new Promise((resolve) => setImmediate(resolve));
+      provider.reset();
+
+      const ended = service.end(signal);
+      while (!service.output().includes(`${signal}: stopping`))
+        await new Promise((resolve) => setImmediate(resolve));
+      service.child.kill(signal); // a second one changes nothing
+      for (const send of answers) send();
+      expect((await Promise.all(exchanges)).every(({ expires_in }) => expires_in === 3600)).toBe(true);
+      expect(await ended).toBe(0);
+    },
+  );
+
+  it('is not ready during SHUTDOWN_DELAY, yet serves, and closes connections', async () => {
+    service = await startServiceProcess({ ...env, SHUTDOWN_DELAY: '1' });
+    const { url } = service;
+    await request(url).get('/health/ready').expect(200);
+    const { refresh_token } = await signIn(url);
+    const ended = service.end('SIGTERM');
+    while (!service.output().includes('stopping')) await new Promise((resolve) => setImmediate(resolve));
+    const { body } = await request(url).get('/health/ready').expect(503);
+    expect(body).toMatchObject({ status: 'stopping' });
+    await request(url)
+      .post('/oauth2/refresh')
+      .send({ refresh_token })
+      .expect(200)
+      .expect('Connection', 'close');
+    expect(await ended).toBe(0);
+  });
+
+  it('names every invalid setting, and starts nothing', async () => {
+    const start = startServiceProcess({
+      ...env,
+      PORT: 'http',
+      ACCESS_TOKEN_TTL: '-1',
+      SECRET_KEY: 'too short a secret',
+    });
+    await expect(start).rejects.toThrow(/code 1:[^]*ACCESS_TOKEN_TTL/);
+    await expect(start).rejects.toThrow(/PORT/);
+    await expect(start).rejects.not.toThrow(/too short a secret/);
+    await expect(start).rejects.not.toThrow(/\n +at /); // no stack
+  });
+});
