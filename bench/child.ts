@@ -1,0 +1,30 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Cleanup } from './cleanup.js';
+
+/** Starts a script of this directory in a process of its own, which ends with the run. */
+export function startChild(script: string, cleanup: Cleanup): ChildProcess {
+  const child = fork(new URL(script, import.meta.url), [], { execArgv: [] });
+  cleanup.add(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.disconnect();
+    await exit;
+  });
+  return child;
+}
+
+/** Its next message; rejects when it ends instead. */
+export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+  const waiting = new AbortController();
+  const ended = once(child, 'exit', waiting).then(([code]) => {
+    throw new Error(`${child.spawnargs.slice(1).join(' ')} ended with ${code}`);
+  });
+  try {
+    const [message]: Message[] = await Promise.race([once(child, 'message', waiting), ended]);
+    return message!;
+  } finally {
+    ended.catch(() => undefined);
+    waiting.abort();
+  }
+}

@@ -1,0 +1,43 @@
+import { readFileSync, readdirSync } from 'node:fs';
+
+const TICKS_PER_SECOND = 100; // USER_HZ, which Linux has fixed for what it tells programs
+const MICROSECONDS_PER_TICK = 1e6 / TICKS_PER_SECOND;
+
+/** CPU time, user and system, that a process has used so far, in µs; undefined where there is no Linux to ask. */
+export function cpuTime(pid: number): number | undefined {
+  const stat = readStat(pid);
+  return stat && stat.own * MICROSECONDS_PER_TICK;
+}
+
+/** The same of a process and all its children, living and ended: a PostgreSQL with its backends. */
+export function cpuTimeOfFamily(pid: number): number | undefined {
+  const parent = readStat(pid);
+  if (!parent) return undefined;
+  const children = readdirSync('/proc')
+    .map(Number)
+    .filter((number) => number > 0)
+    .map(readStat)
+    .filter((stat) => stat?.parent === pid);
+  const ticks = children.reduce((sum, child) => sum + child!.own, parent.own + parent.endedChildren);
+  return ticks * MICROSECONDS_PER_TICK;
+}
+
+/** In ticks; see proc_pid_stat(5). */
+interface Stat {
+  readonly parent: number;
+  readonly own: number;
+  readonly endedChildren: number;
+}
+
+function readStat(pid: number): Stat | undefined {
+  let line: string;
+  try {
+    line = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return undefined; // not Linux, or it has just ended
+  }
+  // The second field is the program's name in parentheses and may hold anything; after it come state (3), ppid (4), …
+  const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
+  const field = (number: number): number => Number(fields[number - 3]);
+  return { parent: field(4), own: field(14) + field(15), endedChildren: field(16) + field(17) };
+}

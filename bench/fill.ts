@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from 'pg';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { migrate } from '../src/database/migrate.js';
+import { hashRefreshToken, makeRefreshToken } from '../src/token/refresh-token.js';
+import { userIdOf } from '../src/user/user-id.js';
+import { FLOOR_SCHEMA } from './floors/schema.js';
+import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './sign-in-users.js';
+
+const KNOWN_TOKENS = 4096;
+
+/**
+ * Makes the tables of service and floors, and fills both with the same rows.
+ * @param sessions how many refresh tokens in all.
+ * @returns the plaintext of those that the load generator refreshes with, some thousands.
+ */
+export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<string[]> {
+  await migrate(dataSourceOptions(databaseUrl, 1), () => undefined);
+  await admin.query(FLOOR_SCHEMA);
+  await insertUsers(admin);
+
+  const refreshTokens = await insertKnownSessions(admin, Math.min(KNOWN_TOKENS, sessions));
+  await insertOtherSessions(admin, sessions - refreshTokens.length);
+  await admin.query(`
+    INSERT INTO floor.refresh_tokens (token_hash, user_id, session_id, device_id, expires_at)
+    SELECT token_hash, user_id, session_id, device_id, expires_at FROM refresh_tokens`);
+  await admin.query('VACUUM (ANALYZE)');
+  return refreshTokens;
+}
+
+async function insertUsers(admin: Client): Promise<void> {
+  const numbers = [...Array(SIGN_IN_USERS).keys()];
+  const identities = numbers.map(codeOf).map(identityOf);
+  await admin.query(
+    `INSERT INTO users (user_id, provider, provider_user_id, username, email)
+     SELECT id, $1, provider_user_id, username, email
+     FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[]) AS n (id, provider_user_id, username, email)`,
+    [
+      PROVIDER,
+      identities.map(({ provider_user_id }) => userIdOf(PROVIDER, provider_user_id)),
+      identities.map(({ provider_user_id }) => provider_user_id),
+      identities.map(({ username }) => username),
+      identities.map(({ email }) => email),
+    ],
+  );
+  await admin.query(
+    `INSERT INTO devices (user_id, device_id)
+     SELECT user_id, device_id FROM unnest($1::text[], $2::uuid[]) AS n (provider_user_id, device_id)
+     JOIN users USING (provider_user_id)`,
+    [numbers.map(codeOf), numbers.map(deviceIdOf)],
+  );
+  for (const table of ['users', 'devices']) {
+    const { rows } = await admin.query<{ columns: string }>(
+      `SELECT string_agg(column_name, ', ') AS columns FROM information_schema.columns
+       WHERE table_schema = 'floor' AND table_name = $1`,
+      [table],
+    );
+    const { columns } = rows[0]!;
+    await admin.query(`INSERT INTO floor.${table} (${columns}) SELECT ${columns} FROM ${table}`);
+  }
+}
+
+async function insertKnownSessions(admin: Client, count: number): Promise<string[]> {
+  const sessions = Array.from({ length: count }, () => ({
+    userId: randomUUID(),
+    sessionId: randomUUID(),
+    deviceId: randomUUID(),
+  }));
+  const refreshTokens = sessions.map(makeRefreshToken);
+  await admin.query(
+    `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+     SELECT user_id, session_id, device_id, token_hash, now() + interval '30 days'
+     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[]) AS n (user_id, session_id, device_id, token_hash)`,
+    [
+      sessions.map(({ userId }) => userId),
+      sessions.map(({ sessionId }) => sessionId),
+      sessions.map(({ deviceId }) => deviceId),
+      refreshTokens.map(hashRefreshToken),
+    ],
+  );
+  return refreshTokens;
+}
+
+/** Sessions that nobody refreshes: random ids, and the hash of something random. */
+async function insertOtherSessions(admin: Client, count: number): Promise<void> {
+  await admin.query(
+    `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+     SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), sha256(uuid_send(gen_random_uuid())),
+       now() + interval '30 days'
+     FROM generate_series(1, $1)`,
+    [count],
+  );
+}

@@ -1,0 +1,43 @@
+import { Pool } from 'pg';
+import { listen } from '../listen.js';
+import { JWKS } from './access-token.js';
+import { authorize } from './authorize.js';
+import { refreshInBatches } from './refresh-batch.js';
+import { refreshInOne } from './refresh-one.js';
+import { refreshInTwo } from './refresh-two.js';
+import { createFloorServer } from './server.js';
+import { signInInOne } from './sign-in-one.js';
+import { signInInTwo } from './sign-in-two.js';
+
+// The service's work without a framework: node:http, pg with named statements, node:crypto. What can be lost to one
+// is the distance from here. The first message tells which one to be.
+const KINDS = {
+  two: { refresh: refreshInTwo, signIn: signInInTwo },
+  one: { refresh: refreshInOne, signIn: signInInOne },
+  batch: { refresh: refreshInBatches, signIn: signInInOne },
+};
+
+export interface FloorSettings {
+  readonly kind: keyof typeof KINDS;
+  readonly databaseUrl: string;
+  readonly providerUrl: string;
+}
+
+process.once('message', ({ kind, databaseUrl, providerUrl }: FloorSettings) => {
+  const { refresh, signIn } = KINDS[kind];
+  const pool = new Pool({
+    connectionString: databaseUrl,
+    max: 10,
+    idleTimeoutMillis: 30_000,
+    keepAlive: true,
+  });
+  const server = createFloorServer(
+    new Map([
+      ['POST /oauth2/refresh', refresh(pool)],
+      ['GET /oauth2/authorize', authorize(pool, providerUrl)],
+      ['POST /oauth2/token', signIn(pool, providerUrl)],
+      ['GET /.well-known/jwks.json', () => JWKS],
+    ]),
+  );
+  void listen(server);
+});

@@ -1,0 +1,50 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+/** Answers one call: what it is given is the query of a GET, the parsed JSON body of a POST. */
+export type Handler = (params: Params) => object | Promise<object>;
+export type Params = Readonly<Record<string, string>>;
+
+/** A server with nothing in it but what the calls need; `routes` by method and path. Any throw is a 500. */
+export function createFloorServer(routes: ReadonlyMap<string, Handler>): Server {
+  return createServer((request, response) => {
+    const [path = '', query = ''] = request.url!.split('?');
+    const handler = routes.get(`${request.method} ${path}`);
+    if (!handler) response.writeHead(404).end();
+    else if (request.method === 'GET') void answer(response, handler, parseQuery, query);
+    else readBody(request, (body) => void answer(response, handler, parseJson, body));
+  });
+}
+
+function readBody(request: IncomingMessage, done: (body: string) => void): void {
+  let body = '';
+  request.setEncoding('utf8');
+  request.on('data', (chunk: string) => (body += chunk));
+  request.on('end', () => done(body));
+}
+
+async function answer(
+  response: ServerResponse,
+  handler: Handler,
+  parse: (text: string) => Params,
+  text: string,
+): Promise<void> {
+  try {
+    const body = JSON.stringify(await handler(parse(text)));
+    response.writeHead(200, {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(body);
+  } catch (error) {
+    response.writeHead(500).end(String(error));
+  }
+}
+
+function parseQuery(query: string): Params {
+  return Object.fromEntries(new URLSearchParams(query));
+}
+
+function parseJson(body: string): Params {
+  const params: Params = JSON.parse(body);
+  return params;
+}

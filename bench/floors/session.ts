@@ -1,0 +1,28 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/** The service's sessions and refresh tokens once more, so that a change there does not move the floor. */
+export interface Session {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly deviceId: string;
+}
+
+/** Reads the session out of a refresh token: `lkr_`, then session, user and device id and 32 random bytes, base64url. */
+export function sessionOf(refreshToken: string): Session {
+  const hex = Buffer.from(refreshToken.slice(4), 'base64url').toString('hex', 0, 48);
+  return { sessionId: uuidAt(hex, 0), userId: uuidAt(hex, 32), deviceId: uuidAt(hex, 64) };
+}
+
+export function makeRefreshToken({ sessionId, userId, deviceId }: Session): string {
+  const ids = Buffer.from((sessionId + userId + deviceId).replaceAll('-', ''), 'hex');
+  return `lkr_${Buffer.concat([ids, randomBytes(32)]).toString('base64url')}`;
+}
+
+export function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** Five groups out of 32 hex characters. */
+export function uuidAt(hex: string, i: number): string {
+  return `${hex.slice(i, i + 8)}-${hex.slice(i + 8, i + 12)}-${hex.slice(i + 12, i + 16)}-${hex.slice(i + 16, i + 20)}-${hex.slice(i + 20, i + 32)}`;
+}

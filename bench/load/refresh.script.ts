@@ -1,0 +1,12 @@
+import { postRequest, type Script } from './script.js';
+
+/** W1: one refresh with one of many tokens after the other, all written out beforehand. */
+export function refreshScript(refreshTokens: readonly string[]): Script {
+  const requests = refreshTokens.map((refresh_token) => postRequest('/oauth2/refresh', { refresh_token }));
+  let next = 0;
+  return (connection, done) => () => {
+    const request = requests[next]!;
+    next = (next + 1) % requests.length;
+    connection.send(request, done);
+  };
+}

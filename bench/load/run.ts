@@ -1,0 +1,64 @@
+import { Connection } from './connection.js';
+import type { Script } from './script.js';
+
+const LARGEST_COUNT = 5_000_000;
+const LAST_ANSWER_MS = 5000;
+
+export interface Load {
+  readonly port: number;
+  readonly connections: number;
+  readonly milliseconds: number;
+}
+
+export interface LoadResult {
+  /** Times that the script was done. */
+  readonly count: number;
+  /** From the first request to the last answer. */
+  readonly seconds: number;
+  /** Milliseconds. */
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/**
+ * Runs a script on so many connections at once for a while; what is under way at its end is awaited.
+ * @throws at the first answer that is not 200, and when an answer does not come.
+ */
+export async function run(script: Script, { port, connections, milliseconds }: Load): Promise<LoadResult> {
+  let fail!: (error: Error) => void;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined); // it is raced below; an early one waits until then
+  const opened = await Promise.all(Array.from({ length: connections }, () => Connection.open(port, fail)));
+  const overdue = setTimeout(() => fail(new Error('an answer does not come')), milliseconds + LAST_ANSWER_MS);
+  const latencies: number[] = [];
+  const start = performance.now();
+  const stopAt = start + milliseconds;
+  try {
+    const repeated = opened.map((connection) => repeat(script, connection, stopAt, latencies));
+    await Promise.race([Promise.all(repeated), failed]);
+  } finally {
+    clearTimeout(overdue);
+    for (const connection of opened) connection.close();
+  }
+  const seconds = (performance.now() - start) / 1000;
+  const sorted = Float64Array.from(latencies).toSorted();
+  return { count: sorted.length, seconds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
+}
+
+function repeat(script: Script, connection: Connection, stopAt: number, latencies: number[]): Promise<void> {
+  return new Promise((resolve) => {
+    let begun = performance.now();
+    const begin = script(connection, () => {
+      const now = performance.now();
+      latencies.push(now - begun);
+      if (now >= stopAt || latencies.length >= LARGEST_COUNT) return resolve();
+      begun = now;
+      begin();
+    });
+    begin();
+  });
+}
+
+function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.floor(share * (sorted.length - 1))]!;
+}

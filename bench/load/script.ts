@@ -1,0 +1,15 @@
+import type { Connection } from './connection.js';
+
+/** What one connection does over and over: `begin` once, `done` after each time. */
+export type Script = (connection: Connection, done: () => void) => () => void;
+
+export function getRequest(path: string): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+}
+
+export function postRequest(path: string, json: object): Buffer {
+  const body = JSON.stringify(json);
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+}

@@ -1,0 +1,90 @@
+import { availableParallelism } from 'node:os';
+import { Client } from 'pg';
+import { check } from './check.js';
+import { Cleanup } from './cleanup.js';
+import { startDatabase } from './database.js';
+import { fill } from './fill.js';
+import { startFloors, startStubProvider } from './floor-targets.js';
+import { startLatchkey } from './latchkey-target.js';
+import { LoadGenerator } from './load-generator.js';
+import { parseOptions, USAGE, type Options } from './options.js';
+import { table } from './report.js';
+import type { Target } from './target.js';
+import { measure, type Bench, type Turn, type TurnLoad } from './turn.js';
+
+const JIT_WARM_UP_MS = 1500;
+
+async function main(options: Options, cleanup: Cleanup): Promise<void> {
+  console.log(`Filling a database of its own with ${options.sessions} sessions …`);
+  const database = await startDatabase(cleanup);
+  const admin = new Client(database.url);
+  await admin.connect();
+  cleanup.add(() => admin.end());
+  const refreshTokens = await fill(admin, database.url, options.sessions);
+
+  const providerUrl = await startStubProvider(cleanup);
+  const targets = [
+    ...(await startFloors(database.url, providerUrl, cleanup)),
+    await startLatchkey(database.url, providerUrl, cleanup),
+  ];
+  for (const target of targets) await check(target, admin, refreshTokens[0]!);
+
+  const generator = new LoadGenerator(refreshTokens, cleanup);
+  const bench = { admin, databasePid: database.pid, generator };
+  console.log(heading(options));
+  for (const workload of options.workloads) {
+    const measured = targets.filter(({ workloads }) => workloads.includes(workload));
+    for (const { port } of measured) {
+      await generator.run({ workload, port, connections: 16, milliseconds: JIT_WARM_UP_MS });
+    }
+    for (const connections of options.connections) {
+      const load = { workload, connections, milliseconds: options.seconds * 1000 };
+      const turns = await interleave(bench, measured, load, options.rounds);
+      const rows = measured.map((target) => ({ target: target.name, turns: turns.get(target)! }));
+      console.log(`\n${table(workload, connections, rows)}`);
+    }
+  }
+}
+
+/** Each round gives each target a turn, beginning with another one each time: nobody profits from its place. */
+async function interleave(
+  bench: Bench,
+  targets: readonly Target[],
+  load: TurnLoad,
+  rounds: number,
+): Promise<Map<Target, Turn[]>> {
+  const turns = new Map<Target, Turn[]>(targets.map((target) => [target, []]));
+  for (let round = 0; round < rounds; round++) {
+    const first = round % targets.length;
+    for (const target of [...targets.slice(first), ...targets.slice(0, first)]) {
+      turns.get(target)!.push(await measure(bench, target, load));
+    }
+  }
+  return turns;
+}
+
+function heading({ rounds, seconds }: Options): string {
+  return `
+Only ratios mean something, and only within one table: all targets take turns on one machine (${availableParallelism()} cores, Node ${process.versions.node}),
+on one PostgreSQL with fsync and synchronous_commit on. Medians of ${rounds} rounds, ${seconds} s a turn; ratios are taken round by round.
+µs are CPU time a request. A floor is the same work without a framework: node:http, pg with named statements, node:crypto
+(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together).`;
+}
+
+let options: Options;
+try {
+  options = parseOptions(process.argv.slice(2));
+} catch (error) {
+  console.error(`${error instanceof Error ? error.message : 'wrong options'}\n\n${USAGE}`);
+  process.exit(2);
+}
+const cleanup = new Cleanup();
+process.once('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
+process.once('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
+try {
+  await main(options, cleanup);
+} catch (error) {
+  if (!cleanup.hasBegun) console.error(error); // else it was interrupted, and things end under its feet
+  process.exitCode = 1;
+}
+await cleanup.run();

@@ -1,0 +1,23 @@
+/** So many people sign in, in turn; all have signed in before. */
+export const SIGN_IN_USERS = 5000;
+
+/** Name of the stub provider, as all targets know it. */
+export const PROVIDER = 'stub';
+export const CLIENT_ID = 'bench';
+export const CLIENT_SECRET = 'bench-client-secret';
+export const REDIRECT_URI = 'http://127.0.0.1/callback';
+
+/** The stub's authorization code of user `n`; all codes have the same length, which the load generator relies on. */
+export function codeOf(n: number): string {
+  return `user-${String(n).padStart(8, '0')}`;
+}
+
+/** The device that user `n` signs in on. */
+export function deviceIdOf(n: number): string {
+  return `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
+}
+
+/** The stub does not keep codes: its answer follows from the code, so the same user always comes out the same. */
+export function identityOf(code: string): { provider_user_id: string; username: string; email: string } {
+  return { provider_user_id: code, username: code, email: `${code}@example.org` };
+}

@@ -1,0 +1,21 @@
+import { createServer } from 'node:http';
+import { identityOf } from './sign-in-users.js';
+import { listen } from './listen.js';
+
+// An identity provider (spec §4.5.2) that answers at once, so that what is measured is the service.
+const server = createServer((request, response) => {
+  let form = '';
+  request.setEncoding('latin1');
+  request.on('data', (chunk: string) => (form += chunk));
+  request.on('end', () => {
+    const code = /(?:^|&)code=([^&]*)/.exec(form)?.[1] ?? '';
+    const body = JSON.stringify(identityOf(code));
+    response.writeHead(200, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    response.end(body);
+  });
+});
+
+await listen(server);
