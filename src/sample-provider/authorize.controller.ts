@@ -1,0 +1,87 @@
+import { Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
+import type { Response } from 'express';
+import { Accounts } from './accounts.js';
+import { AuthorizeDto } from './authorize.dto.js';
+import { ClientService } from './client.service.js';
+import { CodeStore } from './code.store.js';
+import { CsrfTokens } from './csrf-token.js';
+import { loginPage } from './page/login-page.js';
+import { sendPage } from './page/send-page.js';
+import { sendRedirect } from './page/send-redirect.js';
+import { PageErrorFilter } from './page-error.filter.js';
+import { PasswordCheck } from './password-check.js';
+import { SignInFormDto } from './sign-in-form.dto.js';
+
+/** Why the form is shown again. */
+interface Retry {
+  readonly status: number;
+  readonly login?: string | undefined;
+  readonly message: string;
+}
+
+/**
+ * The sample provider's authorization page (spec §4.5.1). The form posts to its own address, so the query of the
+ * authorization request is checked in the same way before the page is shown and before a code is issued.
+ */
+@Controller('providers/mock/oauth2')
+@UseFilters(PageErrorFilter)
+export class AuthorizeController {
+  constructor(
+    private readonly client: ClientService,
+    private readonly accounts: Accounts,
+    private readonly csrf: CsrfTokens,
+    private readonly passwords: PasswordCheck,
+    private readonly codes: CodeStore,
+  ) {}
+
+  /** Show the login page; always, whoever asks: whoever frames it cannot get a silent approval. */
+  @Get('authorize')
+  show(@Query() request: AuthorizeDto, @Res() response: Response): void {
+    this.client.checkAuthorization(request);
+    this.sendForm(response, request);
+  }
+
+  /** Check the password, and send the user back with a code. */
+  @Post('authorize')
+  async signIn(
+    @Query() request: AuthorizeDto,
+    @Body() { csrf_token = '', login, password }: SignInFormDto,
+    @Res() response: Response,
+  ): Promise<void> {
+    this.client.checkAuthorization(request);
+    if (!this.csrf.isValid(csrf_token, request)) {
+      const message = 'This page was open for too long. Please sign in again.';
+      return this.sendForm(response, request, { status: 403, login, message });
+    }
+    if (login === undefined || password === undefined) {
+      const message = 'Please enter your user name and your password.';
+      return this.sendForm(response, request, { status: 422, login, message });
+    }
+    const verdict = await this.passwords.verify(login, password);
+    if (verdict.kind === 'refused') {
+      const message = 'The user name or the password is not right. Please try again.';
+      return this.sendForm(response, request, { status: 422, login, message });
+    }
+    if (verdict.kind === 'wait') {
+      const { seconds } = verdict;
+      response.setHeader('Retry-After', seconds);
+      const message = `Too many attempts. Please try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+      return this.sendForm(response, request, { status: 429, login, message });
+    }
+    const code = await this.codes.issue({
+      clientId: request.client_id,
+      redirectUri: request.redirect_uri,
+      providerUserId: verdict.account.provider_user_id,
+    });
+    sendRedirect(response, request.redirect_uri, { code, state: request.state });
+  }
+
+  private sendForm(response: Response, request: AuthorizeDto, retry?: Retry): void {
+    const { demo } = this.accounts;
+    sendPage(
+      response,
+      retry?.status ?? 200,
+      loginPage({ request, csrfToken: this.csrf.make(request), retry, demo }),
+    );
+  }
+}

@@ -1,0 +1,14 @@
+import { Required } from '../http/parameter.js';
+
+/** Query of the sample provider's authorization page (spec §4.5.1). */
+export class AuthorizeDto {
+  @Required({ max: 255 })
+  client_id!: string;
+
+  @Required({ max: 2048 })
+  redirect_uri!: string;
+
+  /** Echoed unchanged. U+FFFD is what bytes that are no UTF-8 have become: those could not be echoed. */
+  @Required({ max: 1024, matches: { pattern: /^[^\uFFFD]*$/, as: 'valid UTF-8' } })
+  state!: string;
+}

@@ -1,0 +1,42 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { allowsRedirectUri } from '../config/redirect-uris.js';
+import { SAMPLE_PROVIDER } from '../config/sample-provider.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import type { AuthorizeDto } from './authorize.dto.js';
+import type { ExchangeDto } from './exchange.dto.js';
+
+/** The sample provider's only client: this very service. */
+@Injectable()
+export class ClientService {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  /** @throws OAuthError when the browser must not be sent to where the request says (RFC 6749 §4.1.2.1). */
+  checkAuthorization({ client_id, redirect_uri }: AuthorizeDto): void {
+    if (client_id !== this.registered.clientId)
+      throw new OAuthError('invalid_request', 'client_id is unknown');
+    const provider = this.settings.providers.get(SAMPLE_PROVIDER) ?? {};
+    if (!allowsRedirectUri(this.settings, provider, redirect_uri)) {
+      throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+    }
+  }
+
+  /** @throws OAuthError `invalid_client`; takes the same time whatever is wrong. */
+  authenticate({ client_id, client_secret }: ExchangeDto): void {
+    const idMatches = isSameText(client_id, this.registered.clientId);
+    const secretMatches = isSameText(client_secret, this.registered.clientSecret);
+    if (!(idMatches && secretMatches))
+      throw new OAuthError('invalid_client', 'the client credentials are wrong');
+  }
+
+  private get registered() {
+    return this.settings.sampleProvider!; // the module is there only while it is set
+  }
+}
+
+function isSameText(a: string, b: string): boolean {
+  const [hashOfA, hashOfB] = [a, b].map((text) => createHash('sha256').update(text).digest());
+  return timingSafeEqual(hashOfA!, hashOfB!);
+}

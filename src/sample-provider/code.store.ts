@@ -1,0 +1,57 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../database/sql.js';
+
+/** What a code is bound to (spec §4.5.2, code rules). */
+export interface CodeBinding {
+  readonly clientId: string;
+  readonly redirectUri: string;
+  readonly providerUserId: string;
+}
+
+/** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
+const CODE_TTL = 60;
+
+const ISSUE = {
+  name: 'sample-code-issue',
+  text: `
+    INSERT INTO sample_codes (code_hash, client_id, redirect_uri, provider_user_id, expires_at)
+    VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))`,
+};
+
+// Deleting is spending: of any number of exchanges that race, one gets the row. One that then turns out to be too late
+// or to come from somebody else has spent the code all the same: whoever shows it, it is no secret any more.
+const REDEEM = {
+  name: 'sample-code-redeem',
+  text: `
+    DELETE FROM sample_codes WHERE code_hash = $1
+    RETURNING client_id AS "clientId", redirect_uri AS "redirectUri", provider_user_id AS "providerUserId",
+      expires_at > now() AS fresh`,
+};
+
+/** The sample provider's authorization codes: rows, so that any instance redeems them; hashed, so that a copy of the database redeems none. */
+@Injectable()
+export class CodeStore {
+  constructor(private readonly sql: Sql) {}
+
+  /** A new code: 256 random bits, good for one exchange within 60 s. */
+  async issue({ clientId, redirectUri, providerUserId }: CodeBinding): Promise<string> {
+    const code = randomBytes(32).toString('base64url');
+    await this.sql.query(ISSUE, [hash(code), clientId, redirectUri, providerUserId, CODE_TTL]);
+    return code;
+  }
+
+  /**
+   * Spends a code.
+   * @returns whose it was; undefined when it is unknown, spent, expired, or bound to something else.
+   */
+  async redeem(code: string, bound: Omit<CodeBinding, 'providerUserId'>): Promise<string | undefined> {
+    const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [hash(code)]);
+    const isGood = row?.fresh && row.clientId === bound.clientId && row.redirectUri === bound.redirectUri;
+    return isGood ? row.providerUserId : undefined;
+  }
+}
+
+function hash(code: string): Buffer {
+  return createHash('sha256').update(code).digest();
+}

@@ -1,0 +1,47 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { deriveKey } from '../config/derive-key.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { Clock } from '../database/clock.js';
+import type { AuthorizeDto } from './authorize.dto.js';
+
+const VALID_MS = 10 * 60 * 1000;
+const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
+
+/**
+ * Proves that a form was made by this provider, a short while ago, for exactly this authorization request.
+ * Signed instead of kept in a cookie: browsers block cookies of third parties in frames, and the page must work in one
+ * (spec §4.5.1). Any instance can check another's, as key and clock are the same.
+ */
+@Injectable()
+export class CsrfTokens {
+  private readonly key: Buffer;
+
+  constructor(
+    @Inject(SETTINGS) settings: Settings,
+    private readonly clock: Clock,
+  ) {
+    this.key = deriveKey(settings.secretKey, 'sample-provider-csrf');
+  }
+
+  /** `<milliseconds>.<HMAC-SHA256>`. */
+  make(request: AuthorizeDto): string {
+    const made = Math.floor(this.clock.now());
+    return `${made}.${this.sign(made, request).toString('base64url')}`;
+  }
+
+  /** Whether a token was made here for this request, at most 10 minutes ago. */
+  isValid(token: string, request: AuthorizeDto): boolean {
+    const match = FORMAT.exec(token);
+    if (!match) return false;
+    const made = Number(match[1]);
+    const signature = Buffer.from(match[2]!, 'base64url');
+    return timingSafeEqual(signature, this.sign(made, request)) && this.clock.now() - made <= VALID_MS;
+  }
+
+  private sign(made: number, { client_id, redirect_uri, state }: AuthorizeDto): Buffer {
+    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // where one ends and the next begins is clear
+    return createHmac('sha256', this.key).update(signed).digest();
+  }
+}

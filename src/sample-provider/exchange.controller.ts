@@ -1,0 +1,39 @@
+import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
+import { OAuthError } from '../errors/oauth-error.js';
+import { Accounts, type Account } from './accounts.js';
+import { ClientService } from './client.service.js';
+import { CodeStore } from './code.store.js';
+import { ExchangeErrorFilter } from './exchange-error.filter.js';
+import { ExchangeDto } from './exchange.dto.js';
+
+/** The fields of spec §2.5, and nothing else of the account. */
+export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;
+
+/** The sample provider's server-to-server side (spec §4.5.2). */
+@Controller('providers/mock/oauth2/token')
+@UseFilters(ExchangeErrorFilter)
+export class ExchangeController {
+  constructor(
+    private readonly client: ClientService,
+    private readonly codes: CodeStore,
+    private readonly accounts: Accounts,
+  ) {}
+
+  /** Redeem an authorization code for the user's identity. Only a client that has proved itself can spend a code. */
+  @Post('exchange')
+  @HttpCode(200)
+  async exchange(@Body() form: ExchangeDto): Promise<SampleIdentity> {
+    this.client.authenticate(form);
+    const bound = { clientId: form.client_id, redirectUri: form.redirect_uri };
+    const providerUserId = await this.codes.redeem(form.code, bound);
+    const account = providerUserId === undefined ? undefined : this.accounts.withId(providerUserId);
+    if (!account) throw new OAuthError('invalid_grant', 'the code is invalid, already used, or expired');
+    const { provider_user_id, username, email, avatar_url } = account;
+    return {
+      provider_user_id,
+      ...(username !== undefined && { username }),
+      ...(email !== undefined && { email }),
+      ...(avatar_url !== undefined && { avatar_url }),
+    };
+  }
+}

@@ -1,0 +1,21 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { hashPassword } from './password-hash.js';
+
+// Prints the password_hash of the password on standard input: never an argument, which other users of the machine
+// and the shell's history can see. At a terminal it asks, and shows nothing of what is typed.
+const terminal = process.stdin.isTTY;
+const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+if (terminal) process.stderr.write('Password: ');
+
+const lines = createInterface({ input: process.stdin, output: silent, terminal });
+const { value: password } = await lines[Symbol.asyncIterator]().next();
+lines.close();
+if (terminal) process.stderr.write('\n');
+
+if (password) {
+  process.stdout.write(`${await hashPassword(password)}\n`);
+} else {
+  process.stderr.write('hash-password: there was no password on standard input\n');
+  process.exitCode = 1;
+}

@@ -1,0 +1,29 @@
+/** Text that is HTML already: the only kind that `html` does not escape. */
+export class Html {
+  constructor(readonly text: string) {}
+}
+
+type Part = string | number | Html | readonly Html[] | undefined;
+
+/** Makes HTML of a template; whatever is put into it is escaped, for text and quoted attributes alike. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string));
+}
+
+function textOf(part: Part): string {
+  if (part === undefined) return '';
+  if (typeof part !== 'object') return escapeHtml(String(part));
+  return part instanceof Html ? part.text : part.map(textOf).join('');
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+}

@@ -1,0 +1,32 @@
+import { Module } from '@nestjs/common';
+import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings.js';
+import { readAccountsFile } from './accounts-file.js';
+import { Accounts } from './accounts.js';
+import { AuthorizeController } from './authorize.controller.js';
+import { ClientService } from './client.service.js';
+import { CodeStore } from './code.store.js';
+import { CsrfTokens } from './csrf-token.js';
+import { demoAccounts } from './demo-accounts.js';
+import { ExchangeController } from './exchange.controller.js';
+import { PasswordCheck } from './password-check.js';
+
+/** The built-in identity provider `mock`: spec §4.5 from the provider's side. */
+@Module({
+  controllers: [AuthorizeController, ExchangeController],
+  providers: [
+    ClientService,
+    CodeStore,
+    CsrfTokens,
+    PasswordCheck,
+    { provide: Accounts, inject: [SETTINGS], useFactory: loadAccounts },
+  ],
+})
+export class SampleProviderModule {}
+
+function loadAccounts({ sampleProvider, production }: Settings): Accounts {
+  const file = sampleProvider?.accountsFile;
+  if (file !== undefined) return new Accounts(readAccountsFile(file));
+  if (production) throw new Error('there are no demo accounts in production'); // config has refused it already
+  return new Accounts(demoAccounts, demoAccounts);
+}
