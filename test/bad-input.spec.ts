@@ -401,8 +401,8 @@ describe('bad input', () => {
     expectError(response, 401, 'invalid_grant');
   });
 
-  function post(path: string, body: object): Promise<request.Response> {
-    return request(service.url).post(path).send(body).then();
+  async function post(path: string, body: object): Promise<request.Response> {
+    return request(service.url).post(path).send(body);
   }
 
   /** Sends bytes as they are; returns all that comes back until the service closes the connection. */

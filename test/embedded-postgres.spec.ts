@@ -215,6 +215,16 @@ describe('when something is killed', () => {
     expect(isAlive(pidOf(cluster))).toBe(false);
   });
 
+  it('the server, and the service stops while it starts again: nothing is left', async () => {
+    const first = await start();
+    const killed = pidOf(cluster);
+    process.kill(killed, 'SIGKILL');
+    await until(() => (readPostmaster(cluster)?.pid ?? killed) !== killed);
+    const next = pidOf(cluster);
+    await first.stop();
+    expect(isAlive(next)).toBe(false);
+  });
+
   it('a backend: the service still owns its data', async () => {
     const { url } = await start();
     const back = line(/is back/);

@@ -1,4 +1,4 @@
-import { get, type IncomingMessage, type Server } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import type { Express } from 'express';
 import request from 'supertest';
 import { startTestService, type TestService } from './support/service.js';
@@ -21,8 +21,8 @@ describe('HTTP (contract §2, §3)', () => {
   afterAll(() => service?.close());
 
   it('creates requests and responses with the prototypes Express would set', async () => {
-    const server = service.app.getHttpServer() as Server;
-    const express = service.app.getHttpAdapter().getInstance() as Express;
+    const server = service.app.getHttpServer();
+    const express: Express = service.app.getHttpAdapter().getInstance();
     const seen: boolean[] = [];
     server.prependOnceListener('request', (req, res) => {
       seen.push(

@@ -235,8 +235,8 @@ describe('a provider of the contract', () => {
       const { refresh_token } = await signIn(service.url);
       provider.answer = () => undefined;
       const states = await Promise.all(Array.from({ length: 100 }, () => beginSignIn(service.url)));
-      const hanging = states.map((state) =>
-        request(service.url).post('/oauth2/token').send({ code: 'c', state }).then(),
+      const hanging = states.map(async (state) =>
+        request(service.url).post('/oauth2/token').send({ code: 'c', state }),
       );
       let hung = true;
       void Promise.race(hanging).then(() => (hung = false));

@@ -39,7 +39,7 @@ describe('races', () => {
           .post('/oauth2/token')
           .send({ code: `race-${round}`, state }),
       );
-      const statuses = answers.map(({ status }) => status).sort();
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
       expect(provider.requests).toHaveLength(1);
     }

@@ -31,11 +31,11 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         .query({ provider: 'stub', redirect_uri: CALLBACK })
         .expect(200)
         .expect('Content-Type', 'application/json; charset=utf-8');
-      expect(Object.keys(body as object).sort()).toEqual(['redirect_url', 'state']);
+      expect(Object.keys(body as object).toSorted()).toEqual(['redirect_url', 'state']);
       const { redirect_url, state } = body as { redirect_url: string; state: string };
       expect(state).toMatch(/^[0-9a-f]{64}$/);
-      const query = new URLSearchParams({ state, client_id: 'latchkey', redirect_uri: CALLBACK });
-      expect(redirect_url).toBe(`${provider.url}/oauth2/authorize?${query}`);
+      const expected = new URLSearchParams({ state, client_id: 'latchkey', redirect_uri: CALLBACK });
+      expect(redirect_url).toBe(`${provider.url}/oauth2/authorize?${expected.toString()}`);
     });
 
     it('takes the first entry of the list when no redirect_uri is named', async () => {
@@ -69,7 +69,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         .type(type)
         .send({ code: 'ada', state })
         .expect(200);
-      expect(Object.keys(body as object).sort()).toEqual([
+      expect(Object.keys(body as object).toSorted()).toEqual([
         'access_token',
         'expires_in',
         'refresh_token',
@@ -85,7 +85,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       const { body } = await request(service.url).get('/.well-known/jwks.json').expect(200);
       const { keys } = body as { keys: PublishedJwk[] };
       expect(keys).toHaveLength(1);
-      expect(Object.keys(keys[0]!).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+      expect(Object.keys(keys[0]!).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
 
       const publicKey = createPublicKey({ key: { ...keys[0]! }, format: 'jwk' }).export({
         format: 'pem',
@@ -280,7 +280,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
           .type(type)
           .send({ refresh_token: tokens.refresh_token })
           .expect(200);
-        expect(Object.keys(body as object).sort()).toEqual(['access_token', 'expires_in']);
+        expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in']);
         const { access_token, expires_in } = body as { access_token: string; expires_in: number };
         expect(expires_in).toBe(3600);
         const [before, after] = [claimsOf(tokens.access_token), claimsOf(access_token)];
@@ -311,13 +311,10 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         'UPDATE refresh_tokens SET expires_at = now() WHERE token_hash = sha256($1)',
         [Buffer.from(refresh_token)],
       );
-      await request(service.url)
-        .post('/oauth2/refresh')
-        .send({ refresh_token })
-        .expect(401, {
-          error: 'invalid_grant',
-          error_description: 'refresh token is unknown or has expired',
-        });
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401, {
+        error: 'invalid_grant',
+        error_description: 'refresh token is unknown or has expired',
+      });
     });
 
     it.each<[string, (token: string) => string]>([

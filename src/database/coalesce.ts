@@ -4,8 +4,8 @@ const LARGEST_BATCH = 256;
 
 interface Waiting<Item, Result> {
   item: Item;
-  resolve(result: Result): void;
-  reject(error: unknown): void;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
 }
 
 /**

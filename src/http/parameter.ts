@@ -37,5 +37,5 @@ function text({ max = Infinity, matches }: TextRule, required: boolean): Propert
 }
 
 function isLongerThan(value: string, max: number): boolean {
-  return value.length > max && (value.length > 2 * max || [...value].length > max);
+  return value.length > max && (value.length > 2 * max || Array.from(value).length > max);
 }

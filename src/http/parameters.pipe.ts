@@ -13,7 +13,7 @@ export class ParametersPipe implements PipeTransform {
 
   transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
-    const names = this.declaredBy(metatype as Type);
+    const names = this.declaredBy(metatype);
     if (names.length === 0) return value;
     if (!isObject(value)) throw new OAuthError('invalid_request', 'the body must be a JSON object or a form');
     const dto = new (metatype as Type<Record<string, unknown>>)();

@@ -1,9 +1,32 @@
 import type { LoggerService } from '@nestjs/common';
-import { pino, type DestinationStream, type Logger } from 'pino';
+import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
+import pretty from 'pino-pretty';
 
-/** The log of the whole service: one JSON object a line, on standard output unless told otherwise. */
-export function createLog(level: string, destination: DestinationStream = pino.destination(1)): Logger {
-  return pino({ level, base: null, serializers: { err: describeError } }, destination);
+// What Nest tells about itself at every start: of interest to whoever works on the service only.
+const NEST_CONTEXTS = new Set([
+  'NestFactory',
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestApplication',
+]);
+
+/** The log of the whole service, on standard output: one JSON object a line, or text for a person at a terminal. */
+export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
+  return pino(
+    {
+      level,
+      base: null,
+      timestamp: stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: describeError },
+    },
+    destination,
+  );
+}
+
+function standardOutput(): DestinationStream {
+  return process.stdout.isTTY ? pretty({ sync: true, translateTime: 'HH:MM:ss' }) : pino.destination(1);
 }
 
 /**
@@ -24,21 +47,22 @@ export function describeError(error: unknown): object {
 
 /** Lets Nest, and every `new Logger(context)` in the service, write into it. */
 export class NestLog implements LoggerService {
-  constructor(private readonly logger: Logger) {}
+  readonly log = this.writer('info');
+  readonly error = this.writer('error');
+  readonly warn = this.writer('warn');
+  readonly debug = this.writer('debug');
+  readonly verbose = this.writer('trace');
+  readonly fatal = this.writer('fatal');
 
-  log = this.writer('info');
-  error = this.writer('error');
-  warn = this.writer('warn');
-  debug = this.writer('debug');
-  verbose = this.writer('trace');
-  fatal = this.writer('fatal');
+  constructor(private readonly logger: Logger) {}
 
   /** Nest passes the context last; an object as the message holds fields. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
-    return (message: unknown, ...rest: unknown[]): void => {
+    return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1);
-      if (typeof message === 'object') this.logger[level]({ context, ...message });
-      else this.logger[level]({ context }, String(message));
+      const at = level === 'info' && NEST_CONTEXTS.has(String(context)) ? 'debug' : level;
+      if (typeof message === 'string') this.logger[at]({ context }, message);
+      else this.logger[at]({ context, ...message });
     };
   }
 }

@@ -33,7 +33,7 @@ function isText(value: unknown, maxLength: number): value is string {
   return (
     typeof value === 'string' &&
     value.length <= 2 * maxLength &&
-    [...value].length <= maxLength &&
+    Array.from(value).length <= maxLength &&
     value.isWellFormed() &&
     !value.includes('\0')
   );

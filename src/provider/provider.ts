@@ -30,7 +30,7 @@ export class Provider {
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     try {
       const answer = await this.adapter.authorizationUrl(this.settings, request);
-      return 'memory' in answer ? answer : { url: answer as URL };
+      return 'memory' in answer ? answer : { url: answer };
     } catch (cause) {
       throw this.mapError(cause);
     }
