@@ -11,6 +11,7 @@ import {
 import { readdirSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { postgresAccount, type Account } from '../src/database/embedded/account.js';
 import { readPostmaster } from '../src/database/embedded/postmaster.js';
@@ -23,6 +24,8 @@ const onLinux = process.platform === 'linux';
 const nobody = isRoot && onLinux ? postgresAccount('/nowhere') : undefined;
 // Root plays the ordinary user by switching to one, who must be able to read this checkout.
 const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
+
+jest.setTimeout(60_000); // it copies 60 MB and makes a cluster for each test
 
 let room: string;
 let started: EmbeddedProcess[];
@@ -153,6 +156,23 @@ describe('as an ordinary user', () => {
       expect(existsSync(join(root, PACKAGE, 'native/lib/libicuuc.so.60'))).toBe(false);
     },
   );
+
+  const itWithTwoAccounts = nobody && canPlayUser ? it : it.skip;
+
+  itWithTwoAccounts("it says so when the data are another account's", async () => {
+    chmodSync(room, 0o777);
+    mkdirSync(join(room, 'postgres'));
+    const { error } = await start(room, undefined, nobody);
+    expect(error).toMatch(
+      /postgres belongs to the account with the user id 0: start the service as that one/,
+    );
+  });
+
+  itWithTwoAccounts('it says so when it may not write there', async () => {
+    chmodSync(room, 0o711);
+    const { error } = await start(join(room, 'data'), undefined, nobody);
+    expect(error).toMatch(/EACCES: permission denied, mkdir .*set DATABASE_URL/);
+  });
 });
 
 describe('where there is no PostgreSQL to run', () => {

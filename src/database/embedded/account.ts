@@ -14,11 +14,20 @@ export interface Account {
  * @param clusterDir where the data live, or will live
  */
 export function postgresAccount(clusterDir: string): Account | undefined {
-  if (process.getuid?.() !== 0) return undefined;
+  const self = process.getuid?.();
+  if (self === undefined) return undefined; // Windows
+  const owner = statSync(clusterDir, { throwIfNoEntry: false });
+  if (self !== 0) {
+    if (owner && owner.uid !== self) {
+      throw new Error(
+        `${clusterDir} belongs to the account with the user id ${owner.uid}: start the service as that one`,
+      );
+    }
+    return undefined;
+  }
   if (process.platform !== 'linux') {
     throw new Error('PostgreSQL does not run as root: start the service as an ordinary user');
   }
-  const owner = statSync(clusterDir, { throwIfNoEntry: false });
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
   return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
 }
