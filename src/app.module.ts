@@ -7,6 +7,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { DemoModule } from './demo/demo.module.js';
 import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters.pipe.js';
+import { EventsModule } from './events.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
@@ -20,6 +21,7 @@ export class AppModule {
       module: AppModule,
       imports: [
         settingsModule(settings),
+        EventsModule,
         DatabaseModule,
         ProviderModule,
         TokenModule,

@@ -4,8 +4,10 @@ import { AuthService, type Authorization, type IssuedTokens } from './auth.servi
 import { AuthorizeDto } from './authorize.dto.js';
 import { RefreshDto } from './refresh.dto.js';
 import { TokenDto } from './token.dto.js';
+import { Public } from '../http/access.js';
 
 /** The three public endpoints of spec §4. */
+@Public()
 @Controller('oauth2')
 export class AuthController {
   constructor(

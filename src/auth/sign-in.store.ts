@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
+import type { Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
-import type { Session } from '../token/refresh-token.js';
 
 export interface SignIn {
   readonly session: Session;

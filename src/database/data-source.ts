@@ -7,6 +7,7 @@ import { RefreshToken } from '../token/refresh-token.entity.js';
 import { SigningKey } from '../token/signing-key.entity.js';
 import { User } from '../user/user.entity.js';
 import { Init1700000000000 } from './migrations/1700000000000-init.js';
+import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -18,7 +19,7 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
     type: 'postgres',
     url: databaseUrl,
     entities: [User, Device, RefreshToken, AccessToken, SigningKey, AuthorizationState, SampleCode],
-    migrations: [Init1700000000000],
+    migrations: [Init1700000000000, SignedOutSessions1700000001000],
     synchronize: false,
     poolSize,
     applicationName: 'latchkey',

@@ -1,6 +1,7 @@
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DEMO_DIRECTORY } from './demo-directory.js';
+import { Public } from '../http/access.js';
 
 // Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame.
 const PAGE_POLICY =
@@ -10,6 +11,7 @@ const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /** The demo page: static files, each with a route of its own, so that no other request ever looks for a file. */
+@Public()
 @Controller()
 export class DemoController {
   @Get()

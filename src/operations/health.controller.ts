@@ -1,12 +1,14 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Readiness } from './readiness.js';
+import { Public } from '../http/access.js';
 
 export interface Health {
   status: 'ok' | 'stopping' | 'unavailable';
   database: 'up' | 'down';
 }
 
+@Public()
 @Controller('health')
 export class HealthController {
   constructor(private readonly readiness: Readiness) {}

@@ -11,6 +11,7 @@ import { sendRedirect } from './page/send-redirect.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { PasswordCheck } from './password-check.js';
 import { SignInFormDto } from './sign-in-form.dto.js';
+import { Public } from '../http/access.js';
 
 /** Why the form is shown again. */
 interface Retry {
@@ -23,6 +24,7 @@ interface Retry {
  * The sample provider's authorization page (spec §4.5.1). The form posts to its own address, so the query of the
  * authorization request is checked in the same way before the page is shown and before a code is issued.
  */
+@Public()
 @Controller('providers/mock/oauth2')
 @UseFilters(PageErrorFilter)
 export class AuthorizeController {

@@ -5,11 +5,13 @@ import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { ExchangeErrorFilter } from './exchange-error.filter.js';
 import { ExchangeDto } from './exchange.dto.js';
+import { Public } from '../http/access.js';
 
 /** The fields of spec §2.5, and nothing else of the account. */
 export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;
 
 /** The sample provider's server-to-server side (spec §4.5.2). */
+@Public()
 @Controller('providers/mock/oauth2/token')
 @UseFilters(ExchangeErrorFilter)
 export class ExchangeController {

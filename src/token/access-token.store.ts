@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
+import type { Session } from '../events.js';
 import type { IssuedAccessToken } from './access-token.js';
-import type { Session } from './refresh-token.js';
 
 export interface Refresh {
   readonly session: Session;

@@ -1,6 +1,8 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { KeyService, type JwkSet } from './key.service.js';
+import { Public } from '../http/access.js';
 
+@Public()
 @Controller()
 export class JwksController {
   constructor(private readonly keys: KeyService) {}

@@ -1,10 +1,11 @@
-import { generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { DataSource, IsNull, type EntityManager } from 'typeorm';
 import { deriveKey } from '../config/derive-key.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { decryptPrivateKey, encryptPrivateKey } from './key-encryption.js';
+import { readHeader } from './jose-header.js';
 import { SigningKey, type PublicJwk } from './signing-key.entity.js';
 
 /** Instances that start together queue here, so that the first key is made exactly once. */
@@ -28,6 +29,7 @@ export class KeyService implements OnModuleInit {
   private readonly encryptionKey: Buffer;
   private current?: { kid: string; privateKey: KeyObject };
   private published: PublishedJwk[] = [];
+  private publicKeys = new Map<string, KeyObject>();
 
   constructor(
     private readonly dataSource: DataSource,
@@ -43,6 +45,9 @@ export class KeyService implements OnModuleInit {
     });
     const keys = await this.dataSource.getRepository(SigningKey).find({ order: { createdAt: 'DESC' } });
     this.published = keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: 'sig', alg: 'ES256' }));
+    this.publicKeys = new Map(
+      keys.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: { ...publicJwk }, format: 'jwk' })]),
+    );
   }
 
   /** The key that signs now. */
@@ -53,6 +58,12 @@ export class KeyService implements OnModuleInit {
   /** The public keys that a token in the field may be signed with, newest first (RFC 7517). */
   get jwks(): JwkSet {
     return { keys: this.published };
+  }
+
+  /** The public key that a token's header names, if it is one of ours and the header says nothing but what ours say. */
+  verificationKey(token: string): KeyObject | undefined {
+    const header = readHeader(token);
+    return header && this.publicKeys.get(header.kid);
   }
 
   private async loadCurrent(

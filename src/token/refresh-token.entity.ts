@@ -1,4 +1,4 @@
-import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
 @Entity('refresh_tokens')
@@ -22,4 +22,9 @@ export class RefreshToken {
 
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
+
+  /** Set by signing out, which also sets `expires_at` to now; a token that expires by itself has none. */
+  @Index('refresh_tokens_signed_out_at', { where: 'signed_out_at IS NOT NULL' })
+  @Column('timestamptz', { name: 'signed_out_at', nullable: true })
+  signedOutAt!: Date | null;
 }

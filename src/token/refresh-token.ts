@@ -1,11 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-
-/** One sign-in of one user, on a device where the client named one. */
-export interface Session {
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly deviceId: string | null;
-}
+import type { Session } from '../events.js';
 
 const PREFIX = 'lkr_'; // so that a leaked one can be told by secret scanners
 const SECRET_BYTES = 32;

@@ -1,15 +1,37 @@
 import { Module } from '@nestjs/common';
-import { JwtModule } from '@nestjs/jwt';
+import { APP_GUARD } from '@nestjs/core';
+import { JwtSecretRequestType, JwtService } from '@nestjs/jwt';
+import { AccessGuard } from './access.guard.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
+import { AccessTokenVerifier } from './access-token.verifier.js';
 import { JwksController } from './jwks.controller.js';
 import { KeyService } from './key.service.js';
+import { ServiceKeys } from './service-keys.js';
 import { TokenService } from './token.service.js';
 
 @Module({
-  imports: [JwtModule.register({})],
   controllers: [JwksController],
-  providers: [AccessTokens, AccessTokenStore, KeyService, TokenService],
-  exports: [AccessTokens, KeyService, TokenService],
+  providers: [
+    AccessTokens,
+    AccessTokenStore,
+    AccessTokenVerifier,
+    KeyService,
+    ServiceKeys,
+    TokenService,
+    { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
+    { provide: APP_GUARD, useClass: AccessGuard },
+  ],
+  exports: [AccessTokens, AccessTokenVerifier, KeyService, TokenService],
 })
 export class TokenModule {}
+
+/** KeyObjects, not PEM text: parsing that at every signature would cost ten times the signature. */
+function jwtWithOurKeys(keys: KeyService): JwtService {
+  return new JwtService({
+    secretOrKeyProvider: (type, token) => {
+      if (type === JwtSecretRequestType.SIGN) return keys.signing.privateKey;
+      return keys.verificationKey(String(token)) ?? ''; // no key: jsonwebtoken refuses
+    },
+  });
+}

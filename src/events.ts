@@ -1,0 +1,38 @@
+import { EventEmitter } from 'node:events';
+import { Global, Injectable, Module } from '@nestjs/common';
+
+/** One sign-in of one user, on a device where the client named one. */
+export interface Session {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly deviceId: string | null;
+}
+
+/**
+ * What happens in one room and matters in another: it travels upwards as an event, since nothing may import upwards.
+ * Every event is heard on the instance where it happened, except `session.ended`, which every instance hears.
+ */
+export interface DomainEvents {
+  /** Someone has signed in. */
+  'session.started': [Session & { readonly provider: string }];
+  /** A session was signed out, on whichever instance; told on every instance within a second (contract §4). */
+  'session.ended': [Session];
+  /** A session has been used: a refresh, or a request with its access token. On the hot path: listeners must be cheap. */
+  'session.used': [Session];
+  /** A refresh token was refused. */
+  'refresh.failed': [];
+  'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
+  'device.removed': [{ readonly userId: string; readonly deviceId: string }];
+  /** Someone asked for sessions to end; how many did. */
+  'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
+  'key.made': [{ readonly kid: string; readonly activeAt: Date }];
+  'key.revoked': [{ readonly kid: string }];
+  'rate_limit.exceeded': [{ readonly limit: string; readonly address: string }];
+}
+
+@Injectable()
+export class Events extends EventEmitter<DomainEvents> {}
+
+@Global()
+@Module({ providers: [Events], exports: [Events] })
+export class EventsModule {}

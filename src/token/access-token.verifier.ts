@@ -1,0 +1,70 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { Clock } from '../database/clock.js';
+import { Sql } from '../database/sql.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import type { Session } from '../events.js';
+import { readClaims, type AccessTokenClaims } from './claims.js';
+
+/** An access token that is good at this moment. */
+export interface VerifiedToken {
+  readonly session: Session;
+  readonly claims: AccessTokenClaims;
+}
+
+// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued.
+const IS_LIVE = {
+  name: 'access-token-is-live',
+  text: `
+    SELECT FROM access_tokens a
+    JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
+    WHERE a.user_id = $1 AND a.jti = $2 AND a.token = $3 AND r.signed_out_at IS NULL`,
+};
+
+/** The one place where access tokens are judged, for HTTP and sockets alike (contract §5). */
+@Injectable()
+export class AccessTokenVerifier {
+  constructor(
+    private readonly jwt: JwtService,
+    private readonly clock: Clock,
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * Signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
+   * @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what.
+   */
+  async verify(token: string): Promise<VerifiedToken> {
+    const claims = this.checkSignature(token);
+    if (!claims) throw invalidToken();
+    const { length: live } = await this.sql.query(IS_LIVE, [claims.sub, claims.jti, token]);
+    if (live === 0) throw invalidToken();
+    const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
+    return { session, claims };
+  }
+
+  /** The claims of a token that one of our keys has signed and that has not expired, else undefined. */
+  private checkSignature(token: string): AccessTokenClaims | undefined {
+    try {
+      const { publicUrl } = this.settings;
+      const payload = this.jwt.verify<object>(token, {
+        algorithms: ['ES256'],
+        issuer: publicUrl,
+        audience: publicUrl,
+        clockTimestamp: this.clock.now() / 1000, // no leeway (contract §5)
+      });
+      return readClaims(payload);
+    } catch {
+      return undefined; // jsonwebtoken throws many kinds of errors, and all mean the same
+    }
+  }
+}
+
+function invalidToken(): OAuthError {
+  return new OAuthError('invalid_token', 'the access token is invalid, has expired or was ended', {
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+  });
+}

@@ -1,0 +1,25 @@
+/** Claims of an access token (contract §5; RFC 9068 §2.2). Times are seconds since the epoch. */
+export interface AccessTokenClaims {
+  readonly iss: string;
+  readonly aud: string;
+  /** The user. */
+  readonly sub: string;
+  /** The session. */
+  readonly sid: string;
+  readonly device_id?: string;
+  readonly jti: string;
+  readonly iat: number;
+  readonly exp: number;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The claims of a verified payload, or undefined when it is not one of ours: the signature alone does not say so. */
+export function readClaims(payload: unknown): AccessTokenClaims | undefined {
+  const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;
+  const { sub, sid, jti, device_id: deviceId, iat, exp } = claims;
+  const ids = [sub, sid, jti, ...(deviceId === undefined ? [] : [deviceId])];
+  if (!ids.every((id) => typeof id === 'string' && UUID.test(id))) return undefined;
+  if (!Number.isInteger(iat) || !Number.isInteger(exp)) return undefined; // jsonwebtoken lets a token without exp pass
+  return payload as AccessTokenClaims;
+}
