@@ -283,6 +283,12 @@ describe('the exchange (spec §4.5.2)', () => {
     await exchange({ code }).expect(400);
   });
 
+  it('refuses a code that was made for another client', async () => {
+    const code = await codeFor();
+    await query(service.databaseUrl, `UPDATE sample_codes SET client_id = 'someone'`);
+    expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
   it.each([
     ['a wrong secret', { client_secret: 'wrong' }],
     ['another client', { client_id: 'someone' }],

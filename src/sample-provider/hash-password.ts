@@ -6,9 +6,9 @@ import { hashPassword } from './password-hash.js';
 // and the shell's history can see. At a terminal it asks, and shows nothing of what is typed.
 const terminal = process.stdin.isTTY;
 const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-if (terminal) process.stderr.write('Password: ');
 
 const lines = createInterface({ input: process.stdin, output: silent, terminal });
+if (terminal) process.stderr.write('Password: ');
 const { value: password } = await lines[Symbol.asyncIterator]().next();
 lines.close();
 if (terminal) process.stderr.write('\n');
