@@ -4,6 +4,7 @@ import { AuthModule } from './auth/auth.module.js';
 import { settingsModule } from './config/settings.module.js';
 import type { Settings } from './config/settings.js';
 import { DatabaseModule } from './database/database.module.js';
+import { DeviceModule } from './device/device.module.js';
 import { DemoModule } from './demo/demo.module.js';
 import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters.pipe.js';
@@ -12,6 +13,7 @@ import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { TokenModule } from './token/token.module.js';
+import { UserModule } from './user/user.module.js';
 
 /** The whole service. */
 @Module({})
@@ -26,6 +28,8 @@ export class AppModule {
         ProviderModule,
         TokenModule,
         AuthModule,
+        UserModule,
+        DeviceModule,
         OperationsModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

@@ -15,16 +15,16 @@ export interface Session {
 export interface DomainEvents {
   /** Someone has signed in. */
   'session.started': [Session & { readonly provider: string }];
-  /** A session was signed out, on whichever instance; told on every instance within a second (contract §4). */
-  'session.ended': [Session];
   /** A session has been used: a refresh, or a request with its access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
+  /** A session was signed out, on whichever instance; told on every instance within a second (contract §4). */
+  'session.ended': [Session];
+  /** Someone asked for sessions of theirs to end: which, and how many were ended. */
+  'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
   /** A refresh token was refused. */
-  'refresh.failed': [];
+  'refresh.refused': [];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
-  /** Someone asked for sessions to end; how many did. */
-  'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
   'key.revoked': [{ readonly kid: string }];
   'rate_limit.exceeded': [{ readonly limit: string; readonly address: string }];

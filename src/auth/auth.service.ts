@@ -4,6 +4,7 @@ import { allowsRedirectUri, defaultRedirectUri } from '../config/redirect-uris.j
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Events } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { AccessTokens } from '../token/access-token.js';
@@ -36,6 +37,7 @@ export class AuthService {
     private readonly states: StateService,
     private readonly accessTokens: AccessTokens,
     private readonly signIns: SignInStore,
+    private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -106,6 +108,7 @@ export class AuthService {
       refreshTokenTtl: this.settings.refreshTokenTtl,
       accessToken,
     });
+    this.events.emit('session.started', { ...session, provider });
     return {
       access_token: accessToken.token,
       refresh_token: refreshToken,

@@ -1,5 +1,4 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
-import type { Request } from 'express';
 import type { Session } from '../events.js';
 
 /** Who may call a route. A route that says nothing needs a user's access token. */
@@ -23,5 +22,5 @@ declare module 'express-serve-static-core' {
 
 /** The session of the caller's access token, as the guard has verified it: `@Caller() caller: Session`. */
 export const Caller = createParamDecorator((_data: unknown, context: ExecutionContext) => {
-  return context.switchToHttp().getRequest<Request>().session;
+  return context.switchToHttp().getRequest<{ session?: Session }>().session;
 });

@@ -9,6 +9,7 @@ import { LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { refuseRepeatedMembers } from './repeated-members.js';
 import { requestLog } from './request-log.js';
+import { requireReadableBody } from './require-readable-body.js';
 import { securityHeaders } from './security-headers.js';
 
 const LARGEST_BODY = '64kb'; // contract §3: payload_too_large beyond
@@ -28,6 +29,7 @@ export async function createApp(
   app.use(
     json({ limit: LARGEST_BODY, verify: refuseRepeatedMembers }),
     urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: Infinity }), // the size bounds them
+    requireReadableBody,
   );
   refuseUnreadableRequests(app.getHttpServer());
   return app;

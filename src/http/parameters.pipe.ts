@@ -11,7 +11,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 export class ParametersPipe implements PipeTransform {
   private readonly declared = new Map<Type, readonly string[]>();
 
-  transform(value: unknown, { metatype, type }: ArgumentMetadata): unknown {
+  transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
     const names = this.declaredBy(metatype);
     if (names.length === 0) return value;

@@ -33,15 +33,24 @@ export class AccessTokenVerifier {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
+  /** @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what. */
+  async verify(token: string): Promise<VerifiedToken> {
+    const verified = await this.find(token);
+    if (verified) return verified;
+    throw new OAuthError('invalid_token', 'the access token is invalid, has expired or was ended', {
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+    });
+  }
+
   /**
    * Signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
-   * @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what.
+   * @returns undefined when any of it does not hold.
    */
-  async verify(token: string): Promise<VerifiedToken> {
+  async find(token: string): Promise<VerifiedToken | undefined> {
     const claims = this.checkSignature(token);
-    if (!claims) throw invalidToken();
+    if (!claims) return undefined;
     const { length: live } = await this.sql.query(IS_LIVE, [claims.sub, claims.jti, token]);
-    if (live === 0) throw invalidToken();
+    if (live === 0) return undefined;
     const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
     return { session, claims };
   }
@@ -61,10 +70,4 @@ export class AccessTokenVerifier {
       return undefined; // jsonwebtoken throws many kinds of errors, and all mean the same
     }
   }
-}
-
-function invalidToken(): OAuthError {
-  return new OAuthError('invalid_token', 'the access token is invalid, has expired or was ended', {
-    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
-  });
 }

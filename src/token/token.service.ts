@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Events } from '../events.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
@@ -15,6 +16,7 @@ export class TokenService {
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly store: AccessTokenStore,
+    private readonly events: Events,
   ) {}
 
   /**
@@ -24,18 +26,20 @@ export class TokenService {
    */
   async refresh(refreshToken: string): Promise<RefreshedToken> {
     const session = parseRefreshToken(refreshToken);
-    if (!session) throw unknownRefreshToken();
+    if (!session) throw this.refused();
     const accessToken = this.accessTokens.issue(session);
     const stored = await this.store.storeForSession({
       session,
       tokenHash: hashRefreshToken(refreshToken),
       accessToken,
     });
-    if (!stored) throw unknownRefreshToken();
+    if (!stored) throw this.refused();
+    this.events.emit('session.used', session);
     return { access_token: accessToken.token, expires_in: accessToken.expiresIn };
   }
-}
 
-function unknownRefreshToken(): OAuthError {
-  return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+  private refused(): OAuthError {
+    this.events.emit('refresh.refused');
+    return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+  }
 }

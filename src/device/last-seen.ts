@@ -1,0 +1,57 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Sql } from '../database/sql.js';
+import { Events, type Session } from '../events.js';
+
+const WRITE_EVERY_MS = 5000;
+
+// At most one write a minute and device, on however many instances it is seen. Rows that another writes are skipped.
+const WRITE = {
+  name: 'devices-seen',
+  text: `
+    WITH seen AS (
+      SELECT d.user_id, d.device_id
+      FROM unnest($1::uuid[], $2::uuid[]) AS s (user_id, device_id)
+      JOIN devices d ON d.user_id = s.user_id AND d.device_id = s.device_id
+      WHERE d.last_seen_at < now() - interval '1 minute'
+      FOR UPDATE OF d SKIP LOCKED
+    )
+    UPDATE devices d SET last_seen_at = now() FROM seen
+    WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
+};
+const LARGEST_WRITE = 1000;
+
+/** Remembers when devices were last used, without a write on every request: all of some seconds share one. */
+@Injectable()
+export class LastSeen implements OnApplicationShutdown {
+  private readonly logger = new Logger(LastSeen.name);
+  private readonly timer: NodeJS.Timeout;
+  private seen = new Map<string, Session>();
+
+  constructor(
+    private readonly sql: Sql,
+    events: Events,
+  ) {
+    events.on('session.used', (session) => {
+      if (session.deviceId !== null) this.seen.set(session.sessionId, session);
+    });
+    this.timer = setInterval(() => void this.write(), WRITE_EVERY_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+  }
+
+  /** Writes what has been seen since the last time; if the database is away, that much is forgotten. */
+  async write(): Promise<void> {
+    const sessions = [...this.seen.values()];
+    this.seen = new Map();
+    try {
+      for (let i = 0; i < sessions.length; i += LARGEST_WRITE) {
+        const some = sessions.slice(i, i + LARGEST_WRITE);
+        await this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]);
+      }
+    } catch (error) {
+      this.logger.warn({ err: error, msg: 'last_seen_at could not be written' });
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ServiceKeyOnly } from '../http/access.js';
+import { TokenInspector } from './token-inspector.js';
+import { TokenDto } from './token.dto.js';
+
+/** RFC 7662 §2.2; members that a token does not have are left out. */
+export interface Introspection {
+  active: boolean;
+  sub?: string;
+  sid?: string;
+  device_id?: string;
+  /** Seconds since the epoch. */
+  exp?: number;
+  /** Seconds since the epoch. */
+  iat?: number;
+  iss?: string;
+  aud?: string;
+  jti?: string;
+  token_type?: string;
+}
+
+@Controller('oauth2')
+export class IntrospectController {
+  constructor(private readonly tokens: TokenInspector) {}
+
+  /** Whether a token is good at this moment, and what it says (RFC 7662). */
+  @ServiceKeyOnly()
+  @Post('introspect')
+  @HttpCode(200)
+  async introspect(@Body() { token }: TokenDto): Promise<Introspection> {
+    const inspected = await this.tokens.inspect(token);
+    if (!inspected) return { active: false };
+    const { session, kind, ...claims } = inspected;
+    const { userId: sub, sessionId: sid, deviceId } = session;
+    const device = deviceId === null ? {} : { device_id: deviceId };
+    return { active: true, sub, sid, ...device, ...claims, token_type: kind };
+  }
+}

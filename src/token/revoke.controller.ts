@@ -1,0 +1,23 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Public } from '../http/access.js';
+import { SessionStore } from './session.store.js';
+import { TokenInspector } from './token-inspector.js';
+import { TokenDto } from './token.dto.js';
+
+@Controller('oauth2')
+export class RevokeController {
+  constructor(
+    private readonly tokens: TokenInspector,
+    private readonly sessions: SessionStore,
+  ) {}
+
+  /** End the session of a token; whoever holds the token may (RFC 7009). An unknown one is no error (§2.2). */
+  @Public()
+  @Post('revoke')
+  @HttpCode(200)
+  async revoke(@Body() { token }: TokenDto): Promise<Record<string, never>> {
+    const inspected = await this.tokens.inspect(token);
+    if (inspected) await this.sessions.end('session', inspected.session);
+    return {};
+  }
+}

@@ -1,0 +1,63 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, IsNull, MoreThan } from 'typeorm';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { Clock } from '../database/clock.js';
+import type { Session } from '../events.js';
+import { AccessTokenVerifier } from './access-token.verifier.js';
+import { RefreshToken } from './refresh-token.entity.js';
+import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
+
+/** What a good token of either kind stands for; times are seconds since the epoch. */
+export interface InspectedToken {
+  readonly session: Session;
+  readonly kind: 'Bearer' | 'refresh_token';
+  readonly jti?: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly iss: string;
+  readonly aud: string;
+}
+
+/** Tells what a token is, for those who are handed either kind: revocation and introspection. */
+@Injectable()
+export class TokenInspector {
+  constructor(
+    private readonly accessTokens: AccessTokenVerifier,
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** @returns undefined for a token that is unknown, has expired or was ended. */
+  async inspect(token: string): Promise<InspectedToken | undefined> {
+    const session = parseRefreshToken(token);
+    return session ? this.inspectRefreshToken(token, session) : this.inspectAccessToken(token);
+  }
+
+  private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
+    const verified = await this.accessTokens.find(token);
+    if (!verified) return undefined;
+    const { jti, iat, exp, iss, aud } = verified.claims;
+    return { session: verified.session, kind: 'Bearer', jti, iat, exp, iss, aud };
+  }
+
+  private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
+    const { userId, sessionId } = session;
+    const stored = await this.dataSource.getRepository(RefreshToken).findOneBy({
+      userId,
+      sessionId,
+      tokenHash: hashRefreshToken(token),
+      signedOutAt: IsNull(),
+      expiresAt: MoreThan(new Date(this.clock.now())),
+    });
+    if (!stored) return undefined;
+    const { publicUrl } = this.settings;
+    const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
+    return { session, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
+  }
+}
+
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}

@@ -1,0 +1,152 @@
+import { createPublicKey, randomUUID } from 'node:crypto';
+import type { Express } from 'express';
+import request from 'supertest';
+import { KeyService } from '../src/token/key.service.js';
+import { bearer } from './support/bearer.js';
+import { mutantsOf } from './support/jwt-mutants.js';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Who may call what: every route is entered here. The demo's files are one line. */
+const ACCESS: Record<string, 'public' | 'user' | 'service'> = {
+  'GET /': 'public',
+  'GET /callback': 'public',
+  'GET /demo/*': 'public',
+  'GET /oauth2/authorize': 'public',
+  'POST /oauth2/token': 'public',
+  'POST /oauth2/refresh': 'public',
+  'POST /oauth2/revoke': 'public',
+  'POST /oauth2/introspect': 'service',
+  'GET /.well-known/jwks.json': 'public',
+  'GET /me': 'user',
+  'GET /devices': 'user',
+  'PATCH /devices/:device_id': 'user',
+  'DELETE /devices/:device_id': 'user',
+  'POST /sign-out': 'user',
+  'GET /health/live': 'public',
+  'GET /health/ready': 'public',
+  'GET /providers/mock/oauth2/authorize': 'public',
+  'POST /providers/mock/oauth2/authorize': 'public',
+  'POST /providers/mock/oauth2/token/exchange': 'public',
+};
+
+describe('who may call what', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let tokens: Tokens;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** All routes that Express has, as `GET /me`. */
+  function routes(): string[] {
+    const express: Express = service.app.getHttpAdapter().getInstance();
+    const all = express.router.stack.flatMap(({ route }) =>
+      Object.keys(route ? (route as unknown as { methods: object }).methods : {}).map(
+        (method) => `${method.toUpperCase()} ${route!.path}`,
+      ),
+    );
+    return [...new Set(all.map((route) => route.replace(/^GET \/demo\/.*/, 'GET /demo/*')))];
+  }
+
+  it('every route is in the table', () => {
+    expect(routes().toSorted()).toEqual(Object.keys(ACCESS).toSorted());
+  });
+
+  it.each(Object.entries(ACCESS))('%s: %s', async (route, access) => {
+    const [method, path] = route.split(' ') as [string, string];
+    const call = (token?: string) => {
+      const at = path.replace(':device_id', randomUUID()).replace('*', 'demo.js');
+      const test = request(service.url)[method.toLowerCase() as 'get'](at);
+      return token === undefined ? test : test.set('Authorization', `Bearer ${token}`);
+    };
+    const anonymous = await call();
+    if (access === 'public') {
+      expect(anonymous.headers['www-authenticate']).toBeUndefined();
+      expect((await call('nonsense')).status).toBe(anonymous.status);
+      return;
+    }
+    expect([anonymous.status, anonymous.headers['www-authenticate']]).toEqual([401, 'Bearer']); // RFC 6750 §3.1
+    const forged = await call('nonsense');
+    expect([forged.status, forged.headers['www-authenticate']]).toEqual([
+      401,
+      'Bearer error="invalid_token"',
+    ]);
+    const asUser = await call(access === 'user' ? SERVICE_KEY : tokens.access_token);
+    expect([asUser.status, (asUser.body as { error: string }).error]).toEqual(
+      access === 'user' ? [401, 'invalid_token'] : [403, 'insufficient_scope'],
+    );
+  });
+
+  it.each([
+    ['another scheme', 'Basic YTpi'],
+    ['no token', 'Bearer'],
+    ['a blank token', 'Bearer  '],
+    ['two tokens', 'Bearer TOKEN TOKEN'],
+    ['two, with a comma', 'Bearer TOKEN, Bearer TOKEN'],
+    ['the token alone', 'TOKEN'],
+    ['quotes', 'Bearer "TOKEN"'],
+  ])('refuses a header with %s', async (_name, header) => {
+    const { status, body, headers } = await request(service.url)
+      .get('/me')
+      .set('Authorization', header.replaceAll('TOKEN', tokens.access_token));
+    expect([status, body]).toEqual([401, expect.objectContaining({ error: 'invalid_token' })]);
+    expect(headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+  });
+
+  it('takes the scheme in any case (RFC 7235 §2.1), and the token from nowhere but the header', async () => {
+    await request(service.url).get('/me').set('Authorization', `bearer ${tokens.access_token}`).expect(200);
+    await request(service.url).get('/me').query({ access_token: tokens.access_token }).expect(401);
+    await request(service.url).get('/me').set('Cookie', `access_token=${tokens.access_token}`).expect(401);
+    await request(service.url)
+      .post('/sign-out')
+      .type('form')
+      .send({ access_token: tokens.access_token })
+      .expect(401);
+  });
+
+  it('refuses a token that is stored no more, or has expired', async () => {
+    const gone = await signIn(service.url);
+    await query(service.databaseUrl, 'DELETE FROM access_tokens WHERE token = $1', [gone.access_token]);
+    await bearer(service.url, gone.access_token).get('/me').expect(401);
+    const brief = await startTestService({ ...provider.env(), ACCESS_TOKEN_TTL: '1' });
+    try {
+      const { access_token } = await signIn(brief.url);
+      const { iat } = JSON.parse(Buffer.from(access_token.split('.')[1]!, 'base64url').toString()) as {
+        iat: number;
+      };
+      while (Date.now() <= (iat + 1) * 1000) await new Promise((resolve) => setImmediate(resolve));
+      await bearer(brief.url, access_token).get('/me').expect(401);
+    } finally {
+      await brief.close();
+    }
+  });
+
+  it('takes none of 500 forged tokens, and none of them makes it fail (P6)', async () => {
+    const keys = service.app.get(KeyService);
+    const { privateKey } = keys.signing;
+    const genuine = { token: tokens.access_token, privateKey, publicKey: createPublicKey(privateKey) };
+    const answers: Record<string, number> = {};
+    let count = 0;
+    for (const [name, token] of mutantsOf(genuine)) {
+      count++;
+      if (token === tokens.access_token) throw new Error(`${name} is no mutant`);
+      const { status } = await bearer(service.url, token).get('/me');
+      if (status !== 401) answers[name] = status;
+    }
+    expect(answers).toEqual({});
+    expect(count).toBeGreaterThanOrEqual(500);
+    await bearer(service.url, tokens.access_token).get('/me').expect(200);
+  });
+});

@@ -1,0 +1,226 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { LastSeen } from '../src/device/last-seen.js';
+import { bearer } from './support/bearer.js';
+import { dump, query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+interface DeviceView {
+  device_id: string;
+  device_name: string | null;
+  last_seen_at: string;
+  current: boolean;
+}
+
+/** `GET /me` and the devices (contract §4). */
+describe('users and their devices', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService(provider.env());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+
+  const as = ({ access_token }: Tokens) => bearer(service.url, access_token);
+  const onDevice = (device_id: string = randomUUID(), more = {}) =>
+    signIn(service.url, user, { device_id, ...more });
+  async function devicesOf(tokens: Tokens): Promise<DeviceView[]> {
+    const { body } = await as(tokens).get('/devices').expect(200);
+    return (body as { devices: DeviceView[] }).devices;
+  }
+
+  it('GET /me tells who the user is', async () => {
+    provider.answerWith(200, {
+      provider_user_id: user,
+      username: 'Ada',
+      avatar_url: 'https://x.example/a.png',
+    });
+    const tokens = await signIn(service.url);
+    provider.reset();
+    const { body } = await as(tokens).get('/me').expect(200);
+    expect(body).toEqual({
+      user_id: tokens.user_id,
+      username: 'Ada',
+      email: null,
+      avatar_url: 'https://x.example/a.png',
+      created_at: expect.stringMatching(TIME),
+    });
+  });
+
+  it('GET /devices lists them, newest use first, and tells which is the caller’s', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const tokens = await onDevice(first, { device_name: 'Phone', user_agent: 'UA' });
+    await onDevice(second);
+    expect(await devicesOf(tokens)).toEqual([
+      expect.objectContaining({ device_id: second, device_name: null, current: false }),
+      {
+        device_id: first,
+        device_name: 'Phone',
+        user_agent: 'UA',
+        created_at: expect.stringMatching(TIME),
+        last_seen_at: expect.stringMatching(TIME),
+        current: true,
+        online: false,
+      },
+    ]);
+  });
+
+  it('a session without a device sees the devices, none of them its own', async () => {
+    await onDevice();
+    const devices = await devicesOf(await signIn(service.url, user));
+    expect(devices.map(({ current }) => current)).toEqual([false]);
+  });
+
+  it('the same device signing in again keeps one row, and its older refresh token its own life (spec §2.2)', async () => {
+    const device = randomUUID();
+    const first = await onDevice(device);
+    const second = await onDevice(device.toUpperCase());
+    expect(await devicesOf(second)).toHaveLength(1);
+    for (const { refresh_token } of [first, second]) {
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+  });
+
+  it('PATCH renames a device; foreign members are ignored', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device, { device_name: 'Old', user_agent: 'UA' });
+    const { body } = await as(tokens)
+      .patch(`/devices/${device.toUpperCase()}`, {
+        device_name: 'Neu ✨',
+        user_agent: 'forged',
+        user_id: randomUUID(),
+      })
+      .expect(200);
+    expect(body).toMatchObject({ device_id: device, device_name: 'Neu ✨', user_agent: 'UA', current: true });
+    expect((await devicesOf(tokens))[0]).toEqual(body);
+  });
+
+  it.each([
+    [{}],
+    [{ device_name: '' }],
+    [{ device_name: ' ' }],
+    [{ device_name: 'n'.repeat(129) }],
+    [{ device_name: 7 }],
+    [{ device_name: 'a\0' }],
+  ])('PATCH refuses %j and changes nothing', async (body) => {
+    const device = randomUUID();
+    const tokens = await onDevice(device, { device_name: 'Old' });
+    const before = await dump(service.databaseUrl);
+    expect((await as(tokens).patch(`/devices/${device}`, body).expect(400)).body).toMatchObject({
+      error: 'invalid_request',
+    });
+    expect(await dump(service.databaseUrl)).toBe(before);
+  });
+
+  it('DELETE signs the device out and forgets it; the others stay', async () => {
+    const [mine, lost] = [randomUUID(), randomUUID()];
+    const here = await onDevice(mine);
+    const there = [await onDevice(lost), await onDevice(lost)];
+    await as(here).delete(`/devices/${lost}`).expect(204, {});
+    for (const tokens of there) {
+      await as(tokens).get('/me').expect(401);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(401);
+    }
+    expect((await devicesOf(here)).map(({ device_id }) => device_id)).toEqual([mine]);
+    await request(service.url).post('/oauth2/refresh').send(here).expect(200);
+  });
+
+  it('DELETE of one’s own device ends one’s own session', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device);
+    await as(tokens).delete(`/devices/${device}`).expect(204);
+    await as(tokens).get('/devices').expect(401);
+  });
+
+  it('two users with the same device id have a device each; the other’s answers as one that does not exist', async () => {
+    const shared = randomUUID();
+    const own = await onDevice(shared, { device_name: 'Mine' });
+    const other = await signIn(service.url, randomUUID(), { device_id: shared, device_name: 'Theirs' });
+    const foreign = randomUUID();
+    await signIn(service.url, randomUUID(), { device_id: foreign });
+
+    await as(own).patch(`/devices/${shared}`, { device_name: 'Changed' }).expect(200);
+    expect((await devicesOf(other))[0]).toMatchObject({ device_name: 'Theirs' });
+
+    const nothing = randomUUID();
+    for (const method of ['patch', 'delete'] as const) {
+      const [toForeign, toNothing] = [
+        await as(own)[method](`/devices/${foreign}`, { device_name: 'x' }).expect(404),
+        await as(own)[method](`/devices/${nothing}`, { device_name: 'x' }).expect(404),
+      ];
+      expect(toForeign.body).toEqual(toNothing.body);
+      expect(toForeign.body).toMatchObject({ error: 'not_found' });
+    }
+    await as(own).delete(`/devices/${shared}`).expect(204);
+    expect(await devicesOf(other)).toHaveLength(1);
+  });
+
+  it.each([
+    'x',
+    '%00',
+    '..%2f..%2fme',
+    `${randomUUID()}%00`,
+    `${randomUUID()}%0a`,
+    `{${randomUUID()}}`,
+    '__proto__',
+    '%FF',
+    "'%20OR%201=1--",
+  ])('the id %s is no device, and changes nothing', async (id) => {
+    const tokens = await onDevice();
+    const before = await dump(service.databaseUrl);
+    for (const call of [
+      as(tokens).delete(`/devices/${id}`),
+      as(tokens).patch(`/devices/${id}`, { device_name: 'x' }),
+    ]) {
+      const { status, body } = await call;
+      expect([400, 404]).toContain(status);
+      expect(body).toEqual({
+        error: expect.stringMatching(/^(not_found|invalid_request)$/),
+        error_description: expect.any(String),
+      });
+    }
+    expect(await dump(service.databaseUrl)).toBe(before);
+  });
+
+  describe('last_seen_at', () => {
+    it('is written at most once a minute and device, by refreshes and requests', async () => {
+      const lastSeen = service.app.get(LastSeen);
+      const tokens = await onDevice();
+      const age = (minutes: number) =>
+        query(
+          service.databaseUrl,
+          `UPDATE devices SET last_seen_at = now() - $2 * interval '1 minute' WHERE user_id = $1`,
+          [tokens.user_id, minutes],
+        );
+      const seen = async () => Date.now() - Date.parse((await devicesOf(tokens))[0]!.last_seen_at);
+
+      await age(0.5);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeGreaterThan(25_000);
+
+      await age(10);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeLessThan(10_000);
+
+      await age(10);
+      await as(tokens).get('/me').expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeLessThan(10_000);
+    });
+  });
+});

@@ -1,0 +1,267 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { Events, type Session } from '../src/events.js';
+import { bearer } from './support/bearer.js';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Signing out ends by expiry (spec §1, §2.2; contract §4), on two instances that share a database. */
+describe('the end of sessions', () => {
+  let provider: StubProvider;
+  let here: TestService;
+  let there: TestService;
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = {
+      ...provider.env(),
+      PUBLIC_URL: 'http://localhost:3000',
+      SERVICE_KEYS: `${SERVICE_KEY},${'another'.repeat(6)}`,
+    };
+    here = await startTestService(env);
+    there = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
+  });
+  afterAll(async () => {
+    await there?.close();
+    await here?.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+
+  const onDevice = (device_id: string) => signIn(here.url, user, { device_id });
+
+  /** Alive: refreshes and is let in; ended: neither, on any instance. */
+  async function isAlive(tokens: Tokens): Promise<boolean> {
+    const statuses = [];
+    for (const { url } of [there, here]) {
+      statuses.push((await bearer(url, tokens.access_token).get('/me')).status);
+      statuses.push((await request(url).post('/oauth2/refresh').send(tokens)).status);
+    }
+    expect(new Set(statuses).size).toBe(1);
+    expect([200, 401]).toContain(statuses[0]);
+    return statuses[0] === 200;
+  }
+  const alive = async (all: Tokens[]) => {
+    const states = [];
+    for (const tokens of all) states.push(await isAlive(tokens));
+    return states;
+  };
+
+  describe('POST /sign-out', () => {
+    it.each([
+      ['current, by default', undefined, [false, false, true, true]],
+      ['current', { scope: 'current' }, [false, false, true, true]],
+      ['others', { scope: 'others' }, [true, true, false, false]],
+      ['all', { scope: 'all' }, [false, false, false, false]],
+    ])('%s, from a device with two sessions', async (_name, body, expected) => {
+      const [device, other] = [randomUUID(), randomUUID()];
+      const sessions = [
+        await onDevice(device),
+        await onDevice(device),
+        await onDevice(other),
+        await signIn(here.url, user),
+      ];
+      await bearer(here.url, sessions[0]!.access_token).post('/sign-out', body).expect(204, {});
+      expect(await alive(sessions)).toEqual(expected);
+    });
+
+    it.each([
+      ['current', [false, true, true]],
+      ['others', [true, false, false]],
+    ])('%s, from a session without a device', async (scope, expected) => {
+      const sessions = [
+        await signIn(here.url, user),
+        await signIn(here.url, user),
+        await onDevice(randomUUID()),
+      ];
+      await bearer(here.url, sessions[0]!.access_token).post('/sign-out', { scope }).expect(204);
+      expect(await alive(sessions)).toEqual(expected);
+    });
+
+    it('leaves other users alone, and the devices listed', async () => {
+      const device = randomUUID();
+      const other = await signIn(here.url, randomUUID(), { device_id: device });
+      const mine = await onDevice(device);
+      await bearer(here.url, mine.access_token).post('/sign-out', { scope: 'all' }).expect(204);
+      expect(await isAlive(other)).toBe(true);
+      const { body } = await bearer(here.url, (await signIn(here.url, user)).access_token)
+        .get('/devices')
+        .expect(200);
+      expect((body as { devices: unknown[] }).devices).toHaveLength(1);
+    });
+
+    it.each([[{ scope: 'everything' }], [{ scope: ['all'] }], [{ scope: 1 }]])(
+      'refuses %j and ends nothing',
+      async (body) => {
+        const tokens = await signIn(here.url, user);
+        await bearer(here.url, tokens.access_token).post('/sign-out', body).expect(400);
+        expect(await isAlive(tokens)).toBe(true);
+      },
+    );
+
+    it('sets the expiry to now, and marks the session', async () => {
+      const tokens = await signIn(here.url, user);
+      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+      const [row] = await query(
+        here.databaseUrl,
+        'SELECT expires_at = signed_out_at AS same, now() - expires_at < $2::interval AS just FROM refresh_tokens WHERE user_id = $1',
+        [tokens.user_id, '1 minute'],
+      );
+      expect(row).toEqual({ same: true, just: true });
+    });
+  });
+
+  it('a refresh token that expires by itself leaves its last access token the hour it was given', async () => {
+    const tokens = await signIn(here.url, user);
+    await query(here.databaseUrl, 'UPDATE refresh_tokens SET expires_at = now() WHERE user_id = $1', [
+      tokens.user_id,
+    ]);
+    await request(here.url).post('/oauth2/refresh').send(tokens).expect(401);
+    await bearer(there.url, tokens.access_token).get('/me').expect(200);
+  });
+
+  it('a refresh that races a sign-out leaves no living token behind', async () => {
+    for (let round = 0; round < 10; round++) {
+      const tokens = await signIn(here.url, randomUUID());
+      const refreshes = Array.from({ length: 20 }, (_, i) =>
+        request([here, there][i % 2]!.url)
+          .post('/oauth2/refresh')
+          .send(tokens),
+      );
+      const signOut = bearer(there.url, tokens.access_token).post('/sign-out');
+      const answers = await Promise.all([...refreshes.slice(0, 10), signOut, ...refreshes.slice(10)]);
+      for (const { status, body } of answers) {
+        if (status === 200)
+          await bearer(here.url, (body as Tokens).access_token)
+            .get('/me')
+            .expect(401);
+      }
+    }
+  });
+
+  it('every instance is told of an ended session within a second, once (contract §4)', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device);
+    const heard: [string, Session][] = [];
+    for (const [name, service] of Object.entries({ here, there })) {
+      service.app.get(Events).on('session.ended', (session) => {
+        if (session.userId === tokens.user_id) heard.push([name, session]);
+      });
+    }
+    const { sid } = claimsOf(tokens.access_token);
+    const began = performance.now();
+    await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+    while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
+    expect(performance.now() - began).toBeLessThan(1000);
+    const session = { userId: tokens.user_id, sessionId: sid, deviceId: device };
+    expect(Object.fromEntries(heard)).toEqual({ here: session, there: session });
+
+    await bearer(here.url, (await onDevice(device)).access_token)
+      .post('/sign-out')
+      .expect(204);
+    while (heard.length < 4) await new Promise((resolve) => setImmediate(resolve));
+    expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
+  });
+
+  describe('POST /oauth2/revoke (RFC 7009)', () => {
+    it.each(['access_token', 'refresh_token'] as const)('ends just the session of its %s', async (kind) => {
+      const device = randomUUID();
+      const [one, other] = [await onDevice(device), await onDevice(device)];
+      await request(here.url)
+        .post('/oauth2/revoke')
+        .type('form')
+        .send({ token: one[kind], token_type_hint: 'x' })
+        .expect(200, {});
+      expect(await alive([one, other])).toEqual([false, true]);
+    });
+
+    it('does not mind an unknown token', async () => {
+      const tokens = await signIn(here.url, user);
+      for (const token of ['nonsense', tokens.access_token.slice(0, -2), `${tokens.refresh_token}A`]) {
+        await request(here.url).post('/oauth2/revoke').send({ token }).expect(200, {});
+      }
+      expect(await isAlive(tokens)).toBe(true);
+    });
+
+    it.each([[{}], [{ token: '' }], [{ token: ['a'] }]])('refuses %j', async (body) => {
+      await request(here.url).post('/oauth2/revoke').send(body).expect(400);
+    });
+  });
+
+  describe('POST /oauth2/introspect (RFC 7662)', () => {
+    const introspect = (token: string, key = SERVICE_KEY) =>
+      bearer(here.url, key).post('/oauth2/introspect', { token });
+
+    it('tells what an access token is', async () => {
+      const device = randomUUID();
+      const { access_token } = await onDevice(device);
+      const { iss, aud, sub, sid, jti, iat, exp } = claimsOf(access_token);
+      expect((await introspect(access_token).expect(200)).body).toEqual({
+        active: true,
+        iss,
+        aud,
+        sub,
+        sid,
+        jti,
+        iat,
+        exp,
+        device_id: device,
+        token_type: 'Bearer',
+      });
+    });
+
+    it('tells what a refresh token is', async () => {
+      const { access_token, refresh_token, user_id } = await signIn(here.url, user);
+      const { body } = await introspect(refresh_token).expect(200);
+      const { iat, exp } = body as { iat: number; exp: number };
+      expect(body).toEqual({
+        active: true,
+        sub: user_id,
+        sid: claimsOf(access_token)['sid'],
+        iss: 'http://localhost:3000',
+        aud: 'http://localhost:3000',
+        iat,
+        exp,
+        token_type: 'refresh_token',
+      });
+      expect(exp - iat).toBe(30 * 24 * 3600);
+    });
+
+    it('knows an ended session, and any other text, as inactive', async () => {
+      const tokens = await signIn(here.url, user);
+      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+      for (const token of [
+        tokens.access_token,
+        tokens.refresh_token,
+        'nonsense',
+        `${tokens.refresh_token}=`,
+      ]) {
+        expect((await introspect(token).expect(200)).body).toEqual({ active: false });
+      }
+    });
+
+    it('needs a service key: none, a wrong one and a user’s token get the contract’s errors', async () => {
+      const { access_token } = await signIn(here.url, user);
+      const none = await request(here.url).post('/oauth2/introspect').send({ token: 'x' }).expect(401);
+      expect([none.body, none.headers['www-authenticate']]).toEqual([
+        expect.objectContaining({ error: 'invalid_token' }),
+        'Bearer',
+      ]);
+      const wrong = await introspect('x', `${SERVICE_KEY}x`).expect(401);
+      expect(wrong.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      const users = await introspect('x', access_token).expect(403);
+      expect([users.body, users.headers['www-authenticate']]).toEqual([
+        expect.objectContaining({ error: 'insufficient_scope' }),
+        'Bearer error="insufficient_scope"',
+      ]);
+      await introspect('x', 'another'.repeat(6)).expect(200);
+    });
+  });
+});

@@ -1,0 +1,261 @@
+import { createHmac, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+
+type Json = Record<string, unknown>;
+
+const CURVE_ORDER = BigInt('0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551');
+
+export interface Genuine {
+  readonly token: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/** Texts that a careless verifier might take for the genuine token (security.md, JWT; RFC 8725): name and text. */
+export function* mutantsOf({
+  token,
+  privateKey,
+  publicKey,
+}: Genuine): Generator<[name: string, token: string]> {
+  const [head, body, signature] = token.split('.') as [string, string, string];
+  const header = decode(head);
+  const claims = decode(body);
+  const es256 = (input: string, key = privateKey): string =>
+    sign('sha256', Buffer.from(input), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url');
+  const signed = (h: Json, c: Json, key = privateKey): string =>
+    withSignature(h, c, (input) => es256(input, key));
+
+  // Another algorithm, with a signature that fits it.
+  const publicForms = {
+    pem: publicKey.export({ format: 'pem', type: 'spki' }),
+    trimmed: publicKey.export({ format: 'pem', type: 'spki' }).toString().trim(),
+    der: publicKey.export({ format: 'der', type: 'spki' }),
+    jwk: JSON.stringify(publicKey.export({ format: 'jwk' })),
+    empty: '',
+  };
+  for (const alg of [
+    'none',
+    'None',
+    'NONE',
+    'nOnE',
+    'none ',
+    '',
+    'ES384',
+    'ES512',
+    'RS256',
+    'PS256',
+    'EdDSA',
+    'es256',
+    'ES256 ',
+    null,
+    0,
+    ['ES256'],
+    {},
+  ]) {
+    yield [`alg ${JSON.stringify(alg)}, unsigned`, withSignature({ ...header, alg }, claims, () => '')];
+    yield [
+      `alg ${JSON.stringify(alg)}, signature kept`,
+      withSignature({ ...header, alg }, claims, () => signature),
+    ];
+    yield [`alg ${JSON.stringify(alg)}, signed`, signed({ ...header, alg }, claims)];
+  }
+  for (const alg of ['HS256', 'HS384', 'HS512']) {
+    for (const [name, key] of Object.entries(publicForms)) {
+      const hmac = (input: string): string =>
+        createHmac(`sha${alg.slice(2)}`, key)
+          .update(input)
+          .digest('base64url');
+      yield [`${alg} with the public key as ${name}`, withSignature({ ...header, alg }, claims, hmac)];
+    }
+  }
+
+  // Another key, or a header that brings or names one.
+  const foreign = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const jwk = foreign.publicKey.export({ format: 'jwk' });
+  yield ['signed by another key', signed(header, claims, foreign.privateKey)];
+  const extras: Json[] = [
+    { jwk },
+    { jku: 'http://127.0.0.1:1/jwks.json' },
+    { x5u: 'http://127.0.0.1:1/cert.pem' },
+    { x5c: ['AAAA'] },
+    { crit: ['exp'] },
+    { crit: [] },
+    { b64: false, crit: ['b64'] },
+    { zip: 'DEF' },
+    { cty: 'JWT' },
+    { enc: 'A128GCM' },
+    { x: 1 },
+  ];
+  for (const extra of extras) {
+    yield [
+      `header with ${Object.keys(extra).join()}, another key`,
+      signed({ ...header, ...extra }, claims, foreign.privateKey),
+    ];
+    yield [`header with ${Object.keys(extra).join()}, our key`, signed({ ...header, ...extra }, claims)];
+  }
+  const kids = [
+    '',
+    ' ',
+    '../../dev/null',
+    '/dev/null',
+    "' OR '1'='1",
+    '__proto__',
+    'constructor',
+    'toString',
+    'x'.repeat(10_000),
+    '\0',
+    null,
+    0,
+    [header['kid']],
+    { kid: header['kid'] },
+    randomUUID(),
+    `${String(header['kid'])} `,
+    `${String(header['kid'])}\0`,
+  ];
+  for (const kid of kids) {
+    yield [
+      `kid ${JSON.stringify(kid).slice(0, 30)}, another key`,
+      signed({ ...header, kid }, claims, foreign.privateKey),
+    ];
+    yield [`kid ${JSON.stringify(kid).slice(0, 30)}, our key`, signed({ ...header, kid }, claims)];
+  }
+  for (const typ of [
+    'JWT',
+    'jwt',
+    'AT+JWT',
+    'application/at+jwt',
+    'logout+jwt',
+    'dpop+jwt',
+    '',
+    null,
+    1,
+    ['at+jwt'],
+  ]) {
+    yield [`typ ${JSON.stringify(typ)}`, signed({ ...header, typ }, claims)];
+  }
+  for (const name of Object.keys(header))
+    yield [`no ${name} in the header`, signed(without(header, name), claims)];
+
+  // Our own key's signature over claims that were never issued.
+  const values = [
+    null,
+    '',
+    0,
+    -1,
+    1,
+    1e99,
+    true,
+    'x',
+    '0',
+    '9999999999',
+    [],
+    {},
+    ['a'],
+    '__proto__',
+    randomUUID(),
+    '\0',
+    '\ud800',
+    'x'.repeat(5000),
+  ];
+  for (const name of Object.keys(claims)) {
+    yield [`no ${name}`, signed(header, without(claims, name))];
+    yield [`${name} as an array of itself`, signed(header, { ...claims, [name]: [claims[name]] })];
+    for (const value of values) {
+      yield [`${name} ${JSON.stringify(value).slice(0, 30)}`, signed(header, { ...claims, [name]: value })];
+    }
+  }
+  const now = Math.floor(Date.now() / 1000);
+  for (const [name, value] of [
+    ['exp', now - 1],
+    ['exp', now + 1e6],
+    ['exp', String(now + 100)],
+    ['exp', now + 0.5],
+    ['nbf', now + 60],
+    ['iat', now + 60],
+  ] as const) {
+    yield [`${name} ${value}`, signed(header, { ...claims, [name]: value })];
+  }
+  for (const iss of [
+    `${String(claims['iss'])}/`,
+    String(claims['iss']).toUpperCase(),
+    'https://evil.example',
+  ]) {
+    yield [`iss ${iss}`, signed(header, { ...claims, iss })];
+    yield [`aud ${iss}`, signed(header, { ...claims, aud: iss })];
+    yield [`aud [${iss}, ours]`, signed(header, { ...claims, aud: [iss, claims['aud']] })];
+  }
+  yield ['the same claims, signed once more', signed(header, claims)]; // genuine but for never having been issued
+
+  // The same signature in other clothes.
+  const raw = Buffer.from(signature, 'base64url');
+  const s = BigInt(`0x${raw.subarray(32).toString('hex')}`);
+  const twin = Buffer.concat([
+    raw.subarray(0, 32),
+    Buffer.from((CURVE_ORDER - s).toString(16).padStart(64, '0'), 'hex'),
+  ]);
+  const der = sign('sha256', Buffer.from(`${head}.${body}`), privateKey);
+  const signatures = {
+    'the twin (r, n - s)': twin,
+    DER: der,
+    'r and s swapped': Buffer.concat([raw.subarray(32), raw.subarray(0, 32)]),
+    zeros: Buffer.alloc(64),
+    ones: Buffer.alloc(64, 0xff),
+    empty: Buffer.alloc(0),
+    'a byte less': raw.subarray(0, 63),
+    'a byte more': Buffer.concat([raw, Buffer.alloc(1)]),
+    half: raw.subarray(0, 32),
+    long: Buffer.alloc(5000, 1),
+  };
+  for (const [name, bytes] of Object.entries(signatures))
+    yield [`signature: ${name}`, `${head}.${body}.${bytes.toString('base64url')}`];
+  for (let i = 0; i < 64; i++) {
+    const flipped = Buffer.from(raw);
+    flipped[i]! ^= 1 << (i % 8);
+    yield [`signature: bit ${i} flipped`, `${head}.${body}.${flipped.toString('base64url')}`];
+  }
+
+  for (let i = 0; i < head.length + body.length; i += 5) {
+    const other = token[i] === 'A' ? 'B' : 'A';
+    yield [`character ${i} replaced`, token.slice(0, i) + other + token.slice(i + 1)];
+  }
+
+  // Other texts around the same token.
+  for (let i = 1; i < token.length; i += Math.ceil(token.length / 60))
+    yield [`cut at ${i}`, token.slice(0, i)];
+  for (const [name, text] of Object.entries({
+    'a character more': `${token}A`,
+    padding: `${token}=`,
+    'a fourth part': `${token}.`,
+    'five parts, as a JWE has': `${head}.AAAA.AAAA.AAAA.AAAA`,
+    'no header': `.${body}.${signature}`,
+    'no claims': `${head}..${signature}`,
+    'parts swapped': `${body}.${head}.${signature}`,
+    twice: `${token}${token}`,
+    'upper case': token.toUpperCase(),
+    'claims that are an array': `${head}.${encode([])}.${es256(`${head}.${encode([])}`)}`,
+    'claims that are null': `${head}.${encode(null)}.${es256(`${head}.${encode(null)}`)}`,
+    'claims that are text': `${head}.${encode('x')}.${es256(`${head}.${encode('x')}`)}`,
+    'a header that is null': `${encode(null)}.${body}.${signature}`,
+    'a header that is no JSON': `AAAA.${body}.${signature}`,
+    dots: '..',
+    'a long text': 'a'.repeat(8000),
+  })) {
+    yield [name, text];
+  }
+}
+
+function withSignature(header: Json, claims: Json, signature: (input: string) => string): string {
+  const input = `${encode(header)}.${encode(claims)}`;
+  return `${input}.${signature(input)}`;
+}
+
+function encode(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function decode(part: string): Json {
+  return JSON.parse(Buffer.from(part, 'base64url').toString()) as Json;
+}
+
+function without(object: Json, name: string): Json {
+  return Object.fromEntries(Object.entries(object).filter(([key]) => key !== name));
+}
