@@ -21,8 +21,10 @@ export interface DomainEvents {
   'session.ended': [Session];
   /** Someone asked for sessions of theirs to end: which, and how many were ended. */
   'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
-  /** A refresh token was refused. */
-  'refresh.refused': [];
+  /** A code could not be exchanged; `error` is the code of the answer. */
+  'sign_in.refused': [{ readonly error: string }];
+  /** A refresh token was refused; the session is the one it claims to be of. */
+  'refresh.refused': [Session | undefined];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];

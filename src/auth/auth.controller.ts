@@ -5,6 +5,7 @@ import { AuthorizeDto } from './authorize.dto.js';
 import { RefreshDto } from './refresh.dto.js';
 import { TokenDto } from './token.dto.js';
 import { Public } from '../http/access.js';
+import { RateLimit } from '../http/rate-limit.js';
 
 /** The three public endpoints of spec §4. */
 @Public()
@@ -17,12 +18,14 @@ export class AuthController {
 
   /** Begin a sign-in: where to send the user (spec §4.2). */
   @Get('authorize')
+  @RateLimit('authorize')
   authorize(@Query() query: AuthorizeDto): Promise<Authorization> {
     return this.auth.authorize(query);
   }
 
   /** Exchange an authorization code for tokens (spec §4.3). */
   @Post('token')
+  @RateLimit('token')
   @HttpCode(200)
   token(@Body() body: TokenDto, @Headers('user-agent') userAgent?: string): Promise<IssuedTokens> {
     return this.auth.exchange(body, userAgent);
@@ -30,6 +33,7 @@ export class AuthController {
 
   /** A new access token for a refresh token (spec §4.4). */
   @Post('refresh')
+  @RateLimit('refresh')
   @HttpCode(200)
   refresh(@Body() body: RefreshDto): Promise<RefreshedToken> {
     return this.tokens.refresh(body.refresh_token);

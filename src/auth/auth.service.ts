@@ -68,6 +68,17 @@ export class AuthService {
 
   /** Finishes a sign-in: the provider's code for tokens of our own (spec §4.3). */
   async exchange(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
+    try {
+      return await this.finish(params, userAgentHeader);
+    } catch (error) {
+      this.events.emit('sign_in.refused', {
+        error: error instanceof OAuthError ? error.error : 'server_error',
+      });
+      throw error;
+    }
+  }
+
+  private async finish(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
     const signIn = await this.states.consume(params.state);
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A sign-in that has begun (spec §2.3): what its state stands for until it is spent or expires. */
 @Entity('authorization_states')
@@ -25,6 +25,7 @@ export class AuthorizationState {
   @Column('jsonb', { nullable: true })
   memory!: Record<string, unknown> | null;
 
+  @Index('authorization_states_expires_at')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 }

@@ -19,6 +19,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
     const entry = { request_id: request.id, err: error };
     if (error.status >= 500) this.logger.error(entry);
     else this.logger.debug(entry);
+    response.locals.error = error.error;
     if (response.headersSent) {
       response.destroy(); // half an answer is no answer
       return;

@@ -7,6 +7,10 @@ declare module 'express-serve-static-core' {
     /** Names the request in every line of the log, and in the answer's `X-Request-Id`. */
     id: string;
   }
+  interface Locals {
+    /** The code of the error that was answered. */
+    error?: string;
+  }
 }
 
 /**
@@ -22,9 +26,11 @@ export function requestLog(logger: Logger): RequestHandler {
       const status = response.statusCode;
       const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
       if (!logger.isLevelEnabled(level)) return;
-      const { id: request_id, method, path } = request;
+      const { id: request_id, ip: address, method, path } = request;
       const ms = Math.round(performance.now() - received);
-      logger[level]({ request_id, method, path, status, ms, answered: response.writableFinished }, 'request');
+      const { error } = response.locals;
+      const answered = response.writableFinished;
+      logger[level]({ request_id, address, method, path, status, error, ms, answered }, 'request');
     });
     next();
   };

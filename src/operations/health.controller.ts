@@ -6,6 +6,8 @@ import { Public } from '../http/access.js';
 export interface Health {
   status: 'ok' | 'stopping' | 'unavailable';
   database: 'up' | 'down';
+  /** Only with REDIS_URL. Without it the service goes on, so it does not count for the status (contract §4). */
+  redis?: 'up' | 'down';
 }
 
 @Public()
@@ -22,9 +24,9 @@ export class HealthController {
   /** Requests may be sent here: 200, or 503 while the database is away or the service is stopping. */
   @Get('ready')
   async ready(@Res({ passthrough: true }) response: Response): Promise<Health> {
-    const database = (await this.readiness.databaseIsUp()) ? 'up' : 'down';
+    const [database, redis] = await Promise.all([this.readiness.database(), this.readiness.redis()]);
     const status = this.readiness.isStopping ? 'stopping' : database === 'up' ? 'ok' : 'unavailable';
     response.status(status === 'ok' ? 200 : 503);
-    return { status, database };
+    return { status, database, ...(redis && { redis }) };
   }
 }

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
+import { RedisConnection } from '../redis/redis-connection.js';
 
 const PING = { name: 'ping', text: 'SELECT 1' };
 
@@ -8,7 +9,10 @@ const PING = { name: 'ping', text: 'SELECT 1' };
 export class Readiness {
   private stopping = false;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    @Optional() private readonly redisConnection?: RedisConnection,
+  ) {}
 
   /** From now on not ready: the service is about to stop (contract §1). */
   stop(): void {
@@ -19,12 +23,18 @@ export class Readiness {
     return this.stopping;
   }
 
-  async databaseIsUp(): Promise<boolean> {
+  async database(): Promise<'up' | 'down'> {
     try {
       await this.sql.query(PING, []);
-      return true;
+      return 'up';
     } catch {
-      return false;
+      return 'down';
     }
+  }
+
+  /** Undefined where the service is to do without Redis. */
+  async redis(): Promise<'up' | 'down' | undefined> {
+    if (!this.redisConnection) return undefined;
+    return (await this.redisConnection.isUp()) ? 'up' : 'down';
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events } from '../events.js';
+import { Events, type Session } from '../events.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
@@ -26,20 +26,20 @@ export class TokenService {
    */
   async refresh(refreshToken: string): Promise<RefreshedToken> {
     const session = parseRefreshToken(refreshToken);
-    if (!session) throw this.refused();
+    if (!session) throw this.refused(undefined);
     const accessToken = this.accessTokens.issue(session);
     const stored = await this.store.storeForSession({
       session,
       tokenHash: hashRefreshToken(refreshToken),
       accessToken,
     });
-    if (!stored) throw this.refused();
+    if (!stored) throw this.refused(session);
     this.events.emit('session.used', session);
     return { access_token: accessToken.token, expires_in: accessToken.expiresIn };
   }
 
-  private refused(): OAuthError {
-    this.events.emit('refresh.refused');
+  private refused(session: Session | undefined): OAuthError {
+    this.events.emit('refresh.refused', session);
     return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
   }
 }

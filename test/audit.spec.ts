@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import request from 'supertest';
+import { AUDIT_NAMES } from '../src/operations/audit.js';
+import { bearer } from './support/bearer.js';
+import { startTestService, type TestService } from './support/service.js';
+import { beginSignIn, claimsOf, signIn } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+describe('the audit trail (docs/audit.md)', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info' });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** The audit lines that some work causes, without level, time and context. */
+  async function auditOf(work: () => Promise<unknown>): Promise<object[]> {
+    const before = service.log.length;
+    await work();
+    const lines = service.log.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    return lines
+      .filter(({ context }) => context === 'Audit')
+      .map(({ level: _level, time: _time, context: _context, ...facts }) => facts);
+  }
+
+  it('tells of the life of a session', async () => {
+    const deviceId = randomUUID();
+    const tokens = await signIn(service.url, 'ada', { device_id: deviceId });
+    const session = { userId: tokens.user_id, sessionId: claimsOf(tokens.access_token)['sid'], deviceId };
+    const as = bearer(service.url, tokens.access_token);
+
+    const begun = await auditOf(() => signIn(service.url, 'ada', { device_id: deviceId }));
+    expect(begun).toEqual([
+      { ...session, audit: 'sign_in', sessionId: expect.any(String), provider: 'stub' },
+    ]);
+    expect(
+      await auditOf(() => as.patch(`/devices/${deviceId}`, { device_name: 'A secret name' }).expect(200)),
+    ).toEqual([{ audit: 'device_renamed', userId: session.userId, deviceId }]);
+    expect(await auditOf(() => as.post('/sign-out').expect(204))).toEqual([
+      { audit: 'sign_out', userId: session.userId, scope: 'device', sessions: 2 },
+    ]);
+    expect(
+      await auditOf(() => request(service.url).post('/oauth2/refresh').send(tokens).expect(401)),
+    ).toEqual([{ audit: 'refresh_refused', ...session }]);
+    const again = await signIn(service.url, 'ada', { device_id: deviceId });
+    const removed = await auditOf(() =>
+      bearer(service.url, again.access_token).delete(`/devices/${deviceId}`).expect(204),
+    );
+    expect(removed).toEqual([
+      { audit: 'sign_out', userId: session.userId, scope: 'device', sessions: 1 },
+      { audit: 'device_removed', userId: session.userId, deviceId },
+    ]);
+    expect(service.log.join('')).not.toContain('A secret name');
+  });
+
+  it('tells of sign-ins that were refused, and of texts that are no token', async () => {
+    provider.answerWith(400, { error: 'invalid_grant' });
+    const state = await beginSignIn(service.url);
+    expect(
+      await auditOf(() => request(service.url).post('/oauth2/token').send({ code: 'c', state }).expect(401)),
+    ).toEqual([{ audit: 'sign_in_refused', error: 'invalid_grant' }]);
+    expect(
+      await auditOf(() =>
+        request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401),
+      ),
+    ).toEqual([{ audit: 'refresh_refused' }]);
+    provider.reset();
+  });
+
+  it('logs a refused request with its error and address', async () => {
+    const { headers } = await request(service.url).get('/me').expect(401);
+    const line = service.log
+      .map((text) => JSON.parse(text) as Record<string, unknown>)
+      .find(({ request_id }) => request_id === headers['x-request-id']);
+    expect(line).toMatchObject({
+      msg: 'request',
+      method: 'GET',
+      path: '/me',
+      status: 401,
+      error: 'invalid_token',
+    });
+    expect(line!['address']).toMatch(/127\.0\.0\.1|::1/);
+  });
+
+  it('has its table in the documents', () => {
+    const document = readFileSync(new URL('../docs/audit.md', import.meta.url), 'utf8');
+    const names = [...document.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name);
+    expect(names).toEqual(['audit', ...Object.values(AUDIT_NAMES)]);
+  });
+});
