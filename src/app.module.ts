@@ -11,6 +11,8 @@ import { ParametersPipe } from './http/parameters.pipe.js';
 import { EventsModule } from './events.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
+import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { RedisModule } from './redis/redis.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
@@ -25,6 +27,8 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule,
+        ...(settings.redisUrl === undefined ? [] : [RedisModule]),
+        ...(settings.rateLimit.enabled ? [RateLimitModule] : []),
         ProviderModule,
         TokenModule,
         AuthModule,

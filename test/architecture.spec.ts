@@ -20,7 +20,10 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   auth: [...GROUND, 'provider', 'user', 'device', 'token'],
   'sample-provider': [...GROUND],
   demo: [...GROUND],
-  operations: [...GROUND],
+  redis: [...GROUND],
+  'rate-limit': [...GROUND, 'redis'],
+  removal: [...GROUND],
+  operations: [...GROUND, 'redis'],
 };
 
 // The one place that must know every entity.

@@ -67,8 +67,7 @@ export const settingsTable = {
     section: 'Storage',
     kind: kinds.connectionUrl('redis:', 'rediss:'),
     secret: true,
-    planned: true,
-    doc: 'Redis; needed as soon as more than one instance runs: socket fan-out, shared rate limits.',
+    doc: 'Redis: all instances then share their rate limits; while it is away each counts alone. Socket fan-out over it is not yet in effect.',
   },
   secretKey: {
     name: 'SECRET_KEY',
@@ -136,15 +135,13 @@ export const settingsTable = {
     kind: kinds.onOff,
     default: 'off',
     productionDefault: 'on',
-    planned: true,
-    doc: 'Rate limits `on` or `off`.',
+    doc: 'Rate limits `on` or `off`. An address is an IPv4 address or the /64 of an IPv6 address; beyond a limit it gets `slow_down` (429) with `Retry-After`.',
   },
   rateLimitAuthorize: {
     name: 'RATE_LIMIT_AUTHORIZE',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '300',
-    planned: true,
     doc: 'Authorize calls a minute and address.',
   },
   rateLimitToken: {
@@ -152,7 +149,6 @@ export const settingsTable = {
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '300',
-    planned: true,
     doc: 'Token calls a minute and address.',
   },
   rateLimitRefresh: {
@@ -160,7 +156,6 @@ export const settingsTable = {
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '1200',
-    planned: true,
     doc: 'Refresh calls a minute and address.',
   },
   rateLimitBadToken: {
@@ -168,8 +163,7 @@ export const settingsTable = {
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '120',
-    planned: true,
-    doc: 'Refused tokens a minute and address; never refuses a valid one.',
+    doc: 'Refused bearer tokens a minute and address; a valid one is never refused.',
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',

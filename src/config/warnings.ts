@@ -22,15 +22,11 @@ export function warningsFor(
     warnings.push('PUBLIC_URL is unset: the service presents itself as localhost.');
   }
   for (const setting of Object.values<Setting<unknown>>(settingsTable)) {
-    if (setting.planned && isInUse(setting, env, values)) {
+    if (setting.planned && env[setting.name]) {
       warnings.push(`${setting.name} is checked, but not yet in effect in this version.`);
     }
   }
   return [...warnings, ...[...providers].flatMap(([name, given]) => providerWarning(name, given))];
-}
-
-function isInUse({ name }: Setting<unknown>, env: Environment, values: Values): boolean {
-  return !!env[name] || (name === settingsTable.rateLimit.name && values.rateLimit);
 }
 
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {

@@ -1,9 +1,10 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, Optional, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { ACCESS, type Access } from '../http/access.js';
+import { RateLimits } from '../http/rate-limit.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { ServiceKeys } from './service-keys.js';
 
@@ -18,6 +19,7 @@ export class AccessGuard implements CanActivate {
     private readonly tokens: AccessTokenVerifier,
     private readonly serviceKeys: ServiceKeys,
     private readonly events: Events,
+    @Optional() private readonly limits?: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -25,10 +27,16 @@ export class AccessGuard implements CanActivate {
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, declared) ?? 'user';
     if (access === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const token = bearerToken(request);
-    if (access === 'service') await this.requireServiceKey(token);
-    else await this.requireUser(request, token);
-    return true;
+    try {
+      const token = bearerToken(request);
+      if (access === 'service') await this.requireServiceKey(token);
+      else await this.requireUser(request, token);
+      return true;
+    } catch (error) {
+      // Only a refusal is counted, so a limit refuses no valid token (contract §2, RATE_LIMIT).
+      if (isBadToken(request, error)) await this.limits?.count('bad_token', request.ip);
+      throw error;
+    }
   }
 
   private async requireUser(request: Request, token: string): Promise<void> {
@@ -44,6 +52,15 @@ export class AccessGuard implements CanActivate {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }
+}
+
+/** Whether somebody presented a token that is none; no token at all is no attempt. */
+function isBadToken(request: Request, error: unknown): boolean {
+  return (
+    request.headers.authorization !== undefined &&
+    error instanceof OAuthError &&
+    error.error === 'invalid_token'
+  );
 }
 
 /** The token of the header; over HTTP it is read from nowhere else (contract §4). */

@@ -1,0 +1,20 @@
+import { SetMetadata } from '@nestjs/common';
+
+/** What is counted, each a minute and address (contract §2, RATE_LIMIT). */
+export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token';
+
+export const RATE_LIMIT = 'latchkey:rate-limit';
+
+/** Every request to this route counts towards a limit. Without effect while RATE_LIMIT is off. */
+export const RateLimit = (limit: Exclude<Limit, 'bad_token'>): MethodDecorator =>
+  SetMetadata(RATE_LIMIT, limit);
+
+/** Counts requests; provided only while RATE_LIMIT is on, so whoever asks for it asks with `@Optional()`. */
+export abstract class RateLimits {
+  /**
+   * Counts one request, or one refused token, of an address.
+   * @param address the client's, as Express's `request.ip` has it (it honours `trust proxy`)
+   * @throws OAuthError `slow_down` when the address has used up what it may do this minute
+   */
+  abstract count(limit: Limit, address: string | undefined): Promise<void>;
+}

@@ -1,0 +1,68 @@
+import { Logger } from '@nestjs/common';
+import type { Redis } from 'ioredis';
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  RateLimiterRes,
+  type RateLimiterAbstract,
+} from 'rate-limiter-flexible';
+
+const MINUTE_S = 60;
+
+/** A key that has used up its minute. */
+export interface Exceeded {
+  /** Until the next minute of this key begins. */
+  readonly milliseconds: number;
+  /** Whether this is the first refusal of the minute, on whichever instance. */
+  readonly first: boolean;
+}
+
+/** Counts keys, each for a minute from its first use: in Redis where there is one, so that all instances count together. */
+export class Counter {
+  private readonly logger = new Logger('RateLimits');
+  private readonly memory: RateLimiterMemory;
+  private readonly shared?: RateLimiterRedis;
+  private sharedFails = false;
+
+  constructor(
+    name: string,
+    private readonly points: number,
+    redis?: Redis,
+  ) {
+    const options = { keyPrefix: `latchkey:limit:${name}`, points, duration: MINUTE_S };
+    this.memory = new RateLimiterMemory(options);
+    if (!redis) return;
+    // A key that was refused is refused from memory until its minute has ended: a flood costs Redis nothing.
+    this.shared = new RateLimiterRedis({
+      ...options,
+      storeClient: redis,
+      inMemoryBlockOnConsumed: points + 1,
+    });
+  }
+
+  /** Counts one use of a key. @returns undefined while it may go on. */
+  async count(key: string): Promise<Exceeded | undefined> {
+    if (!this.shared) return this.countIn(this.memory, key);
+    try {
+      const exceeded = await this.countIn(this.shared, key);
+      this.sharedFails = false;
+      return exceeded;
+    } catch (error) {
+      if (!this.sharedFails)
+        this.logger.warn({ err: error, msg: 'Redis failed: each instance counts alone' });
+      this.sharedFails = true;
+      return this.countIn(this.memory, key);
+    }
+  }
+
+  private async countIn(limiter: RateLimiterAbstract, key: string): Promise<Exceeded | undefined> {
+    try {
+      await limiter.consume(key);
+      return undefined;
+    } catch (rejection) {
+      if (!(rejection instanceof RateLimiterRes)) throw rejection;
+      const { msBeforeNext, consumedPoints } = rejection;
+      return { milliseconds: msBeforeNext, first: consumedPoints === this.points + 1 };
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import { Global, Module } from '@nestjs/common';
+import type { RedisOptions } from 'ioredis';
+import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings.js';
+import { RedisConnection } from './redis-connection.js';
+
+// Redis is an addition that the service can do without: a command that it cannot answer soon fails soon.
+const OPTIONS = {
+  connectionName: 'latchkey',
+  connectTimeout: 1000,
+  commandTimeout: 500,
+  socketTimeout: 500, // no answer for so long: the connection is dead, a new one is tried
+  enableOfflineQueue: false,
+  maxRetriesPerRequest: 1,
+  retryStrategy: (attempt: number) => Math.min(attempt * 100, 1000),
+} satisfies RedisOptions;
+
+/** Part of the application only with REDIS_URL: whoever can use Redis asks for the connection with `@Optional()`. */
+@Global()
+@Module({
+  providers: [{ provide: RedisConnection, inject: [SETTINGS], useFactory: connect }],
+  exports: [RedisConnection],
+})
+export class RedisModule {}
+
+async function connect({ redisUrl }: Settings): Promise<RedisConnection> {
+  const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
+  return new RedisConnection(new Redis(redisUrl!, OPTIONS));
+}

@@ -1,0 +1,264 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { Events } from '../src/events.js';
+import { RateLimits } from '../src/http/rate-limit.js';
+import { hasRedis, RedisServer } from './support/redis-server.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const LIMITS = {
+  RATE_LIMIT: 'on',
+  RATE_LIMIT_AUTHORIZE: '5',
+  RATE_LIMIT_TOKEN: '4',
+  RATE_LIMIT_REFRESH: '3',
+  RATE_LIMIT_BAD_TOKEN: '2',
+};
+const BEHIND_PROXY = { ...LIMITS, TRUST_PROXY: 'loopback' };
+const SERVICE_KEY = 'a service key of thirty-two characters'.replaceAll(' ', '-');
+
+let stub: StubProvider;
+let service: TestService;
+
+beforeAll(async () => {
+  stub = await StubProvider.start();
+  service = await startTestService({ ...BEHIND_PROXY, ...stub.env(), SERVICE_KEYS: SERVICE_KEY });
+});
+afterAll(async () => {
+  await service?.close();
+  await stub?.close();
+});
+
+let addresses = 0;
+/** An address that nothing has been counted for. */
+function newAddress(): string {
+  addresses++;
+  return `192.0.2.${addresses}`;
+}
+
+type Call = (url: string) => request.Test;
+const authorize: Call = (url) => request(url).get('/oauth2/authorize').query({ provider: 'stub' });
+const token: Call = (url) => request(url).post('/oauth2/token').send({});
+const refresh: Call = (url) => request(url).post('/oauth2/refresh').send({ refresh_token: 'unknown' });
+
+async function statuses(times: number, call: () => request.Test): Promise<number[]> {
+  const seen: number[] = [];
+  for (let i = 0; i < times; i++) seen.push((await call()).status);
+  return seen;
+}
+
+function expectSlowDown(response: request.Response): void {
+  expect([response.status, response.body]).toEqual([
+    429,
+    { error: 'slow_down', error_description: expect.any(String) },
+  ]);
+  expect(response.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+  expect(response.headers['cache-control']).toBe('no-store');
+}
+
+describe('limits a minute and address (contract §2)', () => {
+  it.each([
+    ['authorize', authorize, 5, 200],
+    ['token', token, 4, 400],
+    ['refresh', refresh, 3, 401],
+  ] as const)('%s: whatever the answer, and for that address alone', async (_name, call, limit, status) => {
+    const [from, other] = [newAddress(), newAddress()];
+    const answered = await statuses(limit, () => call(service.url).set('X-Forwarded-For', from));
+    expect(answered).toEqual(Array(limit).fill(status));
+    expectSlowDown(await call(service.url).set('X-Forwarded-For', from));
+    await call(service.url).set('X-Forwarded-For', other).expect(status);
+  });
+
+  it('each endpoint has a count of its own', async () => {
+    const from = newAddress();
+    await statuses(6, () => authorize(service.url).set('X-Forwarded-For', from));
+    await refresh(service.url).set('X-Forwarded-For', from).expect(401);
+  });
+
+  it('the next minute begins anew', async () => {
+    const from = newAddress();
+    await statuses(5, () => authorize(service.url).set('X-Forwarded-For', from));
+    await authorize(service.url).set('X-Forwarded-For', from).expect(429);
+    const now = Date.now;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+    try {
+      await authorize(service.url).set('X-Forwarded-For', from).expect(200);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it('a subscriber with a whole /64 of IPv6 is one address', async () => {
+    const from = (i: number): string => `2001:db8:1:2:${i}::${i}`;
+    for (let i = 0; i < 5; i++)
+      await authorize(service.url)
+        .set('X-Forwarded-For', from(i + 1))
+        .expect(200);
+    await authorize(service.url).set('X-Forwarded-For', from(9)).expect(429);
+    await authorize(service.url).set('X-Forwarded-For', '2001:db8:1:3::1').expect(200);
+  });
+
+  it('tells of an address once, however long it goes on', async () => {
+    const seen: unknown[] = [];
+    service.app.get(Events).on('rate_limit.exceeded', (event) => void seen.push(event));
+    const from = newAddress();
+    await statuses(9, () => authorize(service.url).set('X-Forwarded-For', from));
+    expect(seen).toEqual([{ limit: 'authorize', address: from }]);
+  });
+
+  it('without a trusted proxy, nobody names an address of his own', async () => {
+    const direct = await startTestService({ ...LIMITS, ...stub.env() });
+    try {
+      const answered = await statuses(6, () => authorize(direct.url).set('X-Forwarded-For', newAddress()));
+      expect(answered).toEqual([200, 200, 200, 200, 200, 429]);
+    } finally {
+      await direct.close();
+    }
+  });
+
+  it('off, nothing counts', async () => {
+    const off = await startTestService({ ...BEHIND_PROXY, ...stub.env(), RATE_LIMIT: 'off' });
+    try {
+      expect(() => off.app.get(RateLimits)).toThrow();
+      expect(await statuses(9, () => authorize(off.url))).toEqual(Array(9).fill(200));
+      expect(await statuses(5, () => bearer('wrong', off.url))).toEqual(Array(5).fill(401));
+    } finally {
+      await off.close();
+    }
+  });
+});
+
+function bearer(value: string, url = service.url): request.Test {
+  return request(url).get('/me').set('Authorization', `Bearer ${value}`);
+}
+
+describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
+  it('are refused more shortly, while a valid token goes on', async () => {
+    const { access_token: good } = await signIn(service.url);
+    const from = newAddress();
+    const me = (value: string): request.Test => bearer(value).set('X-Forwarded-For', from);
+    await statuses(5, () => me(good).expect(200)); // counts nothing
+    expect(await statuses(2, () => me('wrong'))).toEqual([401, 401]);
+    expectSlowDown(await me('wrong'));
+    await me(good).expect(200);
+    await bearer('wrong').set('X-Forwarded-For', newAddress()).expect(401);
+  });
+
+  it.each([
+    ['a header without a bearer token', 'Basic bGF0Y2g6a2V5', '/me', 'get'],
+    ['a wrong service key', 'Bearer a-wrong-service-key-of-32-characters', '/oauth2/introspect', 'post'],
+  ] as const)('%s counts', async (_name, authorization, path, method) => {
+    const from = newAddress();
+    const headers = { Authorization: authorization, 'X-Forwarded-For': from };
+    const answered = await statuses(3, () => request(service.url)[method](path).set(headers));
+    expect(answered).toEqual([401, 401, 429]);
+  });
+
+  it('no token at all is no attempt', async () => {
+    const from = newAddress();
+    const me = (): request.Test => request(service.url).get('/me').set('X-Forwarded-For', from);
+    expect(await statuses(4, me)).toEqual([401, 401, 401, 401]);
+  });
+
+  it('a good token that is not enough, or a right service key, is none either', async () => {
+    const { access_token: good } = await signIn(service.url);
+    const from = newAddress();
+    const introspect = (key: string): request.Test =>
+      request(service.url)
+        .post('/oauth2/introspect')
+        .set({ Authorization: `Bearer ${key}`, 'X-Forwarded-For': from })
+        .send({ token: good });
+    expect(await statuses(3, () => introspect(good))).toEqual([403, 403, 403]);
+    expect(await statuses(3, () => introspect(SERVICE_KEY))).toEqual([200, 200, 200]);
+  });
+});
+
+(hasRedis ? describe : describe.skip)('with Redis (skipped where redis-server is not installed)', () => {
+  const N = 50;
+  const ENV = { ...BEHIND_PROXY, RATE_LIMIT_AUTHORIZE: String(N) };
+  let redis: RedisServer;
+  let instances: TestService[] = [];
+
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+    const env = { ...ENV, ...stub.env(), REDIS_URL: redis.url };
+    const first = await startTestService(env);
+    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+  });
+  afterAll(async () => {
+    redis?.thaw();
+    for (const instance of instances.toReversed()) await instance.close();
+    await redis?.kill();
+  });
+
+  async function untilRedisIs(state: 'up' | 'down', instance: TestService): Promise<void> {
+    for (;;) {
+      const { status, body } = await request(instance.url).get('/health/ready');
+      expect(status).toBe(200); // the service goes on without it
+      if ((body as { redis: string }).redis === state) return;
+      await delay(50);
+    }
+  }
+
+  /** So many requests at once, evenly over both instances; how many were answered with each status. */
+  async function storm(requests: number, from: string): Promise<Record<number, number>> {
+    const calls = Array.from({ length: requests }, (_, i) =>
+      authorize(instances[i % 2]!.url).set('X-Forwarded-For', from),
+    );
+    const counts: Record<number, number> = {};
+    for (const { status } of await Promise.all(calls)) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
+  it('two instances count together, to the request, and tell it once', async () => {
+    const seen: unknown[] = [];
+    for (const { app } of instances) app.get(Events).on('rate_limit.exceeded', (e) => void seen.push(e));
+    const from = newAddress();
+    expect(await storm(2 * N, from)).toEqual({ 200: N, 429: N });
+    for (const { url } of instances) {
+      expectSlowDown(await authorize(url).set('X-Forwarded-For', from));
+    }
+    expect(seen).toEqual([{ limit: 'authorize', address: from }]);
+  });
+
+  it('killed: each instance counts alone until it is back, and says so once', async () => {
+    const logged = (text: string): number =>
+      instances.flatMap(({ log }) => log).filter((line) => line.includes(text)).length;
+    await redis.kill();
+    expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
+    await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
+    expect(logged('Redis is away')).toBe(2);
+    expect(logged('each instance counts alone')).toBe(2);
+
+    await redis.start();
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+    expect(logged('Redis is back')).toBe(2);
+    expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
+  });
+
+  it('frozen: requests go on within a second', async () => {
+    redis.freeze();
+    const began = performance.now();
+    expect(await storm(2, newAddress())).toEqual({ 200: 2 });
+    expect(performance.now() - began).toBeLessThan(1000);
+    await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
+    const later = performance.now();
+    for (let i = 0; i < 5; i++) expect(await storm(2, newAddress())).toEqual({ 200: 2 });
+    expect(performance.now() - later).toBeLessThan(1000); // the connection is known to be dead
+    redis.thaw();
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+  });
+
+  it('away when the service starts: it starts', async () => {
+    const env = { ...ENV, ...stub.env(), REDIS_URL: 'redis://127.0.0.1:1' };
+    const alone = await startTestService({ ...env, DATABASE_URL: instances[0]!.databaseUrl });
+    try {
+      await untilRedisIs('down', alone);
+      await authorize(alone.url).expect(200);
+    } finally {
+      await alone.close();
+    }
+  });
+});
