@@ -14,10 +14,11 @@ import type { Target } from './target.js';
 const MAIN = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const START_MS = 20_000;
 
-/** Starts the service itself, compiled, with nothing changed but the provider and no rate limits. */
+/** Starts the service itself, compiled, with a stub provider and without rate limits and demo page. */
 export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,
+  logLevel: string,
   cleanup: Cleanup,
 ): Promise<Target> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
@@ -34,6 +35,7 @@ export async function startLatchkey(
       SECRET_KEY: randomBytes(32).toString('hex'),
       RATE_LIMIT: 'off',
       DEMO_ENABLED: 'false',
+      LOG_LEVEL: logLevel,
       REDIRECT_URIS: REDIRECT_URI,
       [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
       [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,

@@ -25,7 +25,7 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   const providerUrl = await startStubProvider(cleanup);
   const targets = [
     ...(await startFloors(database.url, providerUrl, cleanup)),
-    await startLatchkey(database.url, providerUrl, cleanup),
+    await startLatchkey(database.url, providerUrl, options.logLevel, cleanup),
   ];
   for (const target of targets) await check(target, admin, refreshTokens[0]!);
 
@@ -63,12 +63,13 @@ async function interleave(
   return turns;
 }
 
-function heading({ rounds, seconds }: Options): string {
+function heading({ rounds, seconds, logLevel }: Options): string {
   return `
 Only ratios mean something, and only within one table: all targets take turns on one machine (${availableParallelism()} cores, Node ${process.versions.node}),
 on one PostgreSQL with fsync and synchronous_commit on. Medians of ${rounds} rounds, ${seconds} s a turn; ratios are taken round by round.
 µs are CPU time a request. A floor is the same work without a framework: node:http, pg with named statements, node:crypto
-(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together).`;
+(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together).
+latchkey is the compiled service, LOG_LEVEL=${logLevel}, RATE_LIMIT=off.`;
 }
 
 let options: Options;

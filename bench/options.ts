@@ -11,6 +11,8 @@ export interface Options {
   readonly seconds: number;
   readonly connections: readonly number[];
   readonly workloads: readonly Workload[];
+  /** Of the service; its log goes nowhere, but is written. */
+  readonly logLevel: string;
 }
 
 export const USAGE = `npm run bench -- [options]
@@ -18,7 +20,8 @@ export const USAGE = `npm run bench -- [options]
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 1,16,64    at once, one request each
-  --workload W1,W3         W1: refresh; W3: whole sign-in`;
+  --workload W1,W3         W1: refresh; W3: whole sign-in
+  --log-level info         LOG_LEVEL of the service`;
 
 /**
  * Reads the command line.
@@ -33,6 +36,7 @@ export function parseOptions(args: readonly string[]): Options {
       seconds: { type: 'string', default: '2' },
       connections: { type: 'string', default: '1,16,64' },
       workload: { type: 'string', default: WORKLOADS.join(',') },
+      'log-level': { type: 'string', default: 'info' },
     },
   });
   return {
@@ -41,6 +45,7 @@ export function parseOptions(args: readonly string[]): Options {
     seconds: positive('--seconds', values.seconds, 600),
     connections: values.connections.split(',').map((text) => positive('--connections', text, 1000)),
     workloads: values.workload.split(',').map(workload),
+    logLevel: values['log-level'],
   };
 }
 
