@@ -13,6 +13,7 @@ import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
 import { RedisModule } from './redis/redis.module.js';
+import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
 import { TokenModule } from './token/token.module.js';
 import { UserModule } from './user/user.module.js';
@@ -35,6 +36,7 @@ export class AppModule {
         UserModule,
         DeviceModule,
         OperationsModule,
+        RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),
       ],

@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** An authorization code of the sample provider: a hashed row, so that any instance can redeem it (contract §2). */
 @Entity('sample_codes')
@@ -16,6 +16,7 @@ export class SampleCode {
   @Column('text', { name: 'provider_user_id' })
   providerUserId!: string;
 
+  @Index('sample_codes_expires_at')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 }

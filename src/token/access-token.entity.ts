@@ -1,4 +1,4 @@
-import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** An access token as it was issued: spec §2.1 has it stored in plaintext. In this one column only, and never selected. */
 @Entity('access_tokens')
@@ -12,6 +12,7 @@ export class AccessToken {
   @Column('uuid', { name: 'session_id' })
   sessionId!: string;
 
+  @Index('access_tokens_expires_at')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 

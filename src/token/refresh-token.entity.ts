@@ -20,6 +20,7 @@ export class RefreshToken {
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
+  @Index('refresh_tokens_expires_at')
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 

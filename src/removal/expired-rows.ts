@@ -1,0 +1,72 @@
+import type { Statement } from '../database/sql.js';
+
+/** Rows a statement looks at: some milliseconds of work, far below the timeout of a statement. */
+export const BATCH = 1000;
+
+/** One instance at a time removes: each batch holds this for its own transaction. */
+export const REMOVAL_LOCK = 0x6c6b_0003;
+
+export interface ExpiredRows {
+  readonly table: string;
+  /**
+   * Takes the time where to go on (`-infinity` to begin with) and looks at the next batch of expired rows, the oldest
+   * first; removes those that nothing needs any more and that nobody else holds. One row: `Batch`.
+   */
+  readonly removeBatch: Statement;
+}
+
+export interface Batch {
+  /** How many expired rows there were to look at; 0 as well while another instance is at it. */
+  readonly seen: number;
+  readonly removed: number;
+  /** Where to go on; null when nothing was seen. */
+  readonly next: string | null;
+}
+
+/** A session is told to every instance that asks for newly ended ones (contract §4), and to those that were away a while. */
+const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - interval '10 minutes')`;
+
+/** A refresh token that expires by itself leaves its last access token its hour, whose verification reads the session. */
+const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
+      SELECT FROM access_tokens a WHERE a.user_id = refresh_tokens.user_id AND a.session_id = refresh_tokens.session_id)`;
+
+/** A refresh that began before the expiry may still be storing an access token. */
+const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
+
+/** Every table whose rows expire. Access tokens come first: they must be gone within a minute (contract §5). */
+export const EXPIRED_ROWS: readonly ExpiredRows[] = [
+  expired('access_tokens'),
+  expired('authorization_states'),
+  expired('sample_codes'),
+  expired('refresh_tokens', `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO} AND ${LEFT_NO_ACCESS_TOKEN}`),
+];
+
+/**
+ * Rows that must stay are passed over: the next batch begins behind them. While rows are removed it begins where this one
+ * ended, so that none of many with the same expiry is left out.
+ *
+ * @param mayGo condition on a row, for tables whose rows may be needed beyond their expiry
+ */
+function expired(table: string, mayGo = 'true'): ExpiredRows {
+  const text = `
+    WITH turn AS MATERIALIZED (
+      SELECT pg_try_advisory_xact_lock(${REMOVAL_LOCK}) AS is_ours
+    ), seen AS MATERIALIZED (
+      SELECT ctid AS row, expires_at FROM ${table}
+      WHERE (SELECT is_ours FROM turn) AND expires_at >= $1::timestamptz AND expires_at < now()
+      ORDER BY expires_at LIMIT ${BATCH}
+    ), held AS MATERIALIZED (
+      SELECT ctid AS row FROM ${table}
+      WHERE ctid = ANY (ARRAY(SELECT row FROM seen)) AND ${mayGo}
+      FOR UPDATE SKIP LOCKED
+    ), removed AS (
+      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT row FROM held)) RETURNING 1
+    ), counted AS (
+      SELECT count(*)::int AS removed FROM removed
+    )
+    SELECT count(*)::int AS seen, counted.removed,
+      (max(expires_at) + CASE counted.removed WHEN 0 THEN interval '1 microsecond' ELSE '0' END)::text AS next
+    FROM counted LEFT JOIN seen ON true
+    GROUP BY counted.removed`;
+  return { table, removeBatch: { name: `remove-expired-${table}`, text } };
+}

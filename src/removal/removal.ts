@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { Sql } from '../database/sql.js';
+import { BATCH, EXPIRED_ROWS, type Batch, type ExpiredRows } from './expired-rows.js';
+
+/** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
+const EVERY_MS = 30_000;
+
+/** Removes what has expired, in small batches, on one instance at a time. */
+@Injectable()
+export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Removal.name);
+  private timer?: NodeJS.Timeout;
+  private stopping = false;
+  private running: Promise<unknown> = Promise.resolve();
+
+  constructor(private readonly sql: Sql) {}
+
+  onApplicationBootstrap(): void {
+    this.runLater();
+  }
+
+  /** Ends after the batch at work: the pool of connections is closed only after this. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  /**
+   * Removes all that has expired by the database's clock.
+   * A table that fails is left for the next time.
+   * @returns how many rows of each table are gone, where any are.
+   */
+  async run(): Promise<Record<string, number>> {
+    const removed: Record<string, number> = {};
+    for (const rows of EXPIRED_ROWS) {
+      try {
+        const count = await this.remove(rows);
+        if (count > 0) removed[rows.table] = count;
+      } catch (error) {
+        this.logger.warn({ err: error, table: rows.table, msg: 'what has expired could not be removed' });
+      }
+    }
+    if (Object.keys(removed).length > 0) this.logger.debug({ removed });
+    return removed;
+  }
+
+  /** Between batches it rests as long as the last one took, so that requests have at least half of the database. */
+  private async remove({ removeBatch }: ExpiredRows): Promise<number> {
+    let total = 0;
+    let next: string | null = '-infinity';
+    while (!this.stopping) {
+      const began = performance.now();
+      const [batch]: Batch[] = await this.sql.query<Batch>(removeBatch, [next]);
+      total += batch!.removed;
+      if (batch!.seen < BATCH) break;
+      next = batch!.next;
+      await delay(performance.now() - began);
+    }
+    return total;
+  }
+
+  /** A quarter more or less, so that instances that were started together do not always compete. */
+  private runLater(): void {
+    const ms = EVERY_MS * (0.75 + Math.random() / 2);
+    this.timer = setTimeout(() => {
+      this.running = this.run().finally(() => !this.stopping && this.runLater());
+    }, ms).unref();
+  }
+}

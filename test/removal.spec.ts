@@ -1,0 +1,267 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { Client } from 'pg';
+import { Sql } from '../src/database/sql.js';
+import { BATCH, EXPIRED_ROWS, REMOVAL_LOCK } from '../src/removal/expired-rows.js';
+import { Removal } from '../src/removal/removal.js';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+
+let service: TestService;
+let removal: Removal;
+
+beforeAll(async () => {
+  const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue(); // runs only when told to
+  service = await startTestService();
+  timer.mockRestore();
+  removal = service.app.get(Removal);
+});
+afterAll(() => service?.close());
+
+const TABLES = ['access_tokens', 'authorization_states', 'sample_codes', 'refresh_tokens'];
+
+beforeEach(() => sql(`TRUNCATE ${TABLES.join(', ')}`));
+
+function sql(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  return query(service.databaseUrl, text, values);
+}
+
+async function count(table: string): Promise<number> {
+  const [row] = await sql(`SELECT count(*)::int AS count FROM ${table}`);
+  return row!['count'] as number;
+}
+
+/** Inserts rows whose expiry is the SQL expression, of `i` = 1 … rows. */
+const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknown>> = {
+  access_tokens: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
+       SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${expiresAt}, repeat('t', 600)
+       FROM generate_series(1, $1) i`,
+      [rows],
+    ),
+  authorization_states: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO authorization_states (state_hash, provider, redirect_uri, redirect_uri_named, expires_at)
+       SELECT uuid_send(gen_random_uuid()), 'stub', 'https://app.example', false, ${expiresAt}
+       FROM generate_series(1, $1) i`,
+      [rows],
+    ),
+  sample_codes: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO sample_codes (code_hash, client_id, redirect_uri, provider_user_id, expires_at)
+       SELECT uuid_send(gen_random_uuid()), 'latchkey', 'https://app.example', 'ada', ${expiresAt}
+       FROM generate_series(1, $1) i`,
+      [rows],
+    ),
+  refresh_tokens: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
+       SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', ${expiresAt} FROM generate_series(1, $1) i`,
+      [rows],
+    ),
+};
+
+describe('what has expired is removed', () => {
+  it.each(TABLES)('%s: the expired rows, and no other', async (table) => {
+    await insert[table]!(3, `now() - i * interval '10 seconds'`);
+    await insert[table]!(2, `now() + i * interval '10 seconds'`);
+    expect(await removal.run()).toEqual({ [table]: 3 });
+    expect(await count(table)).toBe(2);
+  });
+
+  it('covers every table that has an expiry', async () => {
+    const rows = await sql(
+      `SELECT table_name FROM information_schema.columns
+       WHERE table_schema = 'public' AND column_name = 'expires_at'`,
+    );
+    const tables = new Set(rows.map((row) => row['table_name']));
+    expect(tables).toEqual(new Set(EXPIRED_ROWS.map(({ table }) => table)));
+  });
+
+  it.each(TABLES)('%s: many with the same expiry', async (table) => {
+    await insert[table]!(2 * BATCH + 1, `date_trunc('minute', now()) - interval '1 hour'`);
+    expect(await removal.run()).toEqual({ [table]: 2 * BATCH + 1 });
+  });
+
+  it('by itself, well within a minute, until the service stops', async () => {
+    jest.useFakeTimers();
+    try {
+      const ask = jest.fn(() => Promise.resolve([{ seen: 0, removed: 0, next: null }]));
+      const alone = new Removal({ query: ask } as unknown as Sql);
+      alone.onApplicationBootstrap();
+      for (let run = 1; run <= 3; run++) {
+        await jest.advanceTimersByTimeAsync(40_000);
+        expect(ask.mock.calls.length).toBeGreaterThanOrEqual(run * EXPIRED_ROWS.length);
+      }
+      await alone.beforeApplicationShutdown();
+      ask.mockClear();
+      await jest.advanceTimersByTimeAsync(120_000);
+      expect(ask).not.toHaveBeenCalled();
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+});
+
+describe('a session that has ended', () => {
+  const HOUR = `interval '1 hour'`;
+
+  it('by itself: stays until its last access token has had its hour', async () => {
+    await insert['refresh_tokens']!(1, `now() - ${HOUR}`);
+    await sql(
+      `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
+       SELECT user_id, gen_random_uuid(), session_id, now() + ${HOUR}, 't' FROM refresh_tokens`,
+    );
+    expect(await removal.run()).toEqual({});
+    await sql(`UPDATE access_tokens SET expires_at = now()`);
+    expect(await removal.run()).toEqual({ access_tokens: 1, refresh_tokens: 1 });
+  });
+
+  it('by itself: an access token of another session of the user keeps nothing', async () => {
+    await insert['refresh_tokens']!(1, `now() - ${HOUR}`);
+    await sql(
+      `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
+       SELECT user_id, gen_random_uuid(), gen_random_uuid(), now() + ${HOUR}, 't' FROM refresh_tokens`,
+    );
+    expect(await removal.run()).toEqual({ refresh_tokens: 1 });
+  });
+
+  it('a moment ago: stays, for a refresh may be under way', async () => {
+    await insert['refresh_tokens']!(1, `now()`);
+    expect(await removal.run()).toEqual({});
+  });
+
+  it.each([
+    ['9 minutes ago', '9 minutes', '9 minutes', 0],
+    ['9 minutes ago, when it had expired before', '9 minutes', '2 days', 0],
+    ['11 minutes ago', '11 minutes', '11 minutes', 1],
+  ])('signed out %s', async (_when, signedOut, expired, removed) => {
+    await insert['refresh_tokens']!(1, `now() - interval '${expired}'`);
+    await sql(`UPDATE refresh_tokens SET signed_out_at = now() - $1::interval`, [signedOut]);
+    expect((await removal.run())['refresh_tokens'] ?? 0).toBe(removed);
+  });
+
+  it.each([
+    ['all at different times', `now() - i * interval '1 second'`],
+    ['all at once', `date_trunc('hour', now()) - interval '2 hours'`],
+  ])('and must stay: hides none that may go, %s', async (_when, expiresAt) => {
+    await insert['refresh_tokens']!(BATCH + 500, expiresAt);
+    await sql(`UPDATE refresh_tokens SET signed_out_at = now()`);
+    await insert['refresh_tokens']!(5, `now() - interval '5 hours'`);
+    await insert['refresh_tokens']!(5, `now() - interval '10 seconds'`);
+    expect(await removal.run()).toEqual({ refresh_tokens: 10 });
+    expect(await count('refresh_tokens')).toBe(BATCH + 500);
+  });
+});
+
+describe('beside others', () => {
+  async function connected<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const client = new Client(service.databaseUrl);
+    await client.connect();
+    try {
+      return await work(client);
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('two instances at once: all is removed, each row once, without an error', async () => {
+    const second = await startTestService({ DATABASE_URL: service.databaseUrl });
+    try {
+      const rows = 20 * BATCH;
+      await insert['access_tokens']!(rows, `now() - i * interval '1 ms'`);
+      const warn = jest.spyOn(Logger.prototype, 'warn');
+      const runs = await Promise.all([removal.run(), second.app.get(Removal).run()]);
+      expect(runs.reduce((sum, { access_tokens = 0 }) => sum + access_tokens, 0)).toBe(rows);
+      expect(await count('access_tokens')).toBe(0);
+      expect(warn).not.toHaveBeenCalled();
+      warn.mockRestore();
+    } finally {
+      await second.close();
+    }
+  });
+
+  it('while another instance is at it, nothing is removed', async () => {
+    await insert['sample_codes']!(3, `now() - interval '1 minute'`);
+    await connected(async (client) => {
+      await client.query('SELECT pg_advisory_lock($1)', [REMOVAL_LOCK]);
+      expect(await removal.run()).toEqual({});
+    });
+    expect(await removal.run()).toEqual({ sample_codes: 3 });
+  });
+
+  it('a row that somebody holds is left for the next time', async () => {
+    await insert['authorization_states']!(3, `now() - interval '1 minute'`);
+    await connected(async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT FROM authorization_states LIMIT 1 FOR UPDATE');
+      expect(await removal.run()).toEqual({ authorization_states: 2 });
+    });
+    expect(await removal.run()).toEqual({ authorization_states: 1 });
+  });
+
+  it('a table that fails is warned of, and keeps no other waiting', async () => {
+    for (const table of TABLES) await insert[table]!(1, `now() - interval '1 minute'`);
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    await connected(async (client) => {
+      await client.query('BEGIN; LOCK TABLE sample_codes');
+      expect(await removal.run()).toEqual({ access_tokens: 1, authorization_states: 1, refresh_tokens: 1 });
+    });
+    expect(warn.mock.calls).toEqual([[expect.objectContaining({ table: 'sample_codes' })]]);
+    warn.mockRestore();
+    expect(await removal.run()).toEqual({ sample_codes: 1 });
+  });
+});
+
+const ROWS = process.env['SOAK'] ? 1_000_000 : 100_000;
+
+describe(`${ROWS} expired rows`, () => {
+  it('are removed in short statements and bounded memory', async () => {
+    await insert['access_tokens']!(ROWS, `now() - i * interval '1 ms'`);
+    await insert['access_tokens']!(BATCH, `now() + interval '1 hour'`);
+    setFlagsFromString('--expose-gc');
+    const gc = runInNewContext('gc') as () => void;
+    const heap = (): number => {
+      gc();
+      return process.memoryUsage().heapUsed;
+    };
+
+    const database = service.app.get(Sql);
+    const statements: number[] = [];
+    const before = heap();
+    let peak = before;
+    const ask = database.query.bind(database);
+    const spy = jest.spyOn(database, 'query').mockImplementation(async (statement, values) => {
+      const began = performance.now();
+      const rows = await ask(statement, values);
+      statements.push(performance.now() - began);
+      if (statements.length % 20 === 0) peak = Math.max(peak, heap());
+      return rows;
+    });
+    const began = performance.now();
+    try {
+      expect(await removal.run()).toEqual({ access_tokens: ROWS });
+    } finally {
+      spy.mockRestore();
+    }
+    const perRow = (performance.now() - began) / ROWS;
+
+    expect(await count('access_tokens')).toBe(BATCH);
+    expect(statements.length).toBeGreaterThanOrEqual(ROWS / BATCH);
+    expect(Math.max(...statements)).toBeLessThan(500); // ms; the pool cuts off at 1,000
+    expect(perRow).toBeLessThan(0.06); // ms: a million within a minute
+    expect((peak - before) / 2 ** 20).toBeLessThan(8); // MiB
+  }, 120_000);
+
+  it.each(EXPIRED_ROWS)('are found by their index: $table', async ({ table, removeBatch }) => {
+    await insert[table]!(20_000, `now() + i * interval '1 second'`);
+    await sql(`ANALYZE ${table}`);
+    const plan = await sql(`EXPLAIN ${removeBatch.text.replace('$1', `'-infinity'`)}`);
+    const lines = plan.map((row) => String(row['QUERY PLAN'])).join('\n');
+    expect(lines).toContain(`Index Scan using ${table}_expires_at`);
+    expect(lines).not.toContain('Seq Scan');
+  });
+});
