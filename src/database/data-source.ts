@@ -8,6 +8,7 @@ import { SigningKey } from '../token/signing-key.entity.js';
 import { User } from '../user/user.entity.js';
 import { Init1700000000000 } from './migrations/1700000000000-init.js';
 import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
+import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
 import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
@@ -20,7 +21,12 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
     type: 'postgres',
     url: databaseUrl,
     entities: [User, Device, RefreshToken, AccessToken, SigningKey, AuthorizationState, SampleCode],
-    migrations: [Init1700000000000, SignedOutSessions1700000001000, ExpiryIndexes1700000003000],
+    migrations: [
+      Init1700000000000,
+      SignedOutSessions1700000001000,
+      KeyRotation1700000002000,
+      ExpiryIndexes1700000003000,
+    ],
     synchronize: false,
     poolSize,
     applicationName: 'latchkey',

@@ -1,103 +1,137 @@
-import { createPublicKey, generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { DataSource, IsNull, type EntityManager } from 'typeorm';
-import { deriveKey } from '../config/derive-key.js';
+import type { KeyObject } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
-import { decryptPrivateKey, encryptPrivateKey } from './key-encryption.js';
+import { Clock } from '../database/clock.js';
+import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
 import { readHeader } from './jose-header.js';
-import { SigningKey, type PublicJwk } from './signing-key.entity.js';
+import { KeyCipher } from './key-cipher.js';
+import type { UnreadableKey } from './key-errors.js';
+import { KeyReader, type ReadKey } from './key.reader.js';
+import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
+import { KeyStore } from './key.store.js';
 
-/** Instances that start together queue here, so that the first key is made exactly once. */
-const FIRST_KEY_LOCK = 0x6c6b_0002;
+export type { JwkSet, PublishedJwk } from './key-ring.js';
 
-export interface PublishedJwk extends PublicJwk {
-  kid: string;
-  use: 'sig';
-  alg: 'ES256';
-}
-
-/** RFC 7517 §5. */
-export interface JwkSet {
-  readonly keys: readonly PublishedJwk[];
-}
+/** So every instance knows within a second of a key that was made or revoked anywhere (contract §5). */
+const READ_EVERY_MS = 500;
+const CHECK_AGE_EVERY_MS = 60_000;
 
 /** The keys that sign access tokens: they live in the database, so all instances have the same ones (contract §5). */
 @Injectable()
-export class KeyService implements OnModuleInit {
+export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(KeyService.name);
-  private readonly encryptionKey: Buffer;
-  private current?: { kid: string; privateKey: KeyObject };
-  private published: PublishedJwk[] = [];
-  private publicKeys = new Map<string, KeyObject>();
+  private readonly ring = new KeyRing();
+  private readonly cipher: KeyCipher;
+  private readonly reader: KeyReader;
+  private readonly store: KeyStore;
+  private reading?: NodeJS.Timeout;
+  private rotation?: NodeJS.Timeout;
+  private stopped = false;
 
   constructor(
-    private readonly dataSource: DataSource,
+    dataSource: DataSource,
+    sql: Sql,
+    private readonly clock: Clock,
+    private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.encryptionKey = deriveKey(settings.secretKey, 'signing-keys');
+    this.cipher = new KeyCipher(settings.secretKey);
+    this.reader = new KeyReader(sql);
+    this.store = new KeyStore(dataSource, settings);
   }
 
   async onModuleInit(): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      await manager.query('SELECT pg_advisory_xact_lock($1)', [FIRST_KEY_LOCK]);
-      this.current = (await this.loadCurrent(manager)) ?? (await this.makeKey(manager));
-    });
-    const keys = await this.dataSource.getRepository(SigningKey).find({ order: { createdAt: 'DESC' } });
-    this.published = keys.map(({ kid, publicJwk }) => ({ ...publicJwk, kid, use: 'sig', alg: 'ES256' }));
-    this.publicKeys = new Map(
-      keys.map(({ kid, publicJwk }) => [kid, createPublicKey({ key: { ...publicJwk }, format: 'jwk' })]),
-    );
+    const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
+    await this.read();
+    if (!this.ring.signer) throw new Error('there is no signing key to start with');
+    if (made) this.events.emit('key.made', made);
+    this.readAgain(READ_EVERY_MS);
+    this.rotation = setInterval(() => void this.rotateQuietly(), CHECK_AGE_EVERY_MS).unref();
   }
 
-  /** The key that signs now. */
-  get signing(): { readonly kid: string; readonly privateKey: KeyObject } {
-    return this.current!; // no request is served before onModuleInit has ended
+  onApplicationShutdown(): void {
+    this.stopped = true;
+    clearTimeout(this.reading);
+    clearInterval(this.rotation);
   }
 
-  /** The public keys that a token in the field may be signed with, newest first (RFC 7517). */
+  /** The key that signs now: a look at a field, since every token asks for it, and twice. */
+  get signing(): Signer {
+    return this.ring.signer!; // no request is served before onModuleInit has ended
+  }
+
+  /** The public keys that a token in the field, or soon, may be signed with; newest first (RFC 7517). */
   get jwks(): JwkSet {
-    return { keys: this.published };
+    return this.ring.jwks;
   }
 
   /** The public key that a token's header names, if it is one of ours and the header says nothing but what ours say. */
   verificationKey(token: string): KeyObject | undefined {
     const header = readHeader(token);
-    return header && this.publicKeys.get(header.kid);
+    return header && this.ring.publicKey(header.kid, this.clock.now());
   }
 
-  private async loadCurrent(
-    manager: EntityManager,
-  ): Promise<{ kid: string; privateKey: KeyObject } | undefined> {
-    const stored = await manager.findOne(SigningKey, {
-      where: { retiredAt: IsNull() },
-      order: { createdAt: 'DESC' },
-      select: { kid: true, encryptedPrivateKey: true },
-    });
-    if (!stored) return undefined;
-    const { kid, encryptedPrivateKey } = stored;
+  /** Makes the next key if the newest is 90 days old and no other instance does. @throws what the database says */
+  async rotateIfDue(): Promise<void> {
+    await this.store.rotateIfDue();
+  }
+
+  private replaceUnreadable(error: UnreadableKey): void {
+    if (this.settings.production) throw error;
+    this.logger.warn(
+      `Signing key ${error.kid} was stored with another SECRET_KEY: retired, and a new one made.`,
+    );
+  }
+
+  private async read(): Promise<KeyChanges> {
+    const keys = await this.reader.read(this.ring.kids);
+    const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    await this.reader.ensureTokenTtl(keys, this.settings.accessTokenTtl);
+    return changes;
+  }
+
+  /** Again and again; exactly when a key begins to sign, too. */
+  private readAgain(delay: number): void {
+    this.reading = setTimeout(() => void this.turn(), delay).unref();
+  }
+
+  private async turn(): Promise<void> {
+    this.ring.turn(this.clock.now());
     try {
-      return { kid, privateKey: decryptPrivateKey(encryptedPrivateKey, kid, this.encryptionKey) };
+      this.tell(await this.read());
+    } catch (error) {
+      this.logger.debug({ err: error }); // the database is away: what is known goes on
+    }
+    const now = this.clock.now();
+    const wait = Math.ceil(this.ring.turn(now) - now);
+    if (!this.stopped) this.readAgain(Math.min(READ_EVERY_MS, wait));
+  }
+
+  private tell({ made, revoked }: KeyChanges): void {
+    for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
+    for (const { kid } of revoked) this.events.emit('key.revoked', { kid });
+  }
+
+  private privateKeyOf({ kid, encryptedPrivateKey }: ReadKey): KeyObject | undefined {
+    if (!encryptedPrivateKey) return undefined;
+    try {
+      return this.cipher.decrypt({ kid, encryptedPrivateKey });
     } catch {
-      if (this.settings.production) {
-        throw new Error(
-          `Signing key ${kid} cannot be decrypted: SECRET_KEY is not the one it was stored with.`,
-        );
-      }
-      this.logger.warn(`Signing key ${kid} was stored with another SECRET_KEY: retired, and a new one made.`);
-      await manager.update(SigningKey, { retiredAt: IsNull() }, { retiredAt: () => 'now()' });
+      this.logger.error(
+        `Signing key ${kid} was stored with another SECRET_KEY: this instance cannot use it.`,
+      );
       return undefined;
     }
   }
 
-  private async makeKey(manager: EntityManager): Promise<{ kid: string; privateKey: KeyObject }> {
-    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const kid = randomUUID();
-    await manager.insert(SigningKey, {
-      kid,
-      publicJwk: publicKey.export({ format: 'jwk' }) as unknown as PublicJwk,
-      encryptedPrivateKey: encryptPrivateKey(privateKey, kid, this.encryptionKey),
-    });
-    return { kid, privateKey };
+  private async rotateQuietly(): Promise<void> {
+    try {
+      await this.rotateIfDue();
+    } catch (error) {
+      this.logger.warn({ err: error, msg: 'the signing keys were not rotated; the next try is in a minute' });
+    }
   }
 }

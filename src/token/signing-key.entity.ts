@@ -21,10 +21,19 @@ export class SigningKey {
   @Column('bytea', { name: 'encrypted_private_key', select: false })
   encryptedPrivateKey!: Buffer;
 
+  /** From here on it is published. */
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
-  /** From here on it signs nothing; it stays published until its last token has expired. */
-  @Column('timestamptz', { name: 'retired_at', nullable: true })
-  retiredAt!: Date | null;
+  /** From here on it signs, until a younger key does. */
+  @Column('timestamptz', { name: 'active_at' })
+  activeAt!: Date;
+
+  /** Seconds: the longest life that any instance gives a token which it signs with this key. */
+  @Column('integer', { name: 'token_ttl' })
+  tokenTtl!: number;
+
+  /** From here on its tokens are refused everywhere, whatever their life. */
+  @Column('timestamptz', { name: 'revoked_at', nullable: true })
+  revokedAt!: Date | null;
 }

@@ -1,0 +1,24 @@
+import type { DataSource, EntityManager } from 'typeorm';
+import { KEY_LIVES, type StoredKey } from './key-life.js';
+
+/** Any fixed number will do, as long as every version of the service takes the same. */
+const LOCK = 0x6c6b_0002;
+
+/**
+ * Whoever changes the signing keys does it here, one after the other: instances that start together make one key, and
+ * one of them rotates.
+ *
+ * @param change is given all keys, newest first; what it does is one transaction
+ */
+export function changeKeys<Result>(
+  dataSource: DataSource,
+  change: (manager: EntityManager, keys: StoredKey[]) => Promise<Result>,
+): Promise<Result> {
+  return dataSource.transaction(async (manager) => {
+    await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+    const keys = await manager.query<StoredKey[]>(
+      `SELECT * FROM ${KEY_LIVES} ORDER BY "activeAt" DESC, kid DESC`,
+    );
+    return change(manager, keys);
+  });
+}

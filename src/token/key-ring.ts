@@ -1,0 +1,119 @@
+import { createPublicKey, type KeyObject } from 'node:crypto';
+import type { KeyLife } from './key-life.js';
+import type { PublicJwk } from './signing-key.entity.js';
+
+export interface PublishedJwk extends PublicJwk {
+  readonly kid: string;
+  readonly use: 'sig';
+  readonly alg: 'ES256';
+}
+
+/** RFC 7517 §5. */
+export interface JwkSet {
+  readonly keys: readonly PublishedJwk[];
+}
+
+/** The key that signs. */
+export interface Signer {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+}
+
+/** What an instance knows of a key. Times are milliseconds since the epoch, by the database's clock. */
+interface RingKey {
+  readonly kid: string;
+  readonly jwk: PublishedJwk;
+  readonly publicKey: KeyObject;
+  /** Undefined where it is of no use, or not to be had. */
+  readonly privateKey: KeyObject | undefined;
+  readonly activeAt: number;
+  readonly endsAt: number;
+  readonly revoked: boolean;
+}
+
+/** Keys that an update has brought, or withdrawn. */
+export interface KeyChanges {
+  readonly made: readonly KeyLife[];
+  readonly revoked: readonly KeyLife[];
+}
+
+/** The keys of one instance, in memory: requests read from here, and never wait for the database. */
+export class KeyRing {
+  private keys = new Map<string, RingKey>();
+  private current: Signer | undefined;
+  private published: JwkSet = { keys: [] };
+
+  get kids(): string[] {
+    return [...this.keys.keys()];
+  }
+
+  /** The same one throughout a turn of the event loop, so that a token's header and signature agree. */
+  get signer(): Signer | undefined {
+    return this.current;
+  }
+
+  get jwks(): JwkSet {
+    return this.published;
+  }
+
+  publicKey(kid: string, now: number): KeyObject | undefined {
+    const key = this.keys.get(kid);
+    return key && now < key.endsAt ? key.publicKey : undefined;
+  }
+
+  /**
+   * Takes over what the database says.
+   * @param lives newest first; what is missing there is forgotten
+   * @param privateKeyOf is asked once for each key that is new here
+   */
+  update<Life extends KeyLife>(
+    lives: readonly Life[],
+    privateKeyOf: (life: Life) => KeyObject | undefined,
+    now: number,
+  ): KeyChanges {
+    const before = this.keys;
+    this.keys = new Map(
+      lives.map((life) => {
+        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
+        return [life.kid, { ...known, ...timesOf(life) }];
+      }),
+    );
+    this.turn(now);
+    return {
+      made: lives.filter(({ kid }) => !before.has(kid)),
+      revoked: lives.filter(({ kid, revokedAt }) => revokedAt && before.get(kid)?.revoked === false),
+    };
+  }
+
+  /**
+   * Chooses what signs and what is published from now on.
+   * @returns the time at which the next key begins to sign; Infinity: none waits.
+   */
+  turn(now: number): number {
+    const living = [...this.keys.values()].filter(({ endsAt }) => now < endsAt);
+    this.published = { keys: living.map(({ jwk }) => jwk) };
+    const able = living.filter(({ privateKey }) => privateKey);
+    // Where none is active yet (its first use may be this very moment), the one that will be first.
+    const chosen = able.find(({ activeAt }) => activeAt <= now) ?? able.at(-1);
+    if (chosen && chosen.kid !== this.current?.kid) {
+      this.current = { kid: chosen.kid, privateKey: chosen.privateKey! };
+    }
+    return Math.min(...able.map(({ activeAt }) => activeAt).filter((activeAt) => activeAt > now));
+  }
+}
+
+function publicParts({ kid, publicJwk }: KeyLife): Pick<RingKey, 'kid' | 'jwk' | 'publicKey'> {
+  return {
+    kid,
+    jwk: { ...publicJwk, kid, use: 'sig', alg: 'ES256' },
+    publicKey: createPublicKey({ key: { ...publicJwk }, format: 'jwk' }),
+  };
+}
+
+function timesOf({ activeAt, endsAt, revokedAt }: KeyLife): Pick<RingKey, 'activeAt' | 'endsAt' | 'revoked'> {
+  return {
+    activeAt: activeAt.getTime(),
+    endsAt: endsAt?.getTime() ?? Infinity,
+    revoked: revokedAt !== null,
+  };
+}

@@ -1,0 +1,118 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import type { DataSource, EntityManager } from 'typeorm';
+import type { Settings } from '../config/settings.js';
+import { KeyCipher } from './key-cipher.js';
+import { UnknownKey, UnreadableKey } from './key-errors.js';
+import { isUsable, type KeyLife, type StoredKey } from './key-life.js';
+import { changeKeys } from './key-lock.js';
+
+/** Seconds from a key's publication to its first use (contract §5): twice what a client may cache the JWKS. */
+const LEAD_S = 600;
+/** Seconds: 90 days (contract §5). */
+const ROTATE_AFTER_S = 90 * 86_400;
+
+// The key that signs is withdrawn a moment ahead, within the second of contract §5: instances read twice a second, and
+// so all change at the same time. Else the first one to know the new key would sign what the others refuse.
+const SUCCESSION_S = 0.7;
+const WITHDRAWAL_S = 0.85;
+
+export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
+
+/** Makes and withdraws signing keys in the database: for the service and for the command `keys`. */
+export class KeyStore {
+  private readonly cipher: KeyCipher;
+  private readonly tokenTtl: number;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    settings: Pick<Settings, 'secretKey' | 'accessTokenTtl'>,
+  ) {
+    this.cipher = new KeyCipher(settings.secretKey);
+    this.tokenTtl = settings.accessTokenTtl;
+  }
+
+  /**
+   * Makes a key that signs at once, where there is none: at the first start of all.
+   * @param onUnreadable is told of each key that was stored with another SECRET_KEY: throws, or lets it be replaced
+   */
+  ensureSigningKey(onUnreadable: (error: UnreadableKey) => void): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const usable = keys.filter(isUsable);
+      const unreadable = usable.filter((key) => !this.cipher.canRead(key));
+      for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
+      // What has signed nothing yet must not take over later.
+      const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
+      if (unused.length > 0) await manager.query('DELETE FROM signing_keys WHERE kid = ANY ($1)', [unused]);
+      return unreadable.length < usable.length ? undefined : this.make(manager, 0);
+    });
+  }
+
+  /**
+   * Makes the next key: published at once, in use ten minutes later (contract §5).
+   * @returns that key; `made` is false where one was waiting already, which then takes over.
+   * @throws UnreadableKey when SECRET_KEY is not the other keys': the service could not use the new one
+   */
+  rotate(): Promise<NewKey & { readonly made: boolean }> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const waiting = keys.find(({ state }) => state === 'next');
+      if (waiting) return { kid: waiting.kid, activeAt: waiting.activeAt, made: false };
+      return { ...(await this.makeNext(manager, keys)), made: true };
+    });
+  }
+
+  /**
+   * Rotates when the newest key was first used 90 days ago; of several instances that ask, one does it.
+   * @throws UnreadableKey as `rotate` does
+   */
+  rotateIfDue(): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const newest = keys.find(isUsable);
+      return newest && newest.age >= ROTATE_AFTER_S ? this.makeNext(manager, keys) : undefined;
+    });
+  }
+
+  /**
+   * Withdraws a key: within a second its tokens are refused everywhere (contract §5).
+   * @returns the key that was made to sign instead, where no other could.
+   * @throws UnknownKey; UnreadableKey as `rotate` does. Then nothing has changed.
+   */
+  revoke(kid: string): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const key = keys.find((candidate) => candidate.kid === kid);
+      if (!key) throw new UnknownKey(kid);
+      if (key.revokedAt) return undefined;
+      const anotherSigns = keys.some((other) => other !== key && other.state === 'signing');
+      await manager.query(
+        `UPDATE signing_keys SET revoked_at = clock_timestamp() + $2 * interval '1 second' WHERE kid = $1`,
+        [kid, anotherSigns ? 0 : WITHDRAWAL_S],
+      );
+      if (anotherSigns) return undefined;
+      this.requireSameSecret(keys);
+      return this.make(manager, SUCCESSION_S);
+    });
+  }
+
+  private makeNext(manager: EntityManager, keys: StoredKey[]): Promise<NewKey> {
+    this.requireSameSecret(keys);
+    return this.make(manager, LEAD_S);
+  }
+
+  /** A key made with another SECRET_KEY than the service's would be one that no instance can use. */
+  private requireSameSecret(keys: StoredKey[]): void {
+    const newest = keys.find(isUsable);
+    if (newest) this.cipher.decrypt(newest);
+  }
+
+  /** @param delay seconds until its first use */
+  private async make(manager: EntityManager, delay: number): Promise<NewKey> {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const kid = randomUUID();
+    const [key] = await manager.query<NewKey[]>(
+      `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, created_at, active_at, token_ttl)
+       SELECT $1, $2, $3, t, t + $4 * interval '1 second', $5 FROM clock_timestamp() AS t
+       RETURNING kid, active_at AS "activeAt"`,
+      [kid, publicKey.export({ format: 'jwk' }), this.cipher.encrypt(privateKey, kid), delay, this.tokenTtl],
+    );
+    return key!;
+  }
+}

@@ -1,0 +1,184 @@
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { Sql } from '../src/database/sql.js';
+import { KeyReader } from '../src/token/key.reader.js';
+import { KeyService } from '../src/token/key.service.js';
+import { KeyStore } from '../src/token/key.store.js';
+import { bearer } from './support/bearer.js';
+import { createDatabase } from './support/database.js';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const NINETY_DAYS = 90 * 86_400;
+
+function kidOf(token: string): string {
+  const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
+  return header.kid;
+}
+
+/** Rotation as every instance sees it (contract §5; security.md P7). Time is moved by changing rows. */
+describe('key rotation', () => {
+  let provider: StubProvider;
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let instances: TestService[];
+  let store: KeyStore;
+  let tokens: Tokens;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+  });
+  afterAll(() => provider.close());
+  beforeEach(async () => {
+    database = await createDatabase();
+    const env = { ...provider.env(), DATABASE_URL: database.url, PUBLIC_URL: 'http://localhost:9' };
+    instances = await Promise.all([startTestService(env), startTestService(env)]);
+    store = new KeyStore(instances[0]!.app.get(DataSource), instances[0]!.settings);
+    tokens = await signIn(instances[0]!.url);
+  });
+  afterEach(async () => {
+    await Promise.all(instances.map((instance) => instance.close()));
+    await database.drop();
+  });
+
+  const list = () => new KeyReader(new Sql(instances[0]!.app.get(DataSource))).list();
+
+  async function newToken({ url }: TestService): Promise<string> {
+    const { refresh_token } = tokens;
+    const { body } = await request(url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    return (body as Tokens).access_token;
+  }
+
+  /** The kids that instances sign with and publish, by asking them. */
+  async function everywhere(condition: (signing: string, published: string[]) => boolean): Promise<void> {
+    for (const instance of instances) {
+      for (;;) {
+        const { body } = await request(instance.url).get('/.well-known/jwks.json').expect(200);
+        const published = (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+        if (condition(kidOf(await newToken(instance)), published)) break;
+      }
+    }
+  }
+
+  const statusOf = async ({ url }: TestService, token: string): Promise<number> =>
+    (await bearer(url, token).get('/me')).status;
+
+  /** Gets tokens from all instances and shows each at once to all, until told to stop; tells which were refused. */
+  function traffic() {
+    const seen: { token: string; kid: string; refused: boolean }[] = [];
+    const end = new AbortController();
+    const work = instances.map(async (issuer) => {
+      while (!end.signal.aborted) {
+        const token = await newToken(issuer);
+        const statuses = await Promise.all(instances.map((instance) => statusOf(instance, token)));
+        seen.push({ token, kid: kidOf(token), refused: statuses.some((status) => status !== 200) });
+      }
+    });
+    const stop = async (): Promise<void> => {
+      end.abort();
+      await Promise.all(work);
+    };
+    return { seen, stop };
+  }
+
+  it('refuses no valid token on any instance, from the publication of a key to the end of the old one', async () => {
+    const old = kidOf(tokens.access_token);
+    const { seen, stop } = traffic();
+    const { kid, activeAt, made } = await store.rotate();
+    expect(made).toBe(true);
+    expect(activeAt.getTime() - Date.now()).toBeGreaterThan(590_000); // ten minutes ahead
+    await everywhere((signing, published) => signing === old && published.includes(kid));
+
+    await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
+    await everywhere((signing, published) => signing === kid && published.includes(old));
+    await stop();
+    expect(new Set(seen.map((token) => token.kid))).toEqual(new Set([old, kid]));
+    expect(seen.filter(({ refused }) => refused)).toEqual([]);
+    for (const { token } of seen.slice(0, 20)) {
+      for (const instance of instances) expect(await statusOf(instance, token)).toBe(200);
+    }
+
+    // Just before and just after the old key's last token has expired, and a minute of margin has passed.
+    const firstUse = (age: number) =>
+      query(
+        database.url,
+        `UPDATE signing_keys SET active_at = now() - $2 * interval '1 second' - CASE kid WHEN $1 THEN interval '0' ELSE interval '1 day' END`,
+        [kid, age],
+      );
+    await firstUse(3600 + 60 - 10);
+    expect((await list()).map(({ state }) => state)).toEqual(['signing', 'published']);
+    await firstUse(3600 + 60);
+    await everywhere((signing, published) => signing === kid && !published.includes(old));
+    expect(await statusOf(instances[1]!, tokens.access_token)).toBe(401);
+    expect((await list()).map(({ state }) => state)).toEqual(['signing', 'retired']);
+  });
+
+  it('waits for the key that waits: another rotation makes none', async () => {
+    const { kid } = await store.rotate();
+    expect(await store.rotate()).toMatchObject({ kid, made: false });
+    expect(await list()).toHaveLength(2);
+  });
+
+  it('revoke withdraws the signing key within 1 s on every instance, and refuses no token of its successor', async () => {
+    const revoked = kidOf(tokens.access_token);
+    const { seen, stop } = traffic();
+    const successor = await store.revoke(revoked);
+    const committed = Date.now();
+    const lastAccepted = instances.map(async (instance) => {
+      for (let accepted = 0; ;) {
+        const began = Date.now();
+        if ((await statusOf(instance, tokens.access_token)) === 401) return accepted;
+        accepted = began;
+      }
+    });
+    for (const at of await Promise.all(lastAccepted)) expect(at - committed).toBeLessThan(1000);
+    await everywhere((signing, published) => signing === successor!.kid && !published.includes(revoked));
+    await stop();
+    const ofSuccessor = seen.filter(({ kid }) => kid === successor!.kid);
+    expect(ofSuccessor.length).toBeGreaterThan(0);
+    expect(ofSuccessor.filter(({ refused }) => refused)).toEqual([]);
+    expect((await list()).map(({ state }) => state)).toEqual(['signing', 'revoked']);
+    // Each instance tells of it; in one process all of Nest's logs are one.
+    const audit = instances.flatMap(({ log }) =>
+      log.filter((line) => line.includes(`"audit":"key_revoked","kid":"${revoked}"`)),
+    );
+    expect(audit).toHaveLength(2);
+  });
+
+  it('revoke of a key that waits, or is only published, leaves the signing one alone', async () => {
+    const signing = kidOf(tokens.access_token);
+    const waiting = await store.rotate();
+    expect(await store.revoke(waiting.kid)).toBeUndefined();
+    await everywhere((now, published) => now === signing && published.join() === signing);
+    // What was revoked before its first use never succeeded anybody.
+    await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [waiting.kid]);
+    await query(database.url, `UPDATE signing_keys SET revoked_at = active_at WHERE kid = $1`, [waiting.kid]);
+    expect((await list()).find(({ kid }) => kid === signing)).toMatchObject({
+      state: 'signing',
+      endsAt: null,
+    });
+
+    const next = await store.rotate();
+    await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [next.kid]);
+    expect(await store.revoke(signing)).toBeUndefined();
+    await everywhere((now, published) => now === next.kid && published.join() === next.kid);
+    expect(await statusOf(instances[1]!, tokens.access_token)).toBe(401);
+  });
+
+  it('of four instances that see a key of 90 days, one makes the next', async () => {
+    const env = { DATABASE_URL: database.url };
+    const more = await Promise.all([startTestService(env), startTestService(env)]);
+    instances.push(...more);
+    const rotateAll = () => Promise.all(instances.map(({ app }) => app.get(KeyService).rotateIfDue()));
+    const firstUse = (age: number) =>
+      query(database.url, `UPDATE signing_keys SET active_at = now() - $1 * interval '1 second'`, [age]);
+    await firstUse(NINETY_DAYS - 60);
+    await rotateAll();
+    expect(await list()).toHaveLength(1);
+    await firstUse(NINETY_DAYS);
+    await rotateAll();
+    await rotateAll();
+    expect((await list()).map(({ state }) => state)).toEqual(['next', 'signing']);
+  });
+});
