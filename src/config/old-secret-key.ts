@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { errorCode } from './error-code.js';
+import { Faults, NOT_SHOWN, quote } from './invalid-settings.js';
+import { secretKey } from './secret-key.js';
+import type { Environment } from './setting.js';
+
+const NAME = 'OLD_SECRET_KEY';
+
+/**
+ * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. No setting of the service: only
+ * the command that re-encrypts the signing keys asks for it.
+ * @throws InvalidSettings when it is missing or no key; the value is never shown
+ */
+export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): Buffer {
+  const faults = new Faults();
+  const text = env[NAME] || readFile(env[`${NAME}_FILE`], cwd, faults);
+  if (!text) faults.add(NAME, 'was unset', `the former SECRET_KEY, or its file in ${NAME}_FILE`);
+  faults.check();
+  try {
+    return secretKey.parse(text!);
+  } catch {
+    faults.add(NAME, NOT_SHOWN, secretKey.accepts);
+    throw faults.error();
+  }
+}
+
+function readFile(path: string | undefined, cwd: string, faults: Faults): string | undefined {
+  if (!path) return undefined;
+  try {
+    return readFileSync(resolve(cwd, path), 'utf8').trim();
+  } catch (error) {
+    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
+    faults.add(NAME, was, 'the path of a readable file', `${NAME}_FILE`);
+    return undefined;
+  }
+}

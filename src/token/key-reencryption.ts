@@ -1,0 +1,29 @@
+import type { DataSource } from 'typeorm';
+import { KeyCipher } from './key-cipher.js';
+import { UnreadableKey } from './key-errors.js';
+import { isUsable, type StoredKey } from './key-life.js';
+import { changeKeys } from './key-lock.js';
+
+/**
+ * Encrypts every private part anew, in one transaction, when SECRET_KEY is changed (docs/keys.md).
+ * @param former the SECRET_KEY that they are stored with
+ * @param current the SECRET_KEY from now on
+ * @returns how many; what has the current one already is passed over, so it may be repeated.
+ * @throws UnreadableKey when a key in use was stored with neither; nothing has changed then
+ */
+export function reencryptKeys(dataSource: DataSource, former: Buffer, current: Buffer): Promise<number> {
+  const [from, to] = [new KeyCipher(former), new KeyCipher(current)];
+  return changeKeys(dataSource, async (manager, keys) => {
+    const pending = keys.filter((key) => !to.canRead(key));
+    const readable = pending.filter((key) => from.canRead(key));
+    for (const key of readable) {
+      await manager.query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid = $1', [
+        key.kid,
+        to.encrypt(from.decrypt(key), key.kid),
+      ]);
+    }
+    const lost = pending.find((key: StoredKey) => isUsable(key) && !readable.includes(key));
+    if (lost) throw new UnreadableKey(lost.kid); // what signs no more may stay lost
+    return readable.length;
+  });
+}
