@@ -1,3 +1,4 @@
+import { adapterKeys } from './adapter-keys.js';
 import { providerKeys } from './provider-keys.js';
 import type { Setting } from './setting.js';
 import { settingsTable } from './settings-table.js';
@@ -5,7 +6,7 @@ import { settingsTable } from './settings-table.js';
 type Row = Setting<unknown>;
 
 const SETTINGS: readonly Row[] = Object.values(settingsTable);
-const PROVIDER_KEYS: readonly Row[] = Object.values(providerKeys);
+const PROVIDER_KEYS: readonly Row[] = [...Object.values(providerKeys), ...Object.values(adapterKeys)];
 const PLANNED = 'Checked, not yet in effect.';
 
 const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take the # off the lines you change.

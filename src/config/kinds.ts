@@ -41,6 +41,15 @@ export const baseUrl = kind(
   },
 );
 
+/** One address of a provider: http(s), no fragment or user info; kept as it is. */
+export const endpointUrl = kind(
+  'an absolute http:// or https:// URL without fragment and user info',
+  (value) =>
+    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && URL.canParse(value) && !new URL(value).username
+      ? value
+      : undefined,
+);
+
 /** A connection URL of one of some schemes (`postgres:`); kept as it is. */
 export function connectionUrl(...schemes: readonly string[]): Kind<string> {
   return kind(`a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`, (value) =>

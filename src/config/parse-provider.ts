@@ -1,6 +1,9 @@
+import { resolve } from 'node:path';
+import { adapterKeys } from './adapter-keys.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
+import { adapterRules } from './provider-adapters.js';
 import { providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
@@ -10,30 +13,47 @@ import type { ProviderSettings } from './settings.js';
 
 const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
 
-/** Whether clients may sign in with it: as said, else as soon as it has a `url` (contract §2). */
+/** Whether clients may sign in with it: as said, else as soon as it has what `defaultsToOn` names (contract §2). */
 export function isEnabled(name: string, given: ProviderVariables, faults: Faults): boolean {
-  return readKey(name, given, providerKeys.enabled, faults) ?? given.has('url');
+  return readKey(name, given, providerKeys.enabled, faults) ?? given.has(defaultsToOn(given));
+}
+
+/** The key that, once given, enables a provider: its `url`, or its `client_id` where the adapter needs no `url`. */
+export function defaultsToOn(given: ProviderVariables): 'url' | 'client_id' {
+  const adapter = given.get('adapter')?.text ?? providerKeys.adapter.default;
+  return adapterRules(adapter).requires.includes('url') ? 'url' : 'client_id';
 }
 
 /** One enabled provider, or `undefined` when something is missing or at fault (which `faults` then knows). */
 export function parseProvider(
   name: string,
-  given: ProviderVariables,
-  production: boolean,
+  variables: ProviderVariables,
+  { production, cwd }: { readonly production: boolean; readonly cwd: string },
   faults: Faults,
 ): ProviderSettings | undefined {
+  const chosen = readKey(name, variables, providerKeys.adapter, faults) ?? providerKeys.adapter.default;
+  const rules = adapterRules(chosen);
+  const adapter = rules.presetOf ?? chosen;
+  const given = withDefaults(name, variables, rules.defaults);
   const url = readKey(name, given, providerKeys.url, faults);
   const clientId = readKey(name, given, providerKeys.clientId, faults);
   const clientSecret = readKey(name, given, providerKeys.clientSecret, faults);
-  const adapter = readKey(name, given, providerKeys.adapter, faults) ?? providerKeys.adapter.default;
-  for (const key of ['url', 'client_id', 'client_secret']) {
+  if (adapter === 'oidc' || adapter === 'oauth2') checkAdapterKeys(name, given, faults);
+  for (const key of [...rules.requires, 'client_id', 'client_secret']) {
     if (!given.has(key))
       faults.add(providerVariable(name, key, given), 'was unset', `a value, as ${name} is enabled`);
   }
-  if (url === undefined || clientId === undefined || clientSecret === undefined) return undefined;
-  if (production) refuseWeak(name, given, url, clientSecret, faults);
-  const redirectUris = ownRedirectUris(name, given, faults);
-  return { name, adapter, url, clientId, clientSecret, ...redirectUris, options: options(given) };
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  if (production) refuseWeak(given, clientSecret, faults);
+  return {
+    name,
+    adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
+    ...(url !== undefined && { url }),
+    clientId,
+    clientSecret,
+    ...ownRedirectUris(name, given, faults),
+    options: options(given),
+  };
 }
 
 /** The provider's own allow-list, as a part of its settings; empty where it has none. */
@@ -60,19 +80,35 @@ function readKey<T>(name: string, given: ProviderVariables, key: Setting<T>, fau
   return read(key, variable, text, faults);
 }
 
-// contract §2: what production refuses of a provider
-function refuseWeak(
+function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults): void {
+  for (const key of Object.values<Setting<unknown>>(adapterKeys)) readKey(name, given, key, faults);
+}
+
+function withDefaults(
   name: string,
   given: ProviderVariables,
-  url: string,
-  clientSecret: string,
-  faults: Faults,
-): void {
-  const variable = (key: string): string => given.get(key)?.variable ?? providerVariable(name, key, given);
-  if (url.startsWith('http:') && !isLoopbackUrl(url)) {
-    faults.add(variable('url'), quote(url), 'https:// in production, unless the host is loopback');
+  defaults: Readonly<Record<string, string>>,
+): ProviderVariables {
+  const preset = Object.entries(defaults).map(
+    ([key, text]) => [key, { variable: providerVariable(name, key, given), text }] as const,
+  );
+  return new Map([...preset, ...given]);
+}
+
+// contract §2: what production refuses of a provider
+function refuseWeak(given: ProviderVariables, clientSecret: string, faults: Faults): void {
+  for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
+    const { variable, text } = given.get(key) ?? {};
+    if (variable !== undefined && text !== undefined && isInsecure(text)) {
+      faults.add(variable, quote(text), 'https:// in production, unless the host is loopback');
+    }
   }
   if (clientSecret.length < 16) {
-    faults.add(variable('client_secret'), NOT_SHOWN, 'at least 16 characters in production');
+    const { variable = 'client_secret' } = given.get('client_secret') ?? {};
+    faults.add(variable, NOT_SHOWN, 'at least 16 characters in production');
   }
+}
+
+function isInsecure(url: string): boolean {
+  return /^http:/i.test(url) && URL.canParse(url) && !isLoopbackUrl(url);
 }

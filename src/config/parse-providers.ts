@@ -21,7 +21,7 @@ export function parseProviders(
   const external = new Map<string, ProviderSettings>();
   for (const [name, variables] of given) {
     if (isBuiltIn(name, variables) || !isEnabled(name, variables, faults)) continue;
-    const provider = parseProvider(name, variables, production, faults);
+    const provider = parseProvider(name, variables, { production, cwd }, faults);
     if (provider) external.set(name, provider);
   }
   const mock: ProviderVariables = given.get(SAMPLE_PROVIDER) ?? new Map();

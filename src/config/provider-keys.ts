@@ -1,4 +1,5 @@
 import * as kinds from './kinds.js';
+import { adapterName } from './provider-adapters.js';
 import { isRedirectUri } from './redirect-uris.js';
 import type { Setting } from './setting.js';
 
@@ -8,14 +9,14 @@ export const providerKeys = {
     name: 'enabled',
     section: 'Providers',
     kind: kinds.boolean,
-    defaultShown: '`true` once `url` is set',
+    defaultShown: '`true` once `url` is set, or `client_id` for an adapter that needs no `url`',
     doc: 'Whether clients may sign in with it.',
   },
   url: {
     name: 'url',
     section: 'Providers',
     kind: kinds.baseUrl,
-    doc: 'Base address of the provider, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
+    doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
   clientId: {
     name: 'client_id',
@@ -33,10 +34,9 @@ export const providerKeys = {
   adapter: {
     name: 'adapter',
     section: 'Providers',
-    // contract §2 names more; each is accepted here once it exists
-    kind: kinds.oneOf('contract'),
+    kind: adapterName,
     default: 'contract',
-    doc: 'How the service speaks with it. `contract` is the one of this version: the two endpoints that the specification asks of a provider.',
+    doc: "How the service speaks with it: `contract` (the two endpoints that the specification asks of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',

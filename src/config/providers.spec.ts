@@ -14,6 +14,14 @@ const parsed = {
   clientSecret: 's3cret',
   options: {},
 };
+const oauth2 = {
+  'providers.idp.adapter': 'oauth2',
+  'providers.idp.authorize_url': 'https://idp.example/authorize?prompt=login',
+  'providers.idp.token_url': 'https://idp.example/token',
+  'providers.idp.userinfo_url': 'https://idp.example/me',
+  'providers.idp.client_id': 'web',
+  'providers.idp.client_secret': 's3cret of more than sixteen',
+};
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
 const secret = (SECRET_KEY: string): string | undefined =>
@@ -65,6 +73,82 @@ describe('enabled', () => {
   });
 });
 
+describe('adapters', () => {
+  const credentials = {
+    'providers.idp.client_id': 'web',
+    'providers.idp.client_secret': 's3cret of more than sixteen',
+  };
+  const idpOf = (env: Environment, cwd?: string) =>
+    parseSettings(env, cwd === undefined ? {} : { cwd }).providers.get('idp');
+
+  it('oauth2 has its URLs as options, and is on without a url', () => {
+    expect(idpOf(oauth2)).toEqual({
+      name: 'idp',
+      adapter: 'oauth2',
+      clientId: 'web',
+      clientSecret: 's3cret of more than sixteen',
+      options: {
+        authorize_url: 'https://idp.example/authorize?prompt=login',
+        token_url: 'https://idp.example/token',
+        userinfo_url: 'https://idp.example/me',
+      },
+    });
+  });
+
+  it.each([
+    ['github', 'oauth2', { token_url: 'https://github.com/login/oauth/access_token', claim_user_id: 'id' }],
+    ['discord', 'oauth2', { token_url: 'https://discord.com/api/oauth2/token', scope: 'identify email' }],
+    ['google', 'oidc', {}],
+  ])('%s needs nothing but credentials', (preset, adapter, options) => {
+    const provider = idpOf({ ...credentials, 'providers.idp.adapter': preset });
+    expect(provider).toMatchObject({ adapter, options });
+    expect(provider?.url).toBe(preset === 'google' ? 'https://accounts.google.com' : undefined);
+  });
+
+  it('what is given wins over a preset', () => {
+    const env = {
+      ...credentials,
+      'providers.idp.adapter': 'github',
+      'providers.idp.token_url': 'https://github.corp.example/login/oauth/access_token',
+    };
+    expect(idpOf(env)?.options).toMatchObject({
+      authorize_url: 'https://github.com/login/oauth/authorize',
+      token_url: 'https://github.corp.example/login/oauth/access_token',
+    });
+  });
+
+  it('may be a file, from the working directory on, or a package; neither needs a url', () => {
+    const file = { ...credentials, 'providers.idp.adapter': './adapters/corp.js' };
+    expect(idpOf(file, '/srv')?.adapter).toBe('/srv/adapters/corp.js');
+    expect(idpOf({ ...credentials, 'providers.idp.adapter': '/srv/corp.js' })?.adapter).toBe('/srv/corp.js');
+    expect(idpOf({ ...credentials, 'providers.idp.adapter': '@corp/adapter' })?.adapter).toBe(
+      '@corp/adapter',
+    );
+  });
+
+  it('are off without client_id, which a warning says', () => {
+    const { providers, warnings } = parseSettings({ ...oauth2, 'providers.idp.client_id': '' });
+    expect(providers.has('idp')).toBe(false);
+    expect(warnings).toContain('Provider idp has no client_id: it is off.');
+  });
+
+  it('have https: URLs in production, unless the host is loopback', () => {
+    const env = (tokenUrl: string): Environment => ({
+      ...secretKey,
+      ...oauth2,
+      NODE_ENV: 'production',
+      DATA_DIR: '/srv/data',
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      'providers.idp.token_url': tokenUrl,
+    });
+    expect(() => parseSettings(env('http://idp.example/token'))).toThrow(
+      'providers.idp.token_url: was "http://idp.example/token"; accepted: https:// in production',
+    );
+    expect(idpOf(env('http://127.0.0.1:8080/token'))).toBeDefined();
+  });
+});
+
 describe('faults', () => {
   it.each<[string, Environment, string]>([
     [
@@ -83,9 +167,29 @@ describe('faults', () => {
     ['user info in url', { ...idp, PROVIDERS_IDP_URL: 'https://a@idp.example' }, 'PROVIDERS_IDP_URL: was'],
     ['another scheme', { ...idp, PROVIDERS_IDP_URL: 'ldap://idp.example' }, 'PROVIDERS_IDP_URL: was'],
     [
-      'unknown adapter',
-      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc' },
-      'PROVIDERS_IDP_ADAPTER: was "oidc"; accepted: contract',
+      'an adapter that is neither a name nor a file',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'My Adapter' },
+      'PROVIDERS_IDP_ADAPTER: was "My Adapter"; accepted: contract, oidc, oauth2, github, discord, google, a file',
+    ],
+    [
+      'an OpenID provider without its issuer',
+      { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_ENABLED: 'true' },
+      'PROVIDERS_IDP_URL: was unset',
+    ],
+    [
+      'a URL of OAuth 2.0 left out',
+      { ...oauth2, 'providers.idp.token_url': '' },
+      'providers.idp.token_url: was unset; accepted: a value, as idp is enabled',
+    ],
+    [
+      'a URL of OAuth 2.0 that is none',
+      { ...oauth2, 'providers.idp.userinfo_url': 'javascript:x' },
+      'providers.idp.userinfo_url: was "javascript:x"; accepted: an absolute http:// or https:// URL',
+    ],
+    [
+      'a way to send the secret that is none',
+      { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'private_key_jwt' },
+      'providers.idp.token_endpoint_auth_method: was "private_key_jwt"; accepted: client_secret_basic, client_secret_post',
     ],
     [
       'redirect list',

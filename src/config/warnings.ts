@@ -1,3 +1,4 @@
+import { defaultsToOn } from './parse-provider.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Values } from './read-values.js';
 import { SAMPLE_PROVIDER } from './sample-provider.js';
@@ -31,7 +32,8 @@ export function warningsFor(
 
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {
   const isClient = given.has('client_id') || given.has('client_secret');
-  if (!isClient || given.has('url') || given.has('enabled')) return [];
+  const missing = name === SAMPLE_PROVIDER ? 'url' : defaultsToOn(given);
+  if (!isClient || given.has(missing) || given.has('enabled')) return [];
   const is = name === SAMPLE_PROVIDER ? 'the built-in sample provider, with credentials of its own' : 'off';
-  return [`Provider ${name} has no url: it is ${is}.`];
+  return [`Provider ${name} has no ${missing}: it is ${is}.`];
 }
