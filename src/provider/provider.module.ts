@@ -1,9 +1,29 @@
 import { Module } from '@nestjs/common';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
+import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
+import { OidcAdapter } from './adapters/oidc.adapter.js';
+import type { ProviderAdapter } from './provider-adapter.js';
+import { ProviderHttp } from './provider-http.js';
 import { ProviderRegistry } from './provider.registry.js';
 
 @Module({
-  providers: [ProviderRegistry, ContractAdapter],
+  providers: [
+    ProviderHttp,
+    ContractAdapter,
+    OidcAdapter,
+    OAuth2Adapter,
+    {
+      provide: ProviderRegistry,
+      inject: [SETTINGS, ContractAdapter, OidcAdapter, OAuth2Adapter],
+      useFactory: (settings: Settings, contract: ContractAdapter, oidc: OidcAdapter, oauth2: OAuth2Adapter) =>
+        ProviderRegistry.load(
+          settings,
+          new Map<string, ProviderAdapter>(Object.entries({ contract, oidc, oauth2 })),
+        ),
+    },
+  ],
   exports: [ProviderRegistry],
 })
 export class ProviderModule {}

@@ -1,25 +1,37 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { ADAPTER_ACCEPTS } from '../config/provider-adapters.js';
+import { InvalidSettings } from '../config/invalid-settings.js';
 import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { ContractAdapter } from './adapters/contract.adapter.js';
+import { loadAdapter } from './load-adapter.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 
 /** The providers that are configured and enabled (spec §4.6). */
-@Injectable()
 export class ProviderRegistry {
-  private readonly providers: ReadonlyMap<string, Provider>;
+  private constructor(private readonly providers: ReadonlyMap<string, Provider>) {}
 
-  constructor(@Inject(SETTINGS) settings: Settings, contract: ContractAdapter) {
-    const adapters: Readonly<Record<string, ProviderAdapter>> = { contract };
-    this.providers = new Map(
-      [...settings.providers].map(([name, provider]) => {
-        const adapter = adapters[provider.adapter];
-        if (!adapter) throw new Error(`provider ${name}: there is no adapter ${provider.adapter}`);
-        return [name, new Provider(provider, adapter)];
-      }),
-    );
+  /**
+   * Gives each provider its adapter; those of integrators are loaded, and checked, now. No provider is asked anything.
+   * @param builtIn the adapters that come with the service, by name
+   * @throws InvalidSettings with a line for each adapter that is none
+   */
+  static async load(
+    { providers }: Pick<Settings, 'providers'>,
+    builtIn: ReadonlyMap<string, ProviderAdapter>,
+  ): Promise<ProviderRegistry> {
+    const loaded = new Map<string, Provider>();
+    const faults: string[] = [];
+    for (const [name, settings] of providers) {
+      try {
+        const adapter = builtIn.get(settings.adapter) ?? (await loadAdapter(settings.adapter));
+        loaded.set(name, new Provider(settings, adapter));
+      } catch (error) {
+        const was = `was ${JSON.stringify(settings.adapter)}, which ${(error as Error).message}`;
+        faults.push(`providers.${name}.adapter: ${was}; accepted: ${ADAPTER_ACCEPTS}`);
+      }
+    }
+    if (faults.length > 0) throw new InvalidSettings(faults);
+    return new ProviderRegistry(loaded);
   }
 
   /** @throws OAuthError `invalid_request` when no provider of that name is configured and enabled. */

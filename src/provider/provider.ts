@@ -28,12 +28,10 @@ export class Provider {
 
   /** The provider's authorization page for a state, and what the adapter wants kept with it. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
-    try {
+    return this.ask(async () => {
       const answer = await this.adapter.authorizationUrl(this.settings, request);
       return 'memory' in answer ? answer : { url: answer };
-    } catch (cause) {
-      throw this.mapError(cause);
-    }
+    });
   }
 
   /**
@@ -41,15 +39,20 @@ export class Provider {
    * @throws OAuthError as the table above maps it, `server_error` for all else.
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
+    return this.ask(async (signal) =>
+      parseIdentity(await this.adapter.exchange(this.settings, { ...request, signal })),
+    );
+  }
+
+  private async ask<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const signal = AbortSignal.timeout(this.deadlineMs);
     try {
-      const identity = await Promise.race([
-        this.adapter.exchange(this.settings, { ...request, signal }),
+      return await Promise.race([
+        work(signal),
         new Promise<never>((_, reject) => {
           signal.addEventListener('abort', () => reject(new Error(`no answer within ${this.deadlineMs} ms`)));
         }),
       ]);
-      return parseIdentity(identity);
     } catch (cause) {
       throw this.mapError(cause);
     }

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import {
+  calculatePKCECodeChallenge,
+  ClientSecretBasic,
+  ClientSecretPost,
+  randomPKCECodeVerifier,
+} from 'openid-client';
+import type { ProviderSettings } from '../../config/settings.js';
+import { identityOf } from '../claims.js';
+import type {
+  AuthorizationRequest,
+  AuthorizationUrl,
+  ExchangeRequest,
+  ProviderAdapter,
+  ProviderIdentity,
+} from '../provider-adapter.js';
+import { readAnswer, readJson } from '../provider-answer.js';
+import { ProviderHttp } from '../provider-http.js';
+
+/** Codes of GitHub's own, which it sends instead of those of RFC 6749 §5.2, and with status 200. */
+const WORDS_OF_GITHUB = new Map<unknown, string>([
+  ['bad_verification_code', 'invalid_grant'],
+  ['redirect_uri_mismatch', 'invalid_grant'],
+  ['incorrect_client_credentials', 'invalid_client'],
+]);
+
+/** A plain OAuth 2.0 provider (RFC 6749 §4.1) that tells at a userinfo URL who has signed in (contract §6). */
+@Injectable()
+export class OAuth2Adapter implements ProviderAdapter {
+  constructor(private readonly http: ProviderHttp) {}
+
+  async authorizationUrl(
+    provider: ProviderSettings,
+    { state, redirectUri }: AuthorizationRequest,
+  ): Promise<AuthorizationUrl> {
+    const url = new URL(option(provider, 'authorize_url'));
+    const { scope } = provider.options;
+    const codeVerifier = randomPKCECodeVerifier();
+    const parameters = {
+      response_type: 'code',
+      client_id: provider.clientId,
+      redirect_uri: redirectUri,
+      ...(scope !== undefined && { scope }),
+      state,
+      // Providers that do not know PKCE ignore it (RFC 6749 §3.1).
+      code_challenge: await calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+    };
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return { url, memory: { codeVerifier } };
+  }
+
+  async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
+    const accessToken = await this.requestToken(provider, request);
+    const { status, body } = await this.http.send({
+      method: 'GET',
+      url: option(provider, 'userinfo_url'),
+      headers: { Accept: 'application/json', Authorization: `Bearer ${accessToken}` },
+      signal: request.signal,
+    });
+    // Whatever it says here, the code was good: none of its errors is the client's.
+    if (status !== 200) throw new Error(`the userinfo URL answered with status ${status}`);
+    return identityOf(readJson(body), provider.options) as ProviderIdentity;
+  }
+
+  private async requestToken(
+    provider: ProviderSettings,
+    { code, redirectUri, memory, signal }: ExchangeRequest,
+  ): Promise<string> {
+    const codeVerifier = memory?.['codeVerifier'];
+    if (typeof codeVerifier !== 'string') throw new Error('the sign-in was begun with another adapter');
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: codeVerifier,
+    });
+    const headers = new Headers({
+      'Content-Type': 'application/x-www-form-urlencoded',
+      Accept: 'application/json',
+    });
+    authenticate(provider, form, headers);
+    const { status, body } = await this.http.send({
+      method: 'POST',
+      url: option(provider, 'token_url'),
+      headers: Object.fromEntries(headers),
+      body: form.toString(),
+      signal,
+    });
+    return readToken(status, body);
+  }
+}
+
+/** RFC 6749 §2.3.1. In the form unless the settings say otherwise: GitHub and Discord take it so. */
+function authenticate(
+  { clientId, clientSecret, options }: ProviderSettings,
+  form: URLSearchParams,
+  headers: Headers,
+) {
+  const basic = options['token_endpoint_auth_method'] === 'client_secret_basic';
+  const method = basic ? ClientSecretBasic : ClientSecretPost;
+  method(clientSecret)({ issuer: '' }, { client_id: clientId }, form, headers);
+}
+
+/** The access token of an answer of the token URL (RFC 6749 §5.1). Pure; @throws as `readAnswer`. */
+export function readToken(status: number, body: Uint8Array): string {
+  const { access_token: token, token_type: type = 'bearer' } = readAnswer(status, body, WORDS_OF_GITHUB);
+  if (typeof token !== 'string' || token === '')
+    throw new Error('the token URL answered without access_token');
+  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
+    throw new Error('the token URL answered with a token_type that is not bearer');
+  }
+  return token;
+}
+
+/** The settings have seen to it that it is there. */
+function option({ name, options }: ProviderSettings, key: string): string {
+  const value = options[key];
+  if (value === undefined) throw new Error(`providers.${name}.${key} is unset`);
+  return value;
+}

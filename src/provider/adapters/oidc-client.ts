@@ -1,0 +1,94 @@
+import * as client from 'openid-client';
+import type { ProviderSettings } from '../../config/settings.js';
+import { readJson } from '../provider-answer.js';
+import type { ProviderHttp } from '../provider-http.js';
+
+/** Seconds for a discovery document: several requests may wait for it, so that none of their signals rules. */
+const DISCOVERY_SECONDS = 5;
+
+/**
+ * Fetches the discovery document of a provider, whose `url` is the issuer.
+ * @throws when it names another issuer (OpenID Connect Discovery §4.3): it could speak for anybody.
+ */
+export async function discover(
+  http: ProviderHttp,
+  provider: ProviderSettings,
+): Promise<client.ServerMetadata> {
+  // With the whole path the library leaves the comparison to us, which a slash at the end must not fail:
+  // settings have none (contract §2), some issuers do.
+  const address = new URL(`${provider.url}/.well-known/openid-configuration`);
+  const configuration = await client.discovery(address, provider.clientId, undefined, undefined, {
+    [client.customFetch]: libraryFetch(http),
+    timeout: DISCOVERY_SECONDS,
+    execute: isInsecure(provider) ? [client.allowInsecureRequests] : [],
+  });
+  const metadata = configuration.serverMetadata();
+  if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
+    throw new Error(`the discovery document of ${provider.url} names another issuer`);
+  }
+  return metadata;
+}
+
+/**
+ * What the library needs for one sign-in. Without the signature check that is switched on here it would trust
+ * whatever the token endpoint answers. It is made for each sign-in, and with it the keys are fetched: a key that the
+ * provider has withdrawn counts no more, and a new one at once.
+ */
+export function configure(
+  http: ProviderHttp,
+  provider: ProviderSettings,
+  metadata: client.ServerMetadata,
+  signal?: AbortSignal,
+): client.Configuration {
+  const authentication = authenticationMethod(provider, metadata)(provider.clientSecret);
+  const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication);
+  configuration[client.customFetch] = libraryFetch(http, signal);
+  client.enableNonRepudiationChecks(configuration);
+  if (isInsecure(provider)) client.allowInsecureRequests(configuration);
+  return configuration;
+}
+
+/** Basic is the default of OpenID Connect (Discovery §3), the form what remains; an option overrules the document. */
+function authenticationMethod(
+  { options }: ProviderSettings,
+  { token_endpoint_auth_methods_supported: supported = ['client_secret_basic'] }: client.ServerMetadata,
+): (secret: string) => client.ClientAuth {
+  const basic = supported.includes('client_secret_basic') || !supported.includes('client_secret_post');
+  const method = options['token_endpoint_auth_method'] ?? (basic ? 'client_secret_basic' : '');
+  return method === 'client_secret_basic' ? client.ClientSecretBasic : client.ClientSecretPost;
+}
+
+/** An http issuer got past the settings: it is on loopback, or this is no production. Then nothing of it is https. */
+function isInsecure(provider: ProviderSettings): boolean {
+  return provider.url?.startsWith('http:') ?? false;
+}
+
+/** The library's requests, held to the limits of every adapter (contract §6). */
+function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFetch {
+  return async (url, { method, headers, body, signal: librarySignal }) => {
+    const answer = await http.send({
+      method: method as 'GET' | 'POST',
+      url,
+      headers,
+      ...(body instanceof URLSearchParams && { body: body.toString() }),
+      signal: signal ?? librarySignal ?? AbortSignal.timeout(DISCOVERY_SECONDS * 1000),
+    });
+    // An OAuth error is known by its code alone (contract §3). The library wants a status, a content type and no
+    // challenge beside it.
+    if (method === 'POST' && hasError(answer.body)) {
+      return new Response(answer.body, { status: 400, headers: { 'Content-Type': 'application/json' } });
+    }
+    return new Response(answer.body, {
+      status: answer.status,
+      headers: answer.contentType === undefined ? {} : { 'Content-Type': answer.contentType },
+    });
+  };
+}
+
+function hasError(body: Uint8Array): boolean {
+  try {
+    return typeof readJson(body)['error'] === 'string';
+  } catch {
+    return false;
+  }
+}

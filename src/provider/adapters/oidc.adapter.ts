@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import * as client from 'openid-client';
+import type { ProviderSettings } from '../../config/settings.js';
+import { identityOf, isComplete } from '../claims.js';
+import type {
+  AdapterMemory,
+  AuthorizationRequest,
+  AuthorizationUrl,
+  ExchangeRequest,
+  ProviderAdapter,
+  ProviderIdentity,
+} from '../provider-adapter.js';
+import { ProviderRefusal } from '../provider-answer.js';
+import { ProviderHttp } from '../provider-http.js';
+import { atHashMatches } from './at-hash.js';
+import { configure, discover } from './oidc-client.js';
+import { OidcDiscovery } from './oidc-discovery.js';
+import { withoutSecrets } from './oidc-error.js';
+
+/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and a nonce. */
+@Injectable()
+export class OidcAdapter implements ProviderAdapter {
+  private readonly discovery: OidcDiscovery;
+
+  constructor(private readonly http: ProviderHttp) {
+    this.discovery = new OidcDiscovery((provider) => discover(http, provider));
+  }
+
+  async authorizationUrl(
+    provider: ProviderSettings,
+    { state, redirectUri }: AuthorizationRequest,
+  ): Promise<AuthorizationUrl> {
+    const configuration = configure(this.http, provider, await this.metadata(provider));
+    const codeVerifier = client.randomPKCECodeVerifier();
+    const nonce = client.randomNonce();
+    const url = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: redirectUri,
+      scope: provider.options['scope'] ?? 'openid profile email',
+      state,
+      nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
+      code_challenge_method: 'S256',
+    });
+    return { url, memory: { codeVerifier, nonce } };
+  }
+
+  async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
+    const metadata = await this.metadata(provider);
+    // RFC 9207 §2.4: the callback of another server. A client that knows only the spec does not pass it on.
+    if (request.iss !== undefined && request.iss !== metadata.issuer) {
+      throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
+    }
+    const configuration = configure(this.http, provider, metadata, request.signal);
+    try {
+      return (await this.redeem(configuration, provider, request)) as ProviderIdentity;
+    } catch (error) {
+      throw withoutSecrets(error);
+    }
+  }
+
+  private async redeem(
+    configuration: client.Configuration,
+    { options }: ProviderSettings,
+    { code, redirectUri, memory }: ExchangeRequest,
+  ): Promise<Partial<ProviderIdentity>> {
+    const { codeVerifier, nonce } = readMemory(memory);
+    // Not authorizationCodeGrant(): that one takes the redirect URI out of a URL, without its query.
+    // The library checks iss, aud, exp and the signature of the ID token.
+    const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
+      code,
+      redirect_uri: redirectUri,
+      code_verifier: codeVerifier,
+    });
+    const claims = checkIdToken(tokens, nonce);
+    const identity = identityOf(claims, options);
+    if (isComplete(identity) || !configuration.serverMetadata().userinfo_endpoint) return identity;
+    const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
+    return identityOf({ ...more, ...claims }, options);
+  }
+
+  private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
+    return this.discovery.of(provider).catch((error: unknown) => {
+      throw withoutSecrets(error);
+    });
+  }
+}
+
+function readMemory(memory: AdapterMemory = {}): { codeVerifier: string; nonce: string } {
+  const { codeVerifier, nonce } = memory;
+  if (typeof codeVerifier === 'string' && typeof nonce === 'string') return { codeVerifier, nonce };
+  throw new Error('the sign-in was begun with another adapter');
+}
+
+type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
+
+/** What remains to be checked of an ID token: that it is there, and belongs to this sign-in and this access token. */
+function checkIdToken(tokens: Tokens, nonce: string): client.IDToken {
+  const claims = tokens.claims();
+  if (!claims || !tokens.id_token) throw new Error('the provider sent no ID token; is openid in the scope?');
+  if (claims.nonce === undefined) throw new Error('the ID token has no nonce');
+  // The provider has made no mistake: this code is of another sign-in (RFC 9700 §4.5.3.2), so it is no grant here.
+  if (claims.nonce !== nonce) throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
+  const atHash = claims['at_hash'];
+  if (atHash !== undefined && !atHashMatches(tokens.id_token, tokens.access_token, atHash)) {
+    throw new Error('the at_hash of the ID token is not the one of the access token');
+  }
+  return claims;
+}
