@@ -1,0 +1,31 @@
+/** Whoever signs in at the provider with a browser: follows redirects, keeps cookies, gives a login when asked. */
+export class Person {
+  private readonly cookies = new Map<string, string>();
+
+  constructor(private readonly login: string) {}
+
+  /** @returns the callback with code, state and iss, which nobody needs to listen on */
+  async authorize(page: string): Promise<URL> {
+    const { origin } = new URL(page);
+    let url = new URL(page);
+    for (let steps = 0; url.origin === origin && steps < 10; steps++) {
+      if (url.pathname.startsWith('/interaction/')) url.searchParams.set('login', this.login);
+      const response = await fetch(url, { redirect: 'manual', headers: { Cookie: this.cookieHeader() } });
+      for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
+      const location = response.headers.get('Location');
+      if (!location) throw new Error(`${url.pathname} answered ${response.status}: ${await response.text()}`);
+      url = new URL(location, url);
+    }
+    return url;
+  }
+
+  private cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  private keep(cookie: string): void {
+    const [pair = ''] = cookie.split(';');
+    const [name = '', ...value] = pair.split('=');
+    this.cookies.set(name, value.join('='));
+  }
+}
