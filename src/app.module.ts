@@ -1,6 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
+import { ChannelModule } from './channel/channel.module.js';
 import { settingsModule } from './config/settings.module.js';
 import type { Settings } from './config/settings.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -12,6 +13,7 @@ import { EventsModule } from './events.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
+import { RealtimeModule } from './realtime/realtime.module.js';
 import { RedisModule } from './redis/redis.module.js';
 import { RemovalModule } from './removal/removal.module.js';
 import { SampleProviderModule } from './sample-provider/sample-provider.module.js';
@@ -28,6 +30,7 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule,
+        ChannelModule,
         ...(settings.redisUrl === undefined ? [] : [RedisModule]),
         ...(settings.rateLimit.enabled ? [RateLimitModule] : []),
         ProviderModule,
@@ -35,6 +38,7 @@ export class AppModule {
         AuthModule,
         UserModule,
         DeviceModule,
+        RealtimeModule,
         OperationsModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),

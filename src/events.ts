@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
+import type { ChannelEvent } from './channel/channel-event.js';
 
 /** One sign-in of one user, on a device where the client named one. */
 export interface Session {
@@ -25,6 +26,8 @@ export interface DomainEvents {
   'sign_in.refused': [{ readonly error: string }];
   /** A refresh token was refused; the session is the one it claims to be of. */
   'refresh.refused': [Session | undefined];
+  /** An event was committed to a user's channel. */
+  'channel.appended': [ChannelEvent];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];

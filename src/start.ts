@@ -9,6 +9,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from './database/embedde
 import { migrate } from './database/migrate.js';
 import { createApp } from './http/create-app.js';
 import { NestLog } from './operations/log.js';
+import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
 import { Readiness } from './operations/readiness.js';
 
 export interface Service {
@@ -29,6 +30,7 @@ export async function startService(settings: Settings, log: Logger): Promise<Ser
     await migrate(dataSourceOptions(databaseUrl, settings.databasePoolSize), (line) => log.info(line));
     const complete = { ...settings, databaseUrl };
     app = await createApp(AppModule.with(complete), complete, { pino: log, nest: new NestLog(log) });
+    app.useWebSocketAdapter(new SocketServerAdapter(app, complete));
     await app.listen(settings.port, settings.host);
   } catch (error) {
     await app?.close();

@@ -119,7 +119,6 @@ export class AuthService {
       refreshTokenTtl: this.settings.refreshTokenTtl,
       accessToken,
     });
-    this.events.emit('session.started', { ...session, provider });
     return {
       access_token: accessToken.token,
       refresh_token: refreshToken,

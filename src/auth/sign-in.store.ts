@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { OWN_EVENTS_TTL, type ChannelEvent } from '../channel/channel-event.js';
 import { Sql } from '../database/sql.js';
-import type { Session } from '../events.js';
+import { Events, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
 
@@ -16,11 +18,16 @@ export interface SignIn {
   readonly accessToken: IssuedAccessToken;
 }
 
+function rfc3339(column: string): string {
+  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
 /**
  * Everything that a sign-in writes, in one statement and so in one transaction: all of it is there, or nothing.
  * - The provider's word about the user replaces what was stored: a field it left out is cleared (contract §6).
  *   Unchanged users are not written again.
  * - The same device signing in again keeps its row; what the client left out of it stays.
+ * - A sign-in on a device is told on the user's channel (contract §7).
  */
 const RECORD = {
   name: 'sign-in',
@@ -39,22 +46,41 @@ const RECORD = {
         SET device_name = coalesce(excluded.device_name, devices.device_name),
           user_agent = coalesce(excluded.user_agent, devices.user_agent),
           last_seen_at = now()
+      RETURNING device_id, device_name, user_agent, created_at, last_seen_at
+    ), counter AS (
+      INSERT INTO channels (user_id, last_offset) SELECT $1, 1 FROM device
+      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
+      RETURNING last_offset
+    ), channel_event AS (
+      INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+      SELECT $1, last_offset, $16::uuid, 'device.signed_in', json_build_object(
+          'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
+          'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
+        )::text, now(), now() + make_interval(secs => ${OWN_EVENTS_TTL})
+      FROM device, counter
+      RETURNING event_offset, data, sent_at
     ), refresh_token AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
       VALUES ($1, $10, $7, $11, now() + make_interval(secs => $12))
+    ), access_token AS (
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      VALUES ($1, $10, $13, to_timestamp($14), $15)
     )
-    INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-    VALUES ($1, $10, $13, to_timestamp($14), $15)`,
+    SELECT event_offset, data, sent_at FROM channel_event`,
 };
 
 @Injectable()
 export class SignInStore {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    private readonly events: Events,
+  ) {}
 
   /** Records a sign-in. Once this has returned, its tokens survive a crash. */
   async record(signIn: SignIn): Promise<void> {
+    const id = randomUUID();
     const { session, provider, identity, deviceName, userAgent, accessToken } = signIn;
-    await this.sql.query(RECORD, [
+    const [row] = await this.sql.query<SignedInRow>(RECORD, [
       session.userId,
       provider,
       identity.providerUserId,
@@ -70,6 +96,27 @@ export class SignInStore {
       accessToken.jti,
       accessToken.expiresAt,
       accessToken.token,
+      id,
     ]);
+    this.events.emit('session.started', { ...session, provider });
+    if (row) this.events.emit('channel.appended', channelEvent(id, session.userId, row));
   }
+}
+
+interface SignedInRow {
+  readonly event_offset: string;
+  readonly data: string;
+  readonly sent_at: Date;
+}
+
+function channelEvent(id: string, userId: string, row: SignedInRow): ChannelEvent {
+  return {
+    id,
+    userId,
+    deviceId: null,
+    offset: Number(row.event_offset),
+    event: 'device.signed_in',
+    data: JSON.parse(row.data) as unknown,
+    sentAt: row.sent_at.toISOString(),
+  };
 }

@@ -1,5 +1,10 @@
 import type { DataSourceOptions } from 'typeorm';
 import { AuthorizationState } from '../auth/authorization-state.entity.js';
+import { StoredChannelEvent } from '../channel/channel-event.entity.js';
+import { Channel } from '../channel/channel.entity.js';
+import { IdempotencyKey } from '../channel/idempotency-key.entity.js';
+import { Instance } from '../channel/instance.entity.js';
+import { Presence } from '../channel/presence.entity.js';
 import { Device } from '../device/device.entity.js';
 import { SampleCode } from '../sample-provider/sample-code.entity.js';
 import { AccessToken } from '../token/access-token.entity.js';
@@ -10,6 +15,7 @@ import { Init1700000000000 } from './migrations/1700000000000-init.js';
 import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
 import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
 import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
+import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -20,12 +26,26 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
   return {
     type: 'postgres',
     url: databaseUrl,
-    entities: [User, Device, RefreshToken, AccessToken, SigningKey, AuthorizationState, SampleCode],
+    entities: [
+      User,
+      Device,
+      RefreshToken,
+      AccessToken,
+      SigningKey,
+      AuthorizationState,
+      SampleCode,
+      Channel,
+      StoredChannelEvent,
+      IdempotencyKey,
+      Instance,
+      Presence,
+    ],
     migrations: [
       Init1700000000000,
       SignedOutSessions1700000001000,
       KeyRotation1700000002000,
       ExpiryIndexes1700000003000,
+      Channels1700000004000,
     ],
     synchronize: false,
     poolSize,

@@ -1,33 +1,34 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
+import type { DeviceFacts } from '../channel/device-facts.js';
+import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
 import { Caller } from '../http/access.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
+import { describeDevice } from './device-view.js';
 import { DeviceService } from './device.service.js';
 import { RenameDto } from './rename.dto.js';
 
-export interface DeviceView {
-  device_id: string;
-  device_name: string | null;
-  user_agent: string | null;
-  /** RFC 3339, UTC, with milliseconds; so is `last_seen_at`, exact to a minute. */
-  created_at: string;
-  last_seen_at: string;
+export interface DeviceView extends DeviceFacts {
   /** Whether it is the caller's own. */
   current: boolean;
-  /** Whether it has an open socket: none has, as long as there is no real-time channel. */
+  /** Whether it has an open socket on some instance; advisory (contract §7). */
   online: boolean;
 }
 
 @Controller('devices')
 export class DeviceController {
-  constructor(private readonly devices: DeviceService) {}
+  constructor(
+    private readonly devices: DeviceService,
+    private readonly presence: PresenceStore,
+  ) {}
 
   /** The caller's devices, newest use first. */
   @Get()
   async list(@Caller() caller: Session): Promise<{ devices: DeviceView[] }> {
     const devices = await this.devices.list(caller.userId);
-    return { devices: devices.map((device) => view(device, caller)) };
+    const online = await this.presence.onlineDevices(caller.userId);
+    return { devices: devices.map((device) => view(device, caller, online)) };
   }
 
   /** Rename a device. */
@@ -37,7 +38,8 @@ export class DeviceController {
     @Param('device_id', DeviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
   ): Promise<DeviceView> {
-    return view(await this.devices.rename(caller.userId, deviceId, name), caller);
+    const device = await this.devices.rename(caller.userId, deviceId, name);
+    return view(device, caller, await this.presence.onlineDevices(caller.userId));
   }
 
   /** Sign a device out and forget it. */
@@ -48,14 +50,7 @@ export class DeviceController {
   }
 }
 
-function view(device: Device, caller: Session): DeviceView {
-  return {
-    device_id: device.deviceId,
-    device_name: device.deviceName,
-    user_agent: device.userAgent,
-    created_at: device.createdAt.toISOString(),
-    last_seen_at: device.lastSeenAt.toISOString(),
-    current: device.deviceId === caller.deviceId,
-    online: false,
-  };
+function view(device: Device, caller: Session, online: ReadonlySet<string | null>): DeviceView {
+  const { deviceId } = device;
+  return { ...describeDevice(device), current: deviceId === caller.deviceId, online: online.has(deviceId) };
 }

@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type Repository } from 'typeorm';
+import { ChannelHistory } from '../channel/channel.history.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { SessionStore } from '../token/session.store.js';
 import { Device } from './device.entity.js';
+import { describeDevice } from './device-view.js';
 
 /** The devices of one user. Another user's device is no device: it answers as one that does not exist. */
 @Injectable()
@@ -11,7 +13,8 @@ export class DeviceService {
   private readonly devices: Repository<Device>;
 
   constructor(
-    private readonly dataSource: DataSource,
+    dataSource: DataSource,
+    private readonly history: ChannelHistory,
     private readonly sessions: SessionStore,
     private readonly events: Events,
   ) {
@@ -25,23 +28,29 @@ export class DeviceService {
 
   /** @throws OAuthError `not_found` */
   async rename(userId: string, deviceId: string, deviceName: string): Promise<Device> {
-    const { affected } = await this.devices.update({ userId, deviceId }, { deviceName });
-    const device = affected ? await this.devices.findOneBy({ userId, deviceId }) : null;
-    if (!device) throw noSuchDevice();
+    const device = await this.history.transaction(async ({ manager, append }) => {
+      await manager.update(Device, { userId, deviceId }, { deviceName });
+      const renamed = await manager.findOneBy(Device, { userId, deviceId });
+      if (!renamed) throw noSuchDevice();
+      await append(userId, 'device.renamed', describeDevice(renamed));
+      return renamed;
+    });
     this.events.emit('device.renamed', { userId, deviceId });
     return device;
   }
 
   /**
-   * Signs the device out and forgets it.
-   * The row goes first: a sign-in on this device that races waits for it, and begins anew.
+   * Signs the device out and forgets it. Its row is locked first: a sign-in on this device that races waits, and begins
+   * anew.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {
-    await this.dataSource.transaction(async (manager) => {
-      const { affected } = await manager.delete(Device, { userId, deviceId });
-      if (!affected) throw noSuchDevice();
-      await this.sessions.end('device', { userId, sessionId, deviceId }, manager);
+    await this.history.transaction(async (transaction) => {
+      const { manager } = transaction;
+      const lock = { mode: 'pessimistic_write' } as const;
+      if (!(await manager.findOne(Device, { where: { userId, deviceId }, lock }))) throw noSuchDevice();
+      await this.sessions.end('device', { userId, sessionId, deviceId }, transaction);
+      await manager.delete(Device, { userId, deviceId });
     });
     this.events.emit('device.removed', { userId, deviceId });
   }

@@ -1,5 +1,5 @@
 import { applyDecorators } from '@nestjs/common';
-import { IsOptional, ValidateBy } from 'class-validator';
+import { Allow, IsOptional, ValidateBy } from 'class-validator';
 
 interface TextRule {
   /** In characters. */
@@ -17,6 +17,24 @@ export function Optional(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
 }
 
+/** A whole number from 0 that may be left out. */
+export function WholeNumber({ max }: { readonly max: number }): PropertyDecorator {
+  return applyDecorators(
+    IsOptional(),
+    ValidateBy({
+      name: 'wholeNumber',
+      validator: {
+        validate: (value: unknown) =>
+          Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max,
+        defaultMessage: (args) => `${args?.property} must be a whole number from 0 to ${max}`,
+      },
+    }),
+  );
+}
+
+/** Anything that JSON can say; `null` and the empty text count as left out. */
+export const AnyJson = Allow;
+
 /** One class-validator constraint for all rules of a text: it stands on the hot path. */
 function text({ max = Infinity, matches }: TextRule, required: boolean): PropertyDecorator {
   const wanted = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
@@ -30,8 +48,10 @@ function text({ max = Infinity, matches }: TextRule, required: boolean): Propert
         !isLongerThan(value, max) &&
         (!required || /\S/.test(value)) &&
         (!matches || matches.pattern.test(value)),
-      defaultMessage: (args) =>
-        args?.value === undefined ? `${args?.property} is required` : `${args.property} must be ${wanted}`,
+      defaultMessage: (args) => {
+        if (args?.value === undefined) return `${args?.property} is required`;
+        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : wanted}`; // RFC 6749 §3.1
+      },
     },
   });
 }

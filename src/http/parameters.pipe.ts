@@ -19,7 +19,6 @@ export class ParametersPipe implements PipeTransform {
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const name of names) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (Array.isArray(given)) throw new OAuthError('invalid_request', `${name} must be given once`); // RFC 6749 §3.1
       if (given !== null && given !== '') dto[name] = given;
     }
     const [error] = validateSync(dto, { stopAtFirstError: true });

@@ -38,6 +38,8 @@ export const EXPIRED_ROWS: readonly ExpiredRows[] = [
   expired('access_tokens'),
   expired('authorization_states'),
   expired('sample_codes'),
+  expired('channel_events'),
+  expired('idempotency_keys'),
   expired('refresh_tokens', `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO} AND ${LEFT_NO_ACCESS_TOKEN}`),
 ];
 

@@ -42,6 +42,11 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
+  /** Whether this instance was told of its end a moment ago: for whoever began to listen meanwhile. */
+  includes(sessionId: string): boolean {
+    return this.told.has(sessionId);
+  }
+
   /** Reads what has ended since the last time. A reading that fails is made up for by the next. */
   private async read(): Promise<void> {
     if (this.reading) return;

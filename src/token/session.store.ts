@@ -1,43 +1,61 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import { deviceFacts, type DeviceRow } from '../channel/device-facts.js';
 import { Events, type Session } from '../events.js';
-import { RefreshToken } from './refresh-token.entity.js';
 
 /** Which sessions of a user: with `device`, all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
-// `IS DISTINCT FROM`: a session without a device is another one, too.
-const CONDITIONS: Record<SessionScope, string> = {
-  session: 'session_id = :sessionId',
-  device: 'device_id = :deviceId',
-  others:
-    'CASE WHEN :deviceId::uuid IS NULL THEN session_id <> :sessionId ELSE device_id IS DISTINCT FROM :deviceId END',
-  all: 'true',
-};
+// Signing out ends by expiry (spec §2.2: a refresh token "ends only by expiry"), and marks the session as signed out.
+const END = `
+  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now())
+  WHERE user_id = $1 AND signed_out_at IS NULL AND CASE $2
+    WHEN 'session' THEN session_id = $3
+    WHEN 'device' THEN device_id = $4
+    WHEN 'others' THEN CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END
+    ELSE true END
+  RETURNING device_id`;
+
+const DEVICES = `
+  SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices
+  WHERE user_id = $1 AND device_id = ANY($2) ORDER BY device_id`;
 
 /** Ends sessions: that is how people sign out. */
 @Injectable()
 export class SessionStore {
   constructor(
-    private readonly dataSource: DataSource,
+    private readonly history: ChannelHistory,
     private readonly events: Events,
   ) {}
 
   /**
-   * Signs sessions out: a refresh token "ends only by expiry" (spec §2.2), so its expiry becomes now. From then on its
-   * access tokens are refused, since verification reads the session; whoever listens is told by EndedSessions.
+   * Signs sessions out. From then on their access tokens are refused, since verification reads the session; whoever holds
+   * their sockets is told by EndedSessions, and the user's channel by `device.signed_out`, one for each device.
    *
    * @param of the session, device and user that the scope is seen from
-   * @param manager of the transaction that it shall be part of
+   * @param within the transaction that it shall be part of
    */
-  async end(scope: SessionScope, of: Session, manager = this.dataSource.manager): Promise<void> {
-    const { affected } = await manager
-      .createQueryBuilder()
-      .update(RefreshToken)
-      .set({ signedOutAt: () => 'now()', expiresAt: () => 'least(expires_at, now())' })
-      .where('user_id = :userId AND signed_out_at IS NULL', of)
-      .andWhere(CONDITIONS[scope], of)
-      .execute();
-    this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions: affected ?? 0 });
+  async end(scope: SessionScope, of: Session, within?: ChannelTransaction): Promise<void> {
+    const sessions = await (within
+      ? this.endIn(within, scope, of)
+      : this.history.transaction((t) => this.endIn(t, scope, of)));
+    this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions });
+  }
+
+  private async endIn(
+    { manager, append }: ChannelTransaction,
+    scope: SessionScope,
+    of: Session,
+  ): Promise<number> {
+    const { userId, sessionId, deviceId } = of;
+    const [ended] = await manager.query<[{ device_id: string | null }[], number]>(END, [
+      userId,
+      scope,
+      sessionId,
+      deviceId,
+    ]);
+    const devices = await manager.query<DeviceRow[]>(DEVICES, [userId, ended.map((row) => row.device_id)]);
+    for (const device of devices) await append(userId, 'device.signed_out', deviceFacts(device));
+    return ended.length;
   }
 }

@@ -31,7 +31,7 @@ import { TokenService } from './token.service.js';
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useClass: AccessGuard },
   ],
-  exports: [AccessTokens, AccessTokenVerifier, SessionStore, TokenService],
+  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, SessionStore, TokenService],
 })
 export class TokenModule {}
 

@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
+import { OWN_EVENTS_TTL, type ChannelEvent } from './channel-event.js';
+
+/** Where a user's history stands, seen from an offset. */
+export interface HistoryState {
+  /** The number of the newest event; 0 before the first. */
+  readonly last: number;
+  /** How many events after the offset are still kept. */
+  readonly kept: number;
+}
+
+/** A transaction that may append to channels; what it appended is told once it is committed. */
+export interface ChannelTransaction {
+  readonly manager: EntityManager;
+  /** Appends an event of the service itself, for all of the user's devices. */
+  readonly append: (userId: string, event: string, data: object) => Promise<void>;
+}
+
+interface Row {
+  readonly id: string;
+  readonly event_offset: string;
+  readonly event: string;
+  readonly data: string;
+  readonly device_id: string | null;
+  readonly sent_at: Date;
+}
+
+// The counter's row stays locked until the transaction ends: nobody sees an offset before the one below it.
+const APPEND = `
+  WITH counter AS (
+    INSERT INTO channels (user_id, last_offset) VALUES ($1, 1)
+    ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
+    RETURNING last_offset
+  )
+  INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+  SELECT $1, last_offset, $2, $3, $4, now(), now() + make_interval(secs => $5) FROM counter
+  RETURNING event_offset, sent_at`;
+
+const READ = {
+  name: 'channel-read',
+  text: `
+    SELECT id, event_offset, event, data, device_id, sent_at FROM channel_events
+    WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()
+    ORDER BY event_offset LIMIT $3`,
+};
+
+const STATE = {
+  name: 'channel-state',
+  text: `
+    SELECT coalesce((SELECT last_offset FROM channels WHERE user_id = $1), 0) AS last,
+      (SELECT count(*) FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept`,
+};
+
+/** The history of each user's channel: what it says is the truth, whatever travels between instances (contract §7). */
+@Injectable()
+export class ChannelHistory {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly sql: Sql,
+    private readonly events: Events,
+  ) {}
+
+  /** Runs work in a transaction, and tells of the events that it appended once they are committed. */
+  async transaction<Result>(work: (transaction: ChannelTransaction) => Promise<Result>): Promise<Result> {
+    const appended: ChannelEvent[] = [];
+    const result = await this.dataSource.transaction((manager) =>
+      work({
+        manager,
+        append: async (userId, event, data) => {
+          appended.push(await append(manager, userId, event, data));
+        },
+      }),
+    );
+    for (const event of appended) this.events.emit('channel.appended', event);
+    return result;
+  }
+
+  /** Events after an offset, oldest first, `limit` at most. */
+  async read(userId: string, after: number, limit: number): Promise<ChannelEvent[]> {
+    const rows = await this.sql.query<Row>(READ, [userId, after, limit]);
+    return rows.map((row) => ({
+      id: row.id,
+      userId,
+      deviceId: row.device_id,
+      offset: Number(row.event_offset),
+      event: row.event,
+      data: JSON.parse(row.data) as unknown,
+      sentAt: row.sent_at.toISOString(),
+    }));
+  }
+
+  /** Where the history stands, seen from an offset. */
+  async state(userId: string, offset: number): Promise<HistoryState> {
+    const [row] = await this.sql.query<{ last: string; kept: string }>(STATE, [userId, offset]);
+    return { last: Number(row!.last), kept: Number(row!.kept) };
+  }
+}
+
+async function append(
+  manager: EntityManager,
+  userId: string,
+  event: string,
+  data: object,
+): Promise<ChannelEvent> {
+  const id = randomUUID();
+  const values = [userId, id, event, JSON.stringify(data), OWN_EVENTS_TTL];
+  const [row] = await manager.query<Pick<Row, 'event_offset' | 'sent_at'>[]>(APPEND, values);
+  const { event_offset: offset, sent_at: sentAt } = row!;
+  return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
+}

@@ -1,0 +1,11 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** An instance of the service that holds sockets, and when it was last heard of. */
+@Entity('instances')
+export class Instance {
+  @PrimaryColumn('uuid', { name: 'instance_id' })
+  instanceId!: string;
+
+  @Column('timestamptz', { name: 'seen_at' })
+  seenAt!: Date;
+}

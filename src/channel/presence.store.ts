@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../database/sql.js';
+
+/** Seconds after which an instance that is not heard of counts as gone. Its heartbeat comes every ten. */
+const GONE_AFTER_S = 30;
+
+/** Stands for "no device" in the table's key. */
+const NO_DEVICE = '00000000-0000-0000-0000-000000000000';
+
+/** A user's sockets on one device, or on none. */
+export interface Place {
+  readonly userId: string;
+  readonly deviceId: string | null;
+}
+
+const HEARTBEAT = {
+  name: 'instance-heartbeat',
+  text: 'UPDATE instances SET seen_at = now() WHERE instance_id = $1 RETURNING instance_id',
+};
+const ENTER = {
+  name: 'instance-enter',
+  text: `
+    INSERT INTO instances (instance_id, seen_at) VALUES ($1, now())
+    ON CONFLICT (instance_id) DO UPDATE SET seen_at = now()`,
+};
+const ARRIVE = {
+  name: 'presence-arrive',
+  text: `
+    INSERT INTO presence (user_id, device_id, instance_id)
+    SELECT user_id, device_id, $1 FROM unnest($2::uuid[], $3::uuid[]) AS p (user_id, device_id)
+    ON CONFLICT DO NOTHING`,
+};
+const LEAVE = {
+  name: 'presence-leave',
+  text: `
+    DELETE FROM presence p USING unnest($2::uuid[], $3::uuid[]) AS gone (user_id, device_id)
+    WHERE p.user_id = gone.user_id AND p.device_id = gone.device_id AND p.instance_id = $1`,
+};
+// What a killed instance left behind is removed by whoever comes by.
+const SWEEP = {
+  name: 'presence-sweep',
+  text: `
+    WITH dead AS (
+      DELETE FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) RETURNING instance_id
+    )
+    DELETE FROM presence USING dead WHERE presence.instance_id = dead.instance_id`,
+};
+const CLEAR = {
+  name: 'presence-clear',
+  text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
+};
+const ONLINE = {
+  name: 'presence-online',
+  text: `
+    SELECT DISTINCT p.device_id FROM presence p JOIN instances i ON i.instance_id = p.instance_id
+    WHERE p.user_id = $1 AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+};
+
+/** Who has an open socket, on whichever instance; advisory (contract §7, `online`). No instance asks another. */
+@Injectable()
+export class PresenceStore {
+  constructor(private readonly sql: Sql) {}
+
+  /** @returns false when the instance is not known: it was gone too long, or the tables were emptied by a crash. */
+  async heartbeat(instanceId: string): Promise<boolean> {
+    const { length } = await this.sql.query(HEARTBEAT, [instanceId]);
+    return length > 0;
+  }
+
+  async enter(instanceId: string): Promise<void> {
+    await this.sql.query(ENTER, [instanceId]);
+  }
+
+  async arrive(instanceId: string, places: readonly Place[]): Promise<void> {
+    await this.sql.query(ARRIVE, [instanceId, ...columns(places)]);
+  }
+
+  async leave(instanceId: string, places: readonly Place[]): Promise<void> {
+    await this.sql.query(LEAVE, [instanceId, ...columns(places)]);
+  }
+
+  async sweep(): Promise<void> {
+    await this.sql.query(SWEEP, []);
+  }
+
+  /** The instance stops: its sockets are gone. */
+  async clear(instanceId: string): Promise<void> {
+    await this.sql.query(CLEAR, [instanceId]);
+  }
+
+  /** The user's devices that are online; null stands for sessions without a device. */
+  async onlineDevices(userId: string): Promise<ReadonlySet<string | null>> {
+    const rows = await this.sql.query<{ device_id: string }>(ONLINE, [userId]);
+    return new Set(rows.map(({ device_id: id }) => (id === NO_DEVICE ? null : id)));
+  }
+}
+
+function columns(places: readonly Place[]): [string[], string[]] {
+  return [places.map(({ userId }) => userId), places.map(({ deviceId }) => deviceId ?? NO_DEVICE)];
+}

@@ -1,0 +1,55 @@
+import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
+import type { Server, Socket } from 'socket.io';
+import { OAuthError } from '../errors/oauth-error.js';
+import { Connections } from './connections.js';
+import { Handshake, type Admission } from './handshake.js';
+import { limitMessages } from './message-limit.js';
+
+/**
+ * The sockets (contract §7). Guards of Nest do not cover connecting, so tokens are judged in a middleware of Socket.IO,
+ * by the verification that HTTP uses; and its subscriptions cost memory, so listeners are our own.
+ */
+@WebSocketGateway()
+export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown {
+  private readonly logger = new Logger(RealtimeGateway.name);
+
+  constructor(
+    private readonly handshake: Handshake,
+    private readonly connections: Connections,
+  ) {}
+
+  afterInit(server: Server): void {
+    server.use((socket, next) => void this.admit(socket, next));
+    server.on('connection', (socket: Socket) => this.connections.open(socket, socket.data as Admission));
+    limitMessages(server, (transport) => this.connections.overloaded(transport));
+  }
+
+  /** Before the listener closes: farewells would be lost afterwards. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.connections.endAll();
+  }
+
+  private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
+    try {
+      const admission = await this.handshake.admit(socket);
+      this.connections.assertRoomFor(admission.session.userId);
+      socket.data = admission;
+    } catch (error) {
+      return refuse(socket, next, this.toOAuthError(error));
+    }
+    next();
+  }
+
+  private toOAuthError(error: unknown): OAuthError {
+    if (error instanceof OAuthError) return error;
+    this.logger.error({ err: error, msg: 'a handshake failed' });
+    return new OAuthError('server_error', 'something went wrong', { cause: error });
+  }
+}
+
+/** `connect_error` with the contract's error as its data; then the transport is closed, once that has been sent. */
+function refuse(socket: Socket, next: (error: Error) => void, { error, description }: OAuthError): void {
+  next(Object.assign(new Error(description), { data: { error, error_description: description } }));
+  setImmediate(() => socket.conn.close());
+}

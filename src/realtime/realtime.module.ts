@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { TokenModule } from '../token/token.module.js';
+import { Connections } from './connections.js';
+import { Handshake } from './handshake.js';
+import { Hints } from './hints.js';
+import { PresenceTracker } from './presence.js';
+import { PushController } from './push.controller.js';
+import { PushStore } from './push.store.js';
+import { RealtimeGateway } from './realtime.gateway.js';
+import { RealtimeService } from './realtime.service.js';
+import { UserChannels } from './user-channels.js';
+
+@Module({
+  imports: [TokenModule],
+  controllers: [PushController],
+  providers: [
+    Connections,
+    Handshake,
+    Hints,
+    PresenceTracker,
+    PushStore,
+    RealtimeGateway,
+    RealtimeService,
+    UserChannels,
+  ],
+  exports: [RealtimeService],
+})
+export class RealtimeModule {}

@@ -1,0 +1,82 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { PresenceStore } from '../channel/presence.store.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { Events } from '../events.js';
+import { Hints } from './hints.js';
+import { PushStore } from './push.store.js';
+
+const DEFAULT_TTL = 86_400;
+const KEY_TTL = 86_400;
+
+export interface PushOptions {
+  /** Only to this device of the user. */
+  readonly deviceId?: string;
+  /** Seconds for which the event waits for whoever is not connected; 0: only for who is. Default: a day. */
+  readonly ttl?: number;
+  /** The same push under the same key is done once in 24 hours; another push under it is refused. */
+  readonly idempotencyKey?: string;
+}
+
+export interface Pushed {
+  id: string;
+  /** The event's number in the user's history; null with a `ttl` of 0. */
+  offset: number | null;
+  /** Whether the target has an open socket on some instance; advisory. */
+  online: boolean;
+}
+
+/** The channel for those who extend the service: `POST /push` is this, and no more. */
+@Injectable()
+export class RealtimeService {
+  constructor(
+    private readonly store: PushStore,
+    private readonly presence: PresenceStore,
+    private readonly hints: Hints,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
+   * @param data anything that JSON can say
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push,
+   *   `server_error` while the database or Redis is away: then nothing was written
+   */
+  async push(userId: string, event: string, data: unknown, options: PushOptions = {}): Promise<Pushed> {
+    await this.hints.assertUp();
+    const { deviceId = null, ttl = DEFAULT_TTL, idempotencyKey } = options;
+    const online = await this.isOnline(userId, deviceId);
+    const newEvent = { id: randomUUID(), userId, deviceId, event, data: data ?? null, ttl };
+    if (idempotencyKey === undefined) {
+      const pushed = await this.store.push(newEvent);
+      if (!pushed) throw noSuchTarget();
+      this.events.emit('channel.appended', pushed);
+      return { id: pushed.id, offset: pushed.offset, online };
+    }
+    const key = {
+      keyHash: sha256(idempotencyKey),
+      bodyHash: sha256(JSON.stringify([userId, event, data ?? null, deviceId, ttl])),
+      ttl: KEY_TTL,
+    };
+    const result = await this.store.pushOnce(key, newEvent, ({ id, offset }) => ({ id, offset, online }));
+    if (!result) throw noSuchTarget();
+    if (result === 'other body') {
+      throw new OAuthError('invalid_request', 'this Idempotency-Key was used with another body');
+    }
+    if (result.pushed) this.events.emit('channel.appended', result.pushed);
+    return result.answer;
+  }
+
+  private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
+    const devices = await this.presence.onlineDevices(userId);
+    return deviceId === null ? devices.size > 0 : devices.has(deviceId);
+  }
+}
+
+function noSuchTarget(): OAuthError {
+  return new OAuthError('not_found', 'there is no such user or device');
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

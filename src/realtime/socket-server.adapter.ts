@@ -1,0 +1,37 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { IoAdapter } from '@nestjs/platform-socket.io';
+import type { Server, ServerOptions } from 'socket.io';
+import { allowsOrigin } from '../config/cors.js';
+import type { Settings } from '../config/settings.js';
+
+const LARGEST_FRAME = 64 * 1024; // contract §7
+const HANDSHAKE_MS = 10_000;
+
+/** Nest's Socket.IO adapter with the service's limits, and without the listeners that Nest adds to every socket. */
+export class SocketServerAdapter extends IoAdapter {
+  constructor(
+    app: INestApplicationContext,
+    private readonly settings: Settings,
+  ) {
+    super(app);
+  }
+
+  override createIOServer(port: number, options?: ServerOptions): Server {
+    const isAllowed = (origin: string | undefined): boolean =>
+      origin === undefined || allowsOrigin(this.settings, origin);
+    const limits = {
+      maxHttpBufferSize: LARGEST_FRAME,
+      connectTimeout: HANDSHAKE_MS,
+      serveClient: false,
+      perMessageDeflate: false,
+      httpCompression: false,
+      cors: { origin: (origin, callback) => callback(null, isAllowed(origin)) },
+      // CORS does not cover WebSocket upgrades: browsers open them from anywhere.
+      allowRequest: (request, callback) => callback(null, isAllowed(request.headers.origin)),
+    } satisfies Partial<ServerOptions>;
+    return super.createIOServer(port, { ...options, ...limits } as ServerOptions);
+  }
+
+  /** The gateway listens itself: Nest's subscriptions would cost each socket several KiB. */
+  override bindClientConnect(): void {}
+}

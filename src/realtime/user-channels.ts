@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import { ChannelHistory } from '../channel/channel.history.js';
+import { Events } from '../events.js';
+import type { Connection } from './connection.js';
+import { Hints } from './hints.js';
+import { UserChannel } from './user-channel.js';
+
+/** The channels of the users who are connected to this instance. A connection is in its own user's and in no other. */
+@Injectable()
+export class UserChannels {
+  private readonly channels = new Map<string, UserChannel>();
+
+  constructor(
+    private readonly history: ChannelHistory,
+    private readonly hints: Hints,
+    events: Events,
+  ) {
+    events.on('channel.appended', (event) => {
+      this.channels.get(event.userId)?.receive(event);
+      hints.publish(event); // comes back to us as well, and is known by then
+    });
+    hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
+    hints.onBack = () => this.channels.forEach((channel) => void channel.catchUp());
+  }
+
+  /** How many sockets a user has on this instance. */
+  countOf(userId: string): number {
+    return this.channels.get(userId)?.connections.size ?? 0;
+  }
+
+  async join(connection: Connection, offset: number | undefined): Promise<void> {
+    const { userId } = connection.session;
+    let channel = this.channels.get(userId);
+    if (!channel) {
+      channel = new UserChannel(userId, this.history, this.hints.subscribe(userId));
+      this.channels.set(userId, channel);
+    }
+    channel.connections.add(connection);
+    await channel.join(connection, offset);
+  }
+
+  leave(connection: Connection): void {
+    const { userId } = connection.session;
+    const channel = this.channels.get(userId);
+    if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
+    this.channels.delete(userId);
+    this.hints.unsubscribe(userId);
+  }
+}

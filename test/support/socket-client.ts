@@ -1,0 +1,108 @@
+import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+
+export interface Received {
+  readonly event: string;
+  readonly data: unknown;
+  readonly meta?: { id: string; offset: number | null; sent_at: string };
+}
+
+export interface Ready {
+  user_id: string;
+  session_id: string;
+  device_id: string | null;
+  expires_at: string;
+  offset: number;
+  recovered: boolean;
+}
+
+/** A stock Socket.IO client that writes down what it gets. */
+export class SocketClient {
+  readonly received: Received[] = [];
+  /** Reasons of every disconnect. */
+  readonly disconnects: string[] = [];
+  private readonly waiting = new Set<() => void>();
+
+  private constructor(readonly socket: Socket) {
+    socket.onAny((event: string, data: unknown, meta?: Received['meta']) => {
+      this.received.push({ event, data, ...(meta && { meta }) });
+      this.wake();
+    });
+    socket.on('disconnect', (reason) => {
+      this.disconnects.push(reason);
+      this.wake();
+    });
+  }
+
+  /** Opens a socket; does not wait for anything. */
+  static open(
+    url: string,
+    auth: object,
+    options: Partial<ManagerOptions & SocketOptions> = {},
+  ): SocketClient {
+    return new SocketClient(
+      io(url, { auth, transports: ['websocket'], reconnection: false, forceNew: true, ...options }),
+    );
+  }
+
+  /** Opens a socket and waits until it is ready. */
+  static async connect(
+    url: string,
+    token: string,
+    options: Partial<ManagerOptions & SocketOptions> & { offset?: number } = {},
+  ): Promise<SocketClient> {
+    const { offset, ...rest } = options;
+    const client = SocketClient.open(url, { token, ...(offset !== undefined && { offset }) }, rest);
+    await client.ready();
+    return client;
+  }
+
+  async ready(): Promise<Ready> {
+    const refused = new Promise<never>((_, reject) => this.socket.once('connect_error', reject));
+    refused.catch(() => undefined);
+    return (await Promise.race([this.next('ready'), refused])).data as Ready;
+  }
+
+  /** The error of a refused handshake. */
+  async refusal(): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.socket.once('connect_error', (error: Error & { data?: unknown }) =>
+        resolve(error.data ?? error.message),
+      );
+      this.socket.once('ready', () => reject(new Error('it was not refused')));
+    });
+  }
+
+  /** Resolves with the first event of a name, also if it has come already. */
+  async next(event: string): Promise<Received> {
+    await this.until(() => this.of(event).length > 0);
+    return this.of(event)[0]!;
+  }
+
+  of(event: string): Received[] {
+    return this.received.filter((one) => one.event === event);
+  }
+
+  /** Events of the user's history, in the order in which they came. */
+  get history(): Received[] {
+    return this.received.filter(({ meta }) => meta !== undefined);
+  }
+
+  /** Resolves once something holds; looked at whenever something comes. */
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve));
+  }
+
+  async closed(): Promise<string> {
+    await this.until(() => this.disconnects.length > 0);
+    return this.disconnects.at(-1)!;
+  }
+
+  close(): void {
+    this.socket.disconnect();
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting) resolve();
+    this.waiting.clear();
+  }
+}
