@@ -102,11 +102,13 @@ function authenticate(
   method(clientSecret)({ issuer: '' }, { client_id: clientId }, form, headers);
 }
 
-/** The access token of an answer of the token URL (RFC 6749 §5.1). Pure; @throws as `readAnswer`. */
-export function readToken(status: number, body: Uint8Array): string {
+/** The access token of an answer of the token URL (RFC 6749 §5.1). @throws as `readAnswer`. */
+function readToken(status: number, body: Uint8Array): string {
   const { access_token: token, token_type: type = 'bearer' } = readAnswer(status, body, WORDS_OF_GITHUB);
-  if (typeof token !== 'string' || token === '')
-    throw new Error('the token URL answered without access_token');
+  // RFC 6749 §A.12: visible characters and blanks, since it goes into a header.
+  if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
+    throw new Error('the token URL answered with no usable access_token');
+  }
   if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
     throw new Error('the token URL answered with a token_type that is not bearer');
   }
