@@ -27,6 +27,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'service'> = {
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
+  'POST /push': 'service',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
   'GET /providers/mock/oauth2/authorize': 'public',

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { AdapterMemory } from '../provider/provider-adapter.js';
@@ -16,20 +17,27 @@ export interface PendingSignIn {
 }
 
 const SAVE = {
-  name: 'state-save',
+  name: 'states-save',
   text: `
     INSERT INTO authorization_states
       (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))`,
+    SELECT hash, provider, uri, named, challenge, memory, now() + make_interval(secs => $7)
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::boolean[], $5::text[], $6::jsonb[])
+      AS s (hash, provider, uri, named, challenge, memory)`,
 };
 
 // Deleting is spending: of any number of exchanges that race, one gets the row (spec §2.3: used only once).
+// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
 const CONSUME = {
-  name: 'state-consume',
+  name: 'states-consume',
   text: `
-    DELETE FROM authorization_states WHERE state_hash = $1
-    RETURNING provider, redirect_uri AS "redirectUri", redirect_uri_named AS "redirectUriNamed",
-      code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`,
+    WITH locked AS (
+      SELECT state_hash FROM authorization_states WHERE state_hash = ANY ($1::bytea[])
+      ORDER BY state_hash FOR UPDATE
+    )
+    DELETE FROM authorization_states s USING locked WHERE s.state_hash = locked.state_hash
+    RETURNING encode(s.state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
+      redirect_uri_named AS "redirectUriNamed", code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`,
 };
 
 @Injectable()
@@ -45,17 +53,7 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    const { provider, redirectUri, redirectUriNamed, codeChallenge, memory } = signIn;
-    const memoryJson = memory === null ? null : JSON.stringify(memory);
-    await this.sql.query(SAVE, [
-      hash(state),
-      provider,
-      redirectUri,
-      redirectUriNamed,
-      codeChallenge,
-      memoryJson,
-      this.settings.stateTtl,
-    ]);
+    await this.saveTogether({ hash: hash(state), signIn });
   }
 
   /**
@@ -63,10 +61,36 @@ export class StateService {
    * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const [row] = await this.sql.query<PendingSignIn & { fresh: boolean }>(CONSUME, [hash(state)]);
-    if (!row?.fresh) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
-    return row;
+    const signIn = await this.consumeTogether(hash(state));
+    if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
+    return signIn;
   }
+
+  // What arrives together shares a statement.
+  private readonly saveTogether = coalesce(async (states: { hash: Buffer; signIn: PendingSignIn }[]) => {
+    const signIns = states.map(({ signIn }) => signIn);
+    await this.sql.query(SAVE, [
+      states.map(({ hash: stateHash }) => stateHash),
+      signIns.map(({ provider }) => provider),
+      signIns.map(({ redirectUri }) => redirectUri),
+      signIns.map(({ redirectUriNamed }) => redirectUriNamed),
+      signIns.map(({ codeChallenge }) => codeChallenge),
+      signIns.map(({ memory }) => (memory === null ? null : JSON.stringify(memory))),
+      this.settings.stateTtl,
+    ]);
+    return states;
+  });
+
+  private readonly consumeTogether = coalesce(async (hashes: Buffer[]) => {
+    const rows = await this.sql.query<PendingSignIn & { hash: string; fresh: boolean }>(CONSUME, [hashes]);
+    const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
+    return hashes.map((stateHash) => {
+      const key = stateHash.toString('hex');
+      const row = left.get(key);
+      left.delete(key); // the same state twice in one statement: the first has it
+      return row;
+    });
+  });
 }
 
 function hash(state: string): Buffer {

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { NestApplicationOptions } from '@nestjs/common';
+import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
-import express, { type Express } from 'express';
+import express, { type Express, type Response } from 'express';
 
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
@@ -11,9 +11,10 @@ const DRAIN_MS = 10_000;
 const SERVER_LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, requireHostHeader: false };
 
 /**
- * Nest's Express adapter, with two differences:
+ * Nest's Express adapter, with three differences:
  * - requests and responses are created with Express's prototypes. Express 5 sets them on every request otherwise,
  *   which alone costs more than all the rest of a small answer.
+ * - JSON goes out in one write.
  * - closing ends idle connections at once and waits 10 s at most for those in use.
  */
 export class LatchkeyExpressAdapter extends ExpressAdapter {
@@ -26,6 +27,19 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
       : http.createServer({ ...SERVER_LIMITS, ...types }, app);
     if (options?.forceCloseConnections)
       throw new Error('forceCloseConnections would cut off requests in flight');
+  }
+
+  /** Objects are sent as one string in one write; Express makes a Buffer of it first, and asks for settings we do not use. */
+  override reply(response: Response, body: unknown, statusCode?: number): void {
+    if (typeof body !== 'object' || body === null || body instanceof StreamableFile) {
+      super.reply(response, body, statusCode);
+      return;
+    }
+    const json = JSON.stringify(body);
+    if (statusCode) response.statusCode = statusCode;
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.setHeader('Content-Length', Buffer.byteLength(json));
+    response.end(json);
   }
 
   override beforeClose(): void {

@@ -45,16 +45,20 @@ export class Provider {
   }
 
   private async ask<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const signal = AbortSignal.timeout(this.deadlineMs);
+    const deadline = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        reject(new Error(`no answer within ${this.deadlineMs} ms`));
+        deadline.abort();
+      }, this.deadlineMs);
+    });
     try {
-      return await Promise.race([
-        work(signal),
-        new Promise<never>((_, reject) => {
-          signal.addEventListener('abort', () => reject(new Error(`no answer within ${this.deadlineMs} ms`)));
-        }),
-      ]);
+      return await Promise.race([work(deadline.signal), late]);
     } catch (cause) {
       throw this.mapError(cause);
+    } finally {
+      clearTimeout(timer); // AbortSignal.timeout would be kept, and fire, long after the answer
     }
   }
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { JwtSecretRequestType, JwtService } from '@nestjs/jwt';
+import { JwtService } from '@nestjs/jwt';
 import { AccessGuard } from './access.guard.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
@@ -35,12 +35,10 @@ import { TokenService } from './token.service.js';
 })
 export class TokenModule {}
 
-/** KeyObjects, not PEM text: parsing that at every signature would cost ten times the signature. */
+/** Verifies with our own keys, as KeyObjects: parsing PEM text at every token would triple the cost. */
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
-    secretOrKeyProvider: (type, token) => {
-      if (type === JwtSecretRequestType.SIGN) return keys.signing.privateKey;
-      return keys.verificationKey(token as string) ?? ''; // no key: jsonwebtoken refuses
-    },
+    // No key: jsonwebtoken refuses.
+    secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string) ?? '',
   });
 }
