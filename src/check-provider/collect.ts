@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { codeOf } from './arrival.js';
+import type { Options } from './arguments.js';
+import { CannotRun } from './cannot-run.js';
+import type { Evidence, Exchanges } from './evidence.js';
+import { exchange, isMissing, type ExchangeForm } from './exchange.js';
+import { LiveCode } from './live-code.js';
+import type { Person } from './person.js';
+import { isSuccess, type Reply } from './reply.js';
+import { hexState, isWilling, SignIns } from './sign-ins.js';
+
+/** Sign-ins that `collect` needs, unless the provider drops codes. */
+export function plannedSignIns({ slow }: Pick<Options, 'slow'>): number {
+  return slow ? 4 : 3;
+}
+
+// What percent-encoding and its absence can do harm to.
+const ODD_STATE = '1&2=3%34+5 \u00e9\u2713';
+// Spec §4.5.2: 10 minutes or less, and a few seconds for clocks.
+const EXPIRED = 610_000;
+
+/**
+ * Tries everything that the rules are about; judges nothing.
+ * @param sleep waits for milliseconds; only with `--slow`
+ * @throws CannotRun when the provider cannot be reached, or a person does not sign in
+ */
+export async function collect(
+  options: Options,
+  person: Person,
+  sleep: (ms: number) => Promise<unknown>,
+): Promise<Evidence> {
+  const { providerUrl, clientId, clientSecret, slow } = options;
+  const { redirectUri } = person;
+  const signIns = new SignIns(options, person);
+  const right = { client_id: clientId, client_secret: clientSecret, redirect_uri: redirectUri };
+  const send = (code: string | undefined, changes: Partial<ExchangeForm> = {}): Promise<Reply> =>
+    exchange(providerUrl, { ...right, code, ...changes });
+  const other = (): string => `check-provider-${randomBytes(16).toString('hex')}`;
+
+  const landing = await signIns.look(hexState(), redirectUri);
+  if (landing.kind === 'none' && landing.away) {
+    throw new CannotRun(`the provider cannot be reached: ${landing.problem}`);
+  }
+  const arrival = await signIns.signIn(hexState(), redirectUri);
+  const code = arrival && codeOf(arrival);
+  const exchanges: Exchanges = {};
+  const evidence = { providerUrl, redirectUri, landing, arrival, exchanges, codes: signIns.codes };
+  if (code !== undefined) {
+    exchanges.first = await send(code);
+    if (isMissing(exchanges.first)) return { ...evidence, odd: undefined };
+    if (isSuccess(exchanges.first)) exchanges.again = await send(code);
+  }
+  exchanges.unknownCode = await send(other());
+  if (code === undefined && isMissing(exchanges.unknownCode)) return { ...evidence, odd: undefined };
+  exchanges.withoutCode = await send(undefined);
+  if (code === undefined) return { ...evidence, odd: undefined };
+
+  const live = new LiveCode(() => signIns.code());
+  const attempt = (changes: Partial<ExchangeForm>): Promise<Reply> =>
+    live.attempt((fresh) => send(fresh, changes));
+  exchanges.withoutClientSecret = await attempt({ client_secret: undefined });
+  exchanges.withoutClientId = await attempt({ client_id: undefined });
+  exchanges.wrongSecret = await attempt({ client_secret: other() });
+  exchanges.unknownClient = await attempt({ client_id: other() });
+  exchanges.withoutRedirectUri = await attempt({ redirect_uri: undefined });
+  exchanges.second = await attempt({});
+
+  const odd = await oddSignIn(signIns, redirectUri);
+  const oddCode = odd.arrival && codeOf(odd.arrival);
+  if (oddCode !== undefined) {
+    exchanges.otherRedirectUri = await send(oddCode, { redirect_uri: `${redirectUri}/elsewhere` });
+  }
+  if (slow) {
+    const late = await signIns.code();
+    await sleep(EXPIRED);
+    exchanges.late = await send(late);
+  }
+  return { ...evidence, odd };
+}
+
+/** A sign-in with all at once that the specification does not demand, as far as the page accepts it. */
+async function oddSignIn(signIns: SignIns, redirectUri: string): Promise<NonNullable<Evidence['odd']>> {
+  const withQuery = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}keep=1`;
+  const state = isWilling(await signIns.look(ODD_STATE, redirectUri));
+  const query = isWilling(await signIns.look(hexState(), withQuery));
+  const arrival = await signIns.signIn(state ? ODD_STATE : hexState(), query ? withQuery : redirectUri);
+  return { state, query, ...(arrival && { arrival }) };
+}

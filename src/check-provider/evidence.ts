@@ -1,0 +1,57 @@
+import type { Arrival } from './arrival.js';
+import type { Landing } from './landing.js';
+import { isAnswer, isSuccess, type Answer, type Reply } from './reply.js';
+
+/** What the provider did. A member that is undefined could not be had, as something before it went wrong. */
+export interface Evidence {
+  readonly providerUrl: string;
+  readonly redirectUri: string;
+  /** The authorization page, opened without a sign-in. */
+  readonly landing: Landing;
+  /** The first sign-in, with a state and a redirect URI as the service sends them. */
+  readonly arrival: Arrival | undefined;
+  /** Whether a state beyond hex, and a redirect URI with a query, were accepted at all; and a sign-in with what was. */
+  readonly odd: { readonly state: boolean; readonly query: boolean; readonly arrival?: Arrival } | undefined;
+  readonly exchanges: Exchanges;
+  /** Every code that was issued. */
+  readonly codes: readonly string[];
+}
+
+/** Replies of the exchange endpoint (spec §4.5.2), by what was sent to it. */
+export interface Exchanges {
+  /** All as it should be, with the code of the first sign-in. */
+  first?: Reply;
+  /** The same again. */
+  again?: Reply;
+  /** All as it should be, with the code of a later sign-in. */
+  second?: Reply;
+  unknownCode?: Reply;
+  wrongSecret?: Reply;
+  unknownClient?: Reply;
+  withoutCode?: Reply;
+  withoutClientId?: Reply;
+  withoutClientSecret?: Reply;
+  withoutRedirectUri?: Reply;
+  otherRedirectUri?: Reply;
+  /** A code of more than ten minutes ago. */
+  late?: Reply;
+}
+
+/** Whatever the exchange refused, with a few words on what had been sent. */
+export function refusals({ exchanges }: Evidence): { readonly sent: string; readonly answer: Answer }[] {
+  const sent: [string, Reply | undefined][] = [
+    ['a used code', exchanges.again],
+    ['an unknown code', exchanges.unknownCode],
+    ['a wrong secret', exchanges.wrongSecret],
+    ['an unknown client', exchanges.unknownClient],
+    ['no code', exchanges.withoutCode],
+    ['no client_id', exchanges.withoutClientId],
+    ['no client_secret', exchanges.withoutClientSecret],
+    ['no redirect_uri', exchanges.withoutRedirectUri],
+    ['another redirect_uri', exchanges.otherRedirectUri],
+    ['an old code', exchanges.late],
+  ];
+  return sent.flatMap(([what, reply]) => {
+    return reply && isAnswer(reply) && !isSuccess(reply) ? [{ sent: what, answer: reply }] : [];
+  });
+}

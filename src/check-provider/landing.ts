@@ -1,0 +1,61 @@
+import { open } from './call.js';
+import { Cookies } from './cookies.js';
+import type { NoAnswer } from './reply.js';
+
+/** Where a browser without any sign-in ends that opens the authorization address. */
+export type Landing =
+  | { readonly kind: 'page'; readonly status: number; readonly headers: Headers }
+  /** Sent back to the callback at once: no person is needed. */
+  | { readonly kind: 'callback'; readonly status: number; readonly headers: Headers; readonly url: string }
+  | ({ readonly kind: 'none' } & NoAnswer);
+
+const MOST_REDIRECTS = 10;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const ACCEPT = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8'; // what browsers ask for
+
+/**
+ * Opens the authorization address as a browser does: it follows redirects, on the way to a login page of another
+ * address, with their cookies; but never goes to the callback.
+ *
+ * @param address the authorization request (spec §4.5.1)
+ * @param redirectUri the callback in it
+ */
+export async function land(address: URL, redirectUri: string): Promise<Landing> {
+  const cookies = new Cookies();
+  let url = address;
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const headers = { Accept: ACCEPT, ...cookies.headerFor(url) };
+    const response = await open(url.href, { headers });
+    if (!(response instanceof Response)) return { kind: 'none', ...response };
+    await response.body?.cancel(); // a page may be large, and is not judged
+    cookies.keep(url, response.headers);
+    const { status } = response;
+    if (!REDIRECTS.has(status)) return { kind: 'page', status, headers: response.headers };
+
+    const location = fromBytes(response.headers.get('Location') ?? '');
+    const next = location !== '' && URL.canParse(location, url.href) ? new URL(location, url) : undefined;
+    if (!next) return nowhere(`${status} to no valid address`);
+    if (isCallback(location, next, redirectUri)) {
+      return { kind: 'callback', status, headers: response.headers, url: location };
+    }
+    if (!/^https?:$/.test(next.protocol)) return nowhere(`${status} to no web page`);
+    url = next;
+  }
+  return nowhere(`more than ${MOST_REDIRECTS} redirects`);
+}
+
+function nowhere(problem: string): Landing {
+  return { kind: 'none', problem, away: false };
+}
+
+/** Whether the way ends here: at the callback, or at what should have been it. */
+function isCallback(location: string, { href, origin, searchParams }: URL, redirectUri: string): boolean {
+  const callback = redirectUri.split('?')[0]!;
+  if (location.startsWith(callback) || href.startsWith(callback)) return true;
+  return searchParams.has('code') && (searchParams.has('state') || origin === new URL(redirectUri).origin);
+}
+
+/** `fetch` reads headers as Latin-1; browsers read the bytes of a Location as UTF-8. */
+function fromBytes(header: string): string {
+  return Buffer.from(header, 'latin1').toString('utf8');
+}

@@ -1,0 +1,36 @@
+import { errorOf, isAnswer, isSuccess, type Reply } from './reply.js';
+
+/**
+ * One code for several attempts that must fail, so that a person need not sign in for each. A provider may drop a code
+ * after a failed attempt: an `invalid_grant` on a code that was shown before means nothing, and is tried with a fresh one.
+ */
+export class LiveCode {
+  private code: string | undefined;
+  private shown = false;
+
+  /** @param fresh gets a code by one more sign-in */
+  constructor(private readonly fresh: () => Promise<string>) {}
+
+  /** The reply to an attempt with a code that nothing but the attempt itself can be wrong with. */
+  async attempt(send: (code: string) => Promise<Reply>): Promise<Reply> {
+    const wasShown = this.shown;
+    const reply = await this.show(send);
+    const isDropped = isAnswer(reply) && errorOf(reply) === 'invalid_grant';
+    if (!(wasShown && isDropped)) return reply;
+    this.drop();
+    return this.show(send);
+  }
+
+  private async show(send: (code: string) => Promise<Reply>): Promise<Reply> {
+    this.code ??= await this.fresh();
+    this.shown = true;
+    const reply = await send(this.code);
+    if (isSuccess(reply)) this.drop();
+    return reply;
+  }
+
+  private drop(): void {
+    this.code = undefined;
+    this.shown = false;
+  }
+}

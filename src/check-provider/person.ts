@@ -1,0 +1,24 @@
+/** Where a person's browser came back to. */
+export interface Return {
+  readonly url: string;
+  readonly method: string;
+}
+
+/** Whoever signs in where the provider shows a real login page. */
+export interface Person {
+  /** The callback that the person's browser comes back to. */
+  readonly redirectUri: string;
+  /**
+   * Sends the person to an authorization page, and waits for the return.
+   * @throws CannotRun when nobody comes back in time.
+   */
+  signIn(address: URL): Promise<Return>;
+  /** No more sign-ins. */
+  leave(): Promise<void>;
+}
+
+/** What a person is told before the first sign-in. @param planned how many there will be */
+export function invitation(planned: number): string {
+  return `The provider shows a login page: please sign in ${planned} times, always as the same user.
+(Once or twice more where the provider drops a code after a failed attempt.)`;
+}

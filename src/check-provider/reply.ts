@@ -1,0 +1,47 @@
+/** An HTTP answer of the provider. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The body as JSON; undefined when it is none. */
+  readonly body: unknown;
+}
+
+/** No answer that could be judged, and why. */
+export interface NoAnswer {
+  readonly problem: string;
+  /** Whether the provider could not be reached at all. */
+  readonly away: boolean;
+}
+
+export type Reply = Answer | NoAnswer;
+
+export function isAnswer(reply: Reply): reply is Answer {
+  return 'status' in reply;
+}
+
+/** The body's members; none when it is no JSON object. */
+export function membersOf({ body }: Answer): Record<string, unknown> | undefined {
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  return isObject ? (body as Record<string, unknown>) : undefined;
+}
+
+/** The `error` of an error's body (spec §7.1). */
+export function errorOf(answer: Answer): string | undefined {
+  const error = membersOf(answer)?.['error'];
+  return typeof error === 'string' && error !== '' ? error : undefined;
+}
+
+/** Whether the provider gave in: nothing says that it refused. */
+export function isSuccess(reply: Reply): reply is Answer {
+  return isAnswer(reply) && reply.status >= 200 && reply.status < 300 && errorOf(reply) === undefined;
+}
+
+/** A reply in a few words, without anything that may be secret: no descriptions, no values of the identity. */
+export function describe(reply: Reply): string {
+  if (!isAnswer(reply)) return reply.problem;
+  const error = errorOf(reply);
+  if (error !== undefined)
+    return `${reply.status} ${/^[a-z_]{1,40}$/.test(error) ? error : 'with an error that is no code'}`;
+  if (reply.body === undefined) return `${reply.status} without a JSON body`;
+  return `${reply.status} with ${isSuccess(reply) ? 'an identity' : 'JSON that has no error'}`;
+}

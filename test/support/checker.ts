@@ -1,0 +1,52 @@
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/check-provider/main.js', import.meta.url));
+
+export interface Checked {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface JsonReport {
+  readonly version: number;
+  readonly provider: string | null;
+  readonly ok: boolean;
+  readonly error: string | null;
+  readonly results: readonly {
+    id: string;
+    clause: string;
+    title: string;
+    level: string;
+    verdict: string;
+    seen: string;
+    mend: string | null;
+  }[];
+}
+
+/**
+ * Runs `latchkey <args>` as a process.
+ * @param onLine called with every line that it prints for people; may answer on its standard input
+ */
+export async function runChecker(
+  args: readonly string[],
+  onLine: (line: string, stdin: ChildProcessWithoutNullStreams['stdin']) => void = () => undefined,
+): Promise<Checked> {
+  const child = spawn(process.execPath, [MAIN, ...args]);
+  const output = { stdout: '', stderr: '' };
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      output[name] += text;
+      for (const line of text.split('\n')) if (line !== '') onLine(line, child.stdin);
+    });
+  }
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, ...output };
+}
+
+/** The ids of the results with a verdict. */
+export function idsOf({ results }: JsonReport, verdict: string): string[] {
+  return results.filter((result) => result.verdict === verdict).map(({ id }) => id);
+}
