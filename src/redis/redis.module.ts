@@ -10,6 +10,7 @@ const OPTIONS = {
   connectTimeout: 1000,
   commandTimeout: 500,
   socketTimeout: 500, // no answer for so long: the connection is dead, a new one is tried
+  disconnectTimeout: 500,
   enableOfflineQueue: false,
   maxRetriesPerRequest: 1,
   retryStrategy: (attempt: number) => Math.min(attempt * 100, 1000),
