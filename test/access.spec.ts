@@ -127,8 +127,9 @@ describe('who may call what', () => {
       const { iat } = JSON.parse(Buffer.from(access_token.split('.')[1]!, 'base64url').toString()) as {
         iat: number;
       };
-      while (Date.now() <= (iat + 1) * 1000) await new Promise((resolve) => setImmediate(resolve));
-      await bearer(brief.url, access_token).get('/me').expect(401);
+      while ((await bearer(brief.url, access_token).get('/me')).status === 200) {
+        expect(Date.now()).toBeLessThan((iat + 2) * 1000);
+      }
     } finally {
       await brief.close();
     }
