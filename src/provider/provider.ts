@@ -30,7 +30,9 @@ export class Provider {
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     return this.ask(async () => {
       const answer = await this.adapter.authorizationUrl(this.settings, request);
-      return 'memory' in answer ? answer : { url: answer };
+      const authorization = 'memory' in answer ? answer : { url: answer };
+      if (!(authorization.url instanceof URL)) throw new Error('the adapter made no URL');
+      return authorization;
     });
   }
 

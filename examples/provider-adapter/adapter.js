@@ -1,0 +1,42 @@
+// An adapter for a provider of your own: copy this file, and point `providers.<name>.adapter` to it.
+// This one speaks with a provider whose login page is at /login and whose codes are redeemed at /api/login-codes.
+
+const LARGEST_ANSWER = 64 * 1024;
+
+/** @type {import('../../src/provider/provider-adapter.ts').ProviderAdapter} */
+export default {
+  /** Where the user's browser goes to sign in. It must come back to `redirectUri` with `code` and `state`. */
+  authorizationUrl(provider, { state, redirectUri }) {
+    const url = new URL(`${provider.url}/login`);
+    url.search = new URLSearchParams({ app: provider.clientId, return_to: redirectUri, state }).toString();
+    return url; // or { url, memory: { … } }: `memory` comes back at exchange()
+  },
+
+  /** Redeems the code, from this server to the provider, and says who has signed in. */
+  async exchange(provider, { code, signal }) {
+    const response = await fetch(`${provider.url}/api/login-codes`, {
+      method: 'POST',
+      redirect: 'error', // the secret goes to this address and nowhere else
+      signal, // 5 s in all
+      headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
+      body: JSON.stringify({ app: provider.clientId, secret: provider.clientSecret, code }),
+    });
+    // Tell the service why a code was refused: invalid_grant, invalid_client, invalid_request.
+    // Every other error becomes server_error. Never put the code or the secret into a message: it is logged.
+    if (response.status === 403) throw Object.assign(new Error('code refused'), { error: 'invalid_grant' });
+    if (!response.ok) throw new Error(`the provider answered with status ${response.status}`);
+    const user = await readJson(response);
+    // The same id for the same user every time, and never a number: large ones lose digits in JSON.
+    return { provider_user_id: user.id, username: user.name, email: user.mail, avatar_url: user.photo };
+  },
+};
+
+async function readJson(response) {
+  let text = '';
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const part of response.body) {
+    text += decoder.decode(part, { stream: true });
+    if (text.length > LARGEST_ANSWER) throw new Error('the provider answered with too much');
+  }
+  return JSON.parse(text + decoder.decode());
+}

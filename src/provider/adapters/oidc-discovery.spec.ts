@@ -1,0 +1,48 @@
+import type { ProviderSettings } from '../../config/settings.js';
+import { OidcDiscovery } from './oidc-discovery.js';
+
+const provider = { name: 'corp' } as ProviderSettings;
+const other = { name: 'other' } as ProviderSettings;
+
+describe('discovery documents', () => {
+  let now = 0;
+  let asked: string[];
+  let away: boolean;
+  let discovery: OidcDiscovery;
+  beforeEach(() => {
+    [now, asked, away] = [0, [], false];
+    discovery = new OidcDiscovery(
+      async ({ name }) => {
+        asked.push(name);
+        await Promise.resolve();
+        if (away) throw new Error('away');
+        return { issuer: name };
+      },
+      () => now,
+    );
+  });
+
+  it('are fetched for each provider, and shared by whoever asks', async () => {
+    const all = await Promise.all([provider, provider, other].map((one) => discovery.of(one)));
+    expect(all.map(({ issuer }) => issuer)).toEqual(['corp', 'corp', 'other']);
+    expect(asked).toEqual(['corp', 'other']);
+  });
+
+  it('are kept for an hour', async () => {
+    await discovery.of(provider);
+    now = 3_599_999;
+    await discovery.of(provider);
+    expect(asked).toHaveLength(1);
+    now = 3_600_000;
+    await discovery.of(provider);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are asked for again after a failure', async () => {
+    away = true;
+    await expect(Promise.all([discovery.of(provider), discovery.of(provider)])).rejects.toThrow('away');
+    expect(asked).toHaveLength(1);
+    away = false;
+    await expect(discovery.of(provider)).resolves.toEqual({ issuer: 'corp' });
+  });
+});
