@@ -1,0 +1,62 @@
+import type { Channel } from './channel-events.js';
+import type { Device, SignOutScope, User } from './device-list.js';
+import type { SignInMode } from './options.js';
+import type { ClientEvents, Session } from './session.js';
+
+/** What `createClient` gives: one for an application, made once. */
+export interface Latchkey {
+  /** Who is signed in; undefined when nobody is. */
+  readonly session: Session | undefined;
+
+  /** Listens to an event; returns a function that stops it. */
+  on<Name extends keyof ClientEvents>(event: Name, handler: (detail: ClientEvents[Name]) => void): () => void;
+
+  /**
+   * Signs the user in (spec §1), in a dialog that shows progress, and errors with a retry. Call it from a click.
+   * With mode `redirect` the page is left: the session is there when it is loaded again.
+   * @throws LatchkeyError `cancelled` when the user closes the dialog
+   */
+  signIn(options?: { mode?: SignInMode }): Promise<Session>;
+
+  /**
+   * For the callback page: hands code and state on to the page that began the sign-in, and removes them from the
+   * address. Makes no request.
+   * @throws LatchkeyError `invalid_state` when they belong to no sign-in of this browser window
+   */
+  handleCallback(): Promise<void>;
+
+  /**
+   * An access token that lives for a while yet: refreshed when it is due.
+   * @throws LatchkeyError `signed_out` when nobody is signed in or the refresh was refused; another code when it has
+   *   ended and nobody can be asked: the session stays, try again later
+   */
+  accessToken(): Promise<string>;
+
+  /** Like the browser's `fetch`, with `Authorization: Bearer …` for the origins on the list, and for no other. */
+  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
+
+  /**
+   * Opens the user's channel; resolves when it is subscribed, however long that takes. There is one: calling again
+   * gives the same.
+   * @param options `offset` of the last event that the application has; later connections go on by themselves
+   * @throws LatchkeyError `signed_out`, `missing_peer`
+   */
+  connect(options?: { offset?: number }): Promise<Channel>;
+
+  /**
+   * Signs out (contract §4). `current` (default) and `all` end the session in all tabs at once, whether the service
+   * can be reached or not.
+   * @throws LatchkeyError when the service could not be told
+   */
+  signOut(scope?: SignOutScope): Promise<void>;
+
+  me(): Promise<User>;
+  /** The user's devices, newest use first. */
+  devices(): Promise<Device[]>;
+  renameDevice(deviceId: string, name: string): Promise<Device>;
+  /** Signs a device out and forgets it. */
+  removeDevice(deviceId: string): Promise<void>;
+
+  /** Stops timers, listeners and the channel. The session stays stored. */
+  close(): void;
+}

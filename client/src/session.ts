@@ -1,0 +1,47 @@
+/** Who is signed in here. Holds no token, so it may be shown and logged. */
+export interface Session {
+  readonly userId: string;
+  readonly deviceId: string;
+  /** When the access token ends, by this device's clock, in milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Why a session has ended here.
+ * - `user`: `signOut()` was called in this browser
+ * - `signed_out`: the service ended it, mostly because it was signed out on another device
+ * - `refused`: a refresh was answered by 400 or 401, or a fresh token was refused by the channel
+ * - `expired`: the refresh token's life is over and nobody could be asked
+ */
+export type EndReason = 'user' | 'signed_out' | 'refused' | 'expired';
+
+export interface SignedOut {
+  readonly reason: EndReason;
+  /** A sentence for the user, in the client's language. Empty for `user`. */
+  readonly message: string;
+}
+
+/** One step of a sign-in (spec §1); `signed-in` is the last. */
+export type SignInStep = 'authorize' | 'provider' | 'callback' | 'exchange' | 'signed-in' | 'failed';
+
+/** A call to the service that has been answered, or has failed. Holds no secret: no query, no body. */
+export interface ServiceCall {
+  readonly method: string;
+  readonly path: string;
+  /** Undefined when there was no answer. */
+  readonly status?: number;
+  /** Milliseconds. */
+  readonly duration: number;
+}
+
+/** What `on` can listen to, and what its handlers get. */
+export interface ClientEvents {
+  /** Signed in, refreshed, or signed out: in this tab or in another. */
+  change: Session | undefined;
+  /** Once for each session that ends, in each tab. */
+  signedOut: SignedOut;
+  /** A sign-in goes on. */
+  progress: SignInStep;
+  /** The client has called one of the service's endpoints. */
+  request: ServiceCall;
+}
