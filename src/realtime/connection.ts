@@ -20,6 +20,8 @@ export class Connection {
   /** The offset up to which it has been given its user's history; it follows the live events once it has caught up. */
   position = 0;
   live = false;
+  /** Whether it has been told that it is ready: nothing comes before. */
+  welcomed = false;
   private ending = false;
 
   constructor(

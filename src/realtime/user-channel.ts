@@ -35,6 +35,7 @@ export class UserChannel {
     if (!connection.isOpen) return;
     this.position ??= last;
     connection.position = Math.min(offset ?? last, last);
+    connection.welcomed = true;
     connection.tell('ready', {
       user_id: this.userId,
       session_id: connection.session.sessionId,
@@ -50,7 +51,10 @@ export class UserChannel {
   /** Takes an event that was committed, here or elsewhere. */
   receive(event: ChannelEvent): void {
     const { offset } = event;
-    if (offset === null) return this.connections.forEach((connection) => connection.deliver(event));
+    if (offset === null) {
+      for (const connection of this.connections) if (connection.welcomed) connection.deliver(event);
+      return;
+    }
     this.newestHint = Math.max(this.newestHint, offset);
     if (this.position === undefined || offset <= this.position) return;
     if (offset === this.position + 1 && !this.reading) this.deliver(event);
@@ -62,10 +66,14 @@ export class UserChannel {
     if (this.reading || this.position === undefined) return;
     this.reading = true;
     try {
-      for (;;) {
+      for (let more = true; more; ) {
+        const hinted = this.newestHint;
         const events = await this.history.read(this.userId, this.position, PAGE);
         for (const event of events) this.deliver(event);
-        if (events.length < PAGE) break;
+        more = events.length === PAGE;
+        // A hint follows its commit: what was hinted before the reading and not found has expired.
+        if (!more) this.position = Math.max(this.position, hinted);
+        more ||= this.newestHint > this.position; // hinted meanwhile
       }
     } catch {
       setTimeout(() => void this.catchUp(), RETRY_MS).unref(); // the database is away: nothing is delivered meanwhile
@@ -77,7 +85,7 @@ export class UserChannel {
   private deliver(event: ChannelEvent): void {
     this.position = event.offset!;
     for (const connection of this.connections) {
-      if (!connection.live) continue;
+      if (!connection.live || connection.position >= this.position) continue;
       connection.position = this.position;
       connection.deliver(event);
     }
