@@ -66,7 +66,7 @@ export class UserChannel {
     if (this.reading || this.position === undefined) return;
     this.reading = true;
     try {
-      for (let more = true; more; ) {
+      for (let more = true; more;) {
         const hinted = this.newestHint;
         const events = await this.history.read(this.userId, this.position, PAGE);
         for (const event of events) this.deliver(event);
