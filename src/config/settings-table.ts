@@ -67,7 +67,7 @@ export const settingsTable = {
     section: 'Storage',
     kind: kinds.connectionUrl('redis:', 'rediss:'),
     secret: true,
-    doc: 'Redis: all instances then share their rate limits; while it is away each counts alone. Socket fan-out over it is not yet in effect.',
+    doc: 'Redis, needed as soon as more than one instance runs: it carries pushes to the sockets of all of them, and they share their rate limits.',
   },
   secretKey: {
     name: 'SECRET_KEY',
@@ -82,7 +82,6 @@ export const settingsTable = {
     section: 'Secrets',
     kind: kinds.list('bearer tokens (RFC 6750) of at least 32 characters', isServiceKey),
     secret: true,
-    planned: true,
     doc: 'Comma-separated keys for server-to-server calls (push, introspection), at least 32 characters each.',
   },
   redirectUris: {
