@@ -3,13 +3,23 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { collect } from '../src/check-provider/collect.js';
+import type { Evidence } from '../src/check-provider/evidence.js';
 import { LoopbackPerson } from '../src/check-provider/loopback-person.js';
 import { judge, type Report } from '../src/check-provider/report.js';
 import { tableReport } from '../src/check-provider/report-table.js';
 import { RULES } from '../src/check-provider/rules.js';
+import { https } from '../src/check-provider/rules/https.js';
+import { allowsOrigin } from '../src/check-provider/rules/source-list.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
-import { authorize, CLIENT, ContractProvider, exchange, type Faults } from './support/contract-provider.js';
+import {
+  authorize,
+  CLIENT,
+  ContractProvider,
+  exchange,
+  refusal,
+  type Faults,
+} from './support/contract-provider.js';
 import { freePort } from './support/free-port.js';
 import { signInFrom, submitForm } from './support/person.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -46,14 +56,17 @@ describe('a provider that keeps the contract', () => {
   it('may drop a code after a failed attempt', async () => {
     const dropping: Faults = {
       exchange: (form, good) => {
-        const reply = exchange(form, good);
-        good.codes.delete(form.get('code') ?? '');
+        const code = form.get('code') ?? '';
+        const isSpent = code !== '' && !good.codes.has(code);
+        const reply = isSpent ? refusal(400, 'invalid_grant') : exchange(form, good);
+        good.codes.delete(code);
         return reply;
       },
     };
     const { code, report } = await check(dropping);
     expect(idsOf(report, 'fail')).toEqual([]);
     expect(idsOf(report, 'advice')).toEqual([]);
+    expect(idsOf(report, 'skipped')).toEqual(['code-expiry']);
     expect(code).toBe(0);
   });
 
@@ -151,6 +164,38 @@ describe('a broken provider', () => {
   it('cannot write to the terminal', async () => {
     const { stdout } = await check(withHeaders({ 'Content-Type': 'text/html; \u009b31m' }));
     expect(stdout).toMatch(/^[\x20-\x7e\n§]+$/);
+  });
+});
+
+describe('what no provider on this machine can show', () => {
+  it.each([
+    ['http://login.example', 'fail'],
+    ['https://login.example', 'pass'],
+    ['http://localhost:3000', 'pass'],
+    ['http://127.0.0.1.example', 'fail'],
+  ])('%s: %s', (providerUrl, verdict) => {
+    expect(https.run({ providerUrl } as Evidence).verdict).toBe(verdict);
+  });
+
+  it.each([
+    ['*', true],
+    ['https:', true],
+    ['http:', true],
+    ['https://app.example', true],
+    ['http://app.example:443', true],
+    ['APP.example', true],
+    ['app.example:*', true],
+    ['*.example', true],
+    ['https://*', true],
+    ["'none'", false],
+    ["'self'", false],
+    ['wss:', false],
+    ['https://other.example', false],
+    ['https://app.example:8443', false],
+    ['app.example.evil', false],
+    ['*.app.example', false],
+  ])('frame-ancestors %s allows https://app.example: %s', (source, allows) => {
+    expect(allowsOrigin(source, new URL('https://app.example/callback'))).toBe(allows);
   });
 });
 

@@ -49,10 +49,9 @@ function nowhere(problem: string): Landing {
 }
 
 /** Whether the way ends here: at the callback, or at what should have been it. */
-function isCallback(location: string, { href, origin, searchParams }: URL, redirectUri: string): boolean {
-  const callback = redirectUri.split('?')[0]!;
-  if (location.startsWith(callback) || href.startsWith(callback)) return true;
-  return searchParams.has('code') && (searchParams.has('state') || origin === new URL(redirectUri).origin);
+function isCallback(location: string, { searchParams }: URL, redirectUri: string): boolean {
+  const isThere = location.startsWith(redirectUri.split('?')[0]!);
+  return isThere || (searchParams.has('code') && searchParams.has('state'));
 }
 
 /** `fetch` reads headers as Latin-1; browsers read the bytes of a Location as UTF-8. */

@@ -49,6 +49,20 @@ const form = (rule: string, fault: string, name: string, value: string): BrokenP
     return exchange(sent, good);
   },
 });
+/** Another kind of codes. */
+const codes = (fault: string, make: (serial: number) => string): BrokenProvider => ({
+  rule: 'code-strength',
+  fault,
+  authorize: (query, good) => {
+    const reply = authorize(query, good);
+    const old = good.issued.pop()!;
+    const code = make(good.issued.length);
+    good.issued.push(code);
+    good.codes.set(code, good.codes.get(old)!);
+    const { Location = '', ...others } = reply.headers ?? {};
+    return { ...reply, headers: { ...others, Location: Location.replace(old, code) } };
+  },
+});
 const codeOf = (reply: ProviderReply): string => (reply.body as { error: string }).error;
 
 let users = 0;
@@ -193,19 +207,8 @@ export const ADVISED: readonly BrokenProvider[] = [
       return exchange(sent, good);
     },
   },
-  {
-    rule: 'code-strength',
-    fault: 'six digits',
-    authorize: (query, good) => {
-      const reply = authorize(query, good);
-      const long = good.issued.pop()!;
-      const short = String(100_000 + good.issued.length);
-      good.issued.push(short);
-      good.codes.set(short, good.codes.get(long)!);
-      const { Location = '', ...others } = reply.headers ?? {};
-      return { ...reply, headers: { ...others, Location: Location.replace(long, short) } };
-    },
-  },
+  codes('six digits', (serial) => String(100_000 + serial)),
+  codes('too long', (serial) => `${serial}`.padEnd(4097, 'a')),
   identity('identity-limits', 'a long name', () => ({ username: 'a'.repeat(256) })),
   identity('identity-limits', 'a data URL', () => ({ avatar_url: 'data:image/png;base64,AA' })),
   identity('identity-limits', 'a long id', () => ({ provider_user_id: 'a'.repeat(256) })),
