@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { Events } from '../src/events.js';
 import { RateLimits } from '../src/http/rate-limit.js';
+import { RedisConnection } from '../src/redis/redis-connection.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -223,14 +224,23 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
     expect(seen).toEqual([{ limit: 'authorize', address: from }]);
   });
 
+  const logged = (text: string): number =>
+    instances.flatMap(({ log }) => log).filter((line) => line.includes(text)).length;
+
+  it('full: each instance counts alone, and says so once', async () => {
+    const { client } = instances[0]!.app.get(RedisConnection);
+    await client.config('SET', 'maxmemory', '1');
+    expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
+    expect(logged('each instance counts alone')).toBe(2);
+    await client.config('SET', 'maxmemory', '0');
+    expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
+  });
+
   it('killed: each instance counts alone until it is back, and says so once', async () => {
-    const logged = (text: string): number =>
-      instances.flatMap(({ log }) => log).filter((line) => line.includes(text)).length;
     await redis.kill();
     expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
     await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
     expect(logged('Redis is away')).toBe(2);
-    expect(logged('each instance counts alone')).toBe(2);
 
     await redis.start();
     await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));

@@ -22,12 +22,12 @@ export class Counter {
   private readonly logger = new Logger('RateLimits');
   private readonly memory: RateLimiterMemory;
   private readonly shared?: RateLimiterRedis;
-  private sharedFails = false;
+  private failing = false;
 
   constructor(
     name: string,
     private readonly points: number,
-    redis?: Redis,
+    private readonly redis?: Redis,
   ) {
     const options = { keyPrefix: `latchkey:limit:${name}`, points, duration: MINUTE_S };
     this.memory = new RateLimiterMemory(options);
@@ -45,14 +45,19 @@ export class Counter {
     if (!this.shared) return this.countIn(this.memory, key);
     try {
       const exceeded = await this.countIn(this.shared, key);
-      this.sharedFails = false;
+      this.failing = false;
       return exceeded;
     } catch (error) {
-      if (!this.sharedFails)
-        this.logger.warn({ err: error, msg: 'Redis failed: each instance counts alone' });
-      this.sharedFails = true;
+      this.warnOnce(error);
       return this.countIn(this.memory, key);
     }
+  }
+
+  /** A Redis that is away is told of by its connection: this is about one that is there and refuses (full, no right). */
+  private warnOnce(error: unknown): void {
+    if (this.failing || this.redis?.status !== 'ready') return;
+    this.failing = true;
+    this.logger.warn({ err: error, msg: 'Redis does not count: each instance counts alone' });
   }
 
   private async countIn(limiter: RateLimiterAbstract, key: string): Promise<Exceeded | undefined> {
