@@ -32,7 +32,7 @@ export async function land(address: URL, redirectUri: string): Promise<Landing> 
     const { status } = response;
     if (!REDIRECTS.has(status)) return { kind: 'page', status, headers: response.headers };
 
-    const location = fromBytes(response.headers.get('Location') ?? '');
+    const location = response.headers.get('Location') ?? '';
     const next = location !== '' && URL.canParse(location, url.href) ? new URL(location, url) : undefined;
     if (!next) return nowhere(`${status} to no valid address`);
     if (isCallback(location, next, redirectUri)) {
@@ -52,9 +52,4 @@ function nowhere(problem: string): Landing {
 function isCallback(location: string, { searchParams }: URL, redirectUri: string): boolean {
   const isThere = location.startsWith(redirectUri.split('?')[0]!);
   return isThere || (searchParams.has('code') && searchParams.has('state'));
-}
-
-/** `fetch` reads headers as Latin-1; browsers read the bytes of a Location as UTF-8. */
-function fromBytes(header: string): string {
-  return Buffer.from(header, 'latin1').toString('utf8');
 }

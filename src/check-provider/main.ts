@@ -21,8 +21,9 @@ const argv = process.argv.slice(2);
 try {
   process.exitCode = await main(argv);
 } catch (error) {
-  if (!(error instanceof CannotRun)) throw error;
-  process.stderr.write(`check-provider: ${error.message}\n`);
-  if (argv.includes('--json')) process.stdout.write(`${jsonFailure(error.message)}\n`);
+  // Anything else is a fault of this command's own, and no verdict either.
+  const message = error instanceof CannotRun ? error.message : `${(error as Error).stack}`;
+  process.stderr.write(`check-provider: ${message}\n`);
+  if (argv.includes('--json')) process.stdout.write(`${jsonFailure(message)}\n`);
   process.exitCode = 2;
 }
