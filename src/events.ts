@@ -11,7 +11,7 @@ export interface Session {
 
 /**
  * What happens in one room and matters in another: it travels upwards as an event, since nothing may import upwards.
- * Every event is heard on the instance where it happened, except `session.ended`, which every instance hears.
+ * An event is heard on the instance where it happened, unless it says otherwise.
  */
 export interface DomainEvents {
   /** Someone has signed in. */
@@ -30,8 +30,11 @@ export interface DomainEvents {
   'channel.appended': [ChannelEvent];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
+  /** A signing key was made: heard on every instance that learns of it, or, for its own first key, where it started. */
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
+  /** A signing key was withdrawn; heard on every instance. */
   'key.revoked': [{ readonly kid: string }];
+  /** An address has reached a limit; told once a minute, limit and address. */
   'rate_limit.exceeded': [{ readonly limit: string; readonly address: string }];
 }
 
