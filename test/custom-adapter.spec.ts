@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import { parseSettings } from '../src/config/parse-settings.js';
+import { Provider } from '../src/provider/provider.js';
+import type { ProviderAdapter } from '../src/provider/provider-adapter.js';
 import { ProviderRegistry } from '../src/provider/provider.registry.js';
 import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
@@ -146,6 +148,18 @@ describe('an adapter of an integrator', () => {
     } finally {
       await service.close();
     }
+  });
+
+  it('that makes no authorization at all is given up at the deadline', async () => {
+    const adapter: ProviderAdapter = {
+      authorizationUrl: () => new Promise(() => undefined),
+      exchange: () => Promise.reject(new Error('never asked')),
+    };
+    const settings = { name: 'slow', adapter: 'x', clientId: 'c', clientSecret: 's', options: {} };
+    const slow = new Provider(settings, adapter, 50);
+    await expect(
+      slow.authorizationUrl({ state: 's', redirectUri: 'https://a.example' }),
+    ).rejects.toMatchObject({ error: 'server_error' });
   });
 
   describe('that is none', () => {

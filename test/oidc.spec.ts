@@ -321,6 +321,14 @@ describe('the adapter oidc', () => {
       expect((await token(posted).expect(400)).body).toMatchObject({ error: 'invalid_client' });
     });
 
+    it('an answer that is no JSON is not quoted in the log', async () => {
+      const posted = await callback('ida');
+      const headers = { 'Content-Type': 'application/json' };
+      at('/token', (response) => response.writeHead(200, headers).end('access_token=a-secret-token'));
+      expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
+      expect(service.log.filter((line) => line.includes('access_tok'))).toEqual([]);
+    });
+
     it('errors of the userinfo endpoint are not the client’s', async () => {
       issuer.restart({ claimsInIdToken: false });
       const posted = await callback('ida');

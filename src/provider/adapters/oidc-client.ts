@@ -75,7 +75,7 @@ function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFe
     });
     // An OAuth error is known by its code alone (contract §3). The library wants a status, a content type and no
     // challenge beside it.
-    if (method === 'POST' && hasError(answer.body)) {
+    if (hasError(answer.body)) {
       return new Response(answer.body, { status: 400, headers: { 'Content-Type': 'application/json' } });
     }
     return new Response(answer.body, {
