@@ -42,30 +42,6 @@ const CONSUME = {
 
 @Injectable()
 export class StateService {
-  constructor(
-    private readonly sql: Sql,
-    @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
-
-  /** A new state: 256 random bits as 64 hex characters (contract §4). */
-  make(): string {
-    return randomBytes(32).toString('hex');
-  }
-
-  async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveTogether({ hash: hash(state), signIn });
-  }
-
-  /**
-   * Spends a state: whatever happens afterwards, it is gone.
-   * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
-   */
-  async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.consumeTogether(hash(state));
-    if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
-    return signIn;
-  }
-
   // What arrives together shares a statement.
   private readonly saveTogether = coalesce(async (states: { hash: Buffer; signIn: PendingSignIn }[]) => {
     const signIns = states.map(({ signIn }) => signIn);
@@ -91,6 +67,30 @@ export class StateService {
       return row;
     });
   });
+
+  constructor(
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** A new state: 256 random bits as 64 hex characters (contract §4). */
+  make(): string {
+    return randomBytes(32).toString('hex');
+  }
+
+  async save(state: string, signIn: PendingSignIn): Promise<void> {
+    await this.saveTogether({ hash: hash(state), signIn });
+  }
+
+  /**
+   * Spends a state: whatever happens afterwards, it is gone.
+   * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
+   */
+  async consume(state: string): Promise<PendingSignIn> {
+    const signIn = await this.consumeTogether(hash(state));
+    if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
+    return signIn;
+  }
 }
 
 function hash(state: string): Buffer {

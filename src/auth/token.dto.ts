@@ -1,4 +1,5 @@
 import { Optional, Required } from '../http/parameter.js';
+import { UUID } from '../http/uuid.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
 export class TokenDto {
@@ -23,7 +24,7 @@ export class TokenDto {
   iss?: string;
 
   /** UUID that the client made up for its device. */
-  @Optional({ matches: { pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, as: 'a UUID' } })
+  @Optional({ matches: { pattern: UUID, as: 'a UUID' } })
   device_id?: string;
 
   /** Display name of the device. */

@@ -1,7 +1,6 @@
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+import { UUID } from '../http/uuid.js';
 
 /** A device id of the path, in lower case. What is no UUID is no device either. */
 @Injectable()

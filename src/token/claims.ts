@@ -1,3 +1,5 @@
+import { UUID } from '../http/uuid.js';
+
 /** Claims of an access token (contract §5; RFC 9068 §2.2). Times are seconds since the epoch. */
 export interface AccessTokenClaims {
   readonly iss: string;
@@ -11,8 +13,6 @@ export interface AccessTokenClaims {
   readonly iat: number;
   readonly exp: number;
 }
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The claims of a verified payload, or undefined when it is not one of ours: the signature alone does not say so. */
 export function readClaims(payload: unknown): AccessTokenClaims | undefined {
