@@ -428,6 +428,19 @@ describe('the adapter oidc', () => {
       }
     });
 
+    it('takes an issuer that ends with a slash, which the settings drop', async () => {
+      const other = await startTestService(env({ PROVIDERS_CORP_URL: `${proxy.url}/` }));
+      try {
+        const iss = `${proxy.url}/`;
+        proxy.tamper = (path, body) =>
+          path.startsWith('/.well-known') ? { ...body, issuer: iss } : inIdToken({ iss })(path, body);
+        const { code, state } = await callback('judy', other);
+        await token({ code, state, iss }, other).expect(200);
+      } finally {
+        await other.close();
+      }
+    });
+
     it('that is away harms neither the start nor other providers, and is used once it is back', async () => {
       const stub = await StubProvider.start();
       const other = await startTestService({ ...env(), ...stub.env() });

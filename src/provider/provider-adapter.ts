@@ -2,8 +2,8 @@ import type { ProviderSettings } from '../config/settings.js';
 
 /**
  * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; an adapter is how
- * "supporting different provider paths" (spec §4.6) is done. It keeps nothing itself: what it must remember
- * between the two calls goes into `memory`.
+ * "supporting different provider paths" (spec §4.6) is done. It keeps nothing of a sign-in itself, since another
+ * instance may get the code: what it must remember between the two calls goes into `memory`. Each call has 5 s.
  */
 export interface ProviderAdapter {
   /**
