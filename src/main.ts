@@ -1,5 +1,4 @@
 import 'reflect-metadata';
-import { InvalidSettings } from './config/invalid-settings.js';
 import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
 
@@ -28,10 +27,11 @@ async function main(): Promise<void> {
   log.info(`Latchkey is ready: ${settings.publicUrl}`);
 }
 
-/** One clear line a fault; the stack only where it may help. */
+/** One clear line a fault; a stack only for faults of our own. */
 function fail(error: unknown): never {
-  const lines = error instanceof InvalidSettings ? error.message : (error as Error).stack;
-  process.stderr.write(`${lines}\n`);
+  const { message, stack } = error as Error;
+  const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  process.stderr.write(`${isOurs ? stack : message}\n`);
   process.exit(1);
 }
 
