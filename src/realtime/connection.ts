@@ -1,15 +1,14 @@
 import type { Socket } from 'socket.io';
 import type { ChannelEvent } from '../channel/channel-event.js';
 import type { Session } from '../events.js';
-import { transportOf } from './transport.js';
+import { closeSoon, transportOf } from './transport.js';
 
 /** Why a session's socket is closed by the service (contract §7). */
 export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded';
 
-/** Packets that may wait for a client to read; one that lets more pile up is closed. */
+/** What may wait in memory for a client to read: packets, and bytes. What is more waits in the history. */
 const LONGEST_QUEUE = 500;
-/** How long a client may take to read the farewell. */
-const FAREWELL_MS = 1000;
+const LARGEST_QUEUE = 1024 * 1024;
 
 /** One open socket, and the session that it lives exactly as long as. */
 export class Connection {
@@ -17,11 +16,10 @@ export class Connection {
   expiresAt: number;
   /** Whether it has been told that its token is about to expire. */
   warned = false;
-  /** The offset up to which it has been given its user's history; it follows the live events once it has caught up. */
-  position = 0;
-  live = false;
-  /** Whether it has been told that it is ready: nothing comes before. */
-  welcomed = false;
+  /** The offset up to which it has been given its user's history; undefined until it was told `ready`. */
+  position?: number;
+  /** Whether it is being given the history; live events are found there then. */
+  reading = false;
   private ending = false;
 
   constructor(
@@ -38,11 +36,17 @@ export class Connection {
     return this.socket.connected && !this.ending;
   }
 
+  /** Its client reads more slowly than is written. */
+  get isFull(): boolean {
+    const { writeBuffer } = transportOf(this.socket);
+    if (writeBuffer.length >= LONGEST_QUEUE) return true;
+    return writeBuffer.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) >= LARGEST_QUEUE;
+  }
+
   /** Gives it an event, if that is for its device and its token has not expired. */
   deliver(event: ChannelEvent): void {
     if (event.deviceId !== null && event.deviceId !== this.session.deviceId) return;
     if (this.ending || this.now() >= this.expiresAt) return; // its end is due at the next tick
-    if (transportOf(this.socket).writeBuffer.length >= LONGEST_QUEUE) return this.end('overloaded');
     const { id, offset, sentAt: sent_at } = event;
     this.socket.emit(event.event, event.data, { id, offset, sent_at });
   }
@@ -52,7 +56,7 @@ export class Connection {
     this.socket.emit(event, data);
   }
 
-  /** Resolves when the client has been sent all that was written, or is gone. */
+  /** Resolves when what waits is on its way to the client, or the client is gone. */
   async drained(): Promise<void> {
     const transport = transportOf(this.socket);
     if (transport.writeBuffer.length === 0 || transport.readyState === 'closed') return;
@@ -73,9 +77,7 @@ export class Connection {
     if (!this.isOpen) return;
     this.ending = true;
     this.socket.emit('session.ended', { reason });
-    const transport = transportOf(this.socket);
-    if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect(true);
-    else transport.close(); // once that has been sent
-    setTimeout(() => transport.close(true), FAREWELL_MS).unref(); // who does not read is not waited for
+    if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect();
+    closeSoon(transportOf(this.socket));
   }
 }

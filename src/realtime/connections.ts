@@ -9,7 +9,7 @@ import { Connection } from './connection.js';
 import { Deadlines } from './deadlines.js';
 import type { Admission } from './handshake.js';
 import { PresenceTracker } from './presence.js';
-import { transportOf, type Transport } from './transport.js';
+import { closeNow, transportOf, type Transport } from './transport.js';
 import { UserChannels } from './user-channels.js';
 
 const SOCKETS_A_USER = 20;
@@ -60,7 +60,7 @@ export class Connections implements OnApplicationShutdown {
     socket.on('authenticate', (body: unknown, ack: unknown) => void this.renew(connection, body, ack));
     this.setDeadline(connection);
 
-    // Between the handshake and this moment the session may have been signed out, or the user's last place taken.
+    // Between the handshake and this moment the session may have been signed out.
     if (this.endedSessions.includes(session.sessionId)) return connection.end('signed_out');
     if (this.stopping) return connection.end('shutdown');
     this.channels.join(connection, offset).catch((error: unknown) => {
@@ -73,7 +73,7 @@ export class Connections implements OnApplicationShutdown {
   overloaded(transport: Transport): void {
     const connection = this.byTransport.get(transport);
     if (connection) connection.end('overloaded');
-    else transport.close(true); // it has not even connected
+    else closeNow(transport); // it has not even connected
   }
 
   /** Farewell to everyone: stock clients come back by themselves, to another instance or to this one once it is up. */
@@ -117,7 +117,8 @@ export class Connections implements OnApplicationShutdown {
     const token = (body as { token?: unknown } | null | undefined)?.token;
     try {
       const verified = typeof token === 'string' ? await this.tokens.find(token) : undefined;
-      if (!verified || !isSame(verified.session, connection.session)) {
+      const isLate = this.clock.now() >= connection.expiresAt; // something may have been held back already
+      if (!verified || isLate || !isSame(verified.session, connection.session)) {
         throw new OAuthError(
           'invalid_token',
           'the access token is invalid, has expired or is of another session',

@@ -5,6 +5,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Connections } from './connections.js';
 import { Handshake, type Admission } from './handshake.js';
 import { limitMessages } from './message-limit.js';
+import { closeSoon, transportOf } from './transport.js';
 
 /**
  * The sockets (contract §7). Guards of Nest do not cover connecting, so tokens are judged in a middleware of Socket.IO,
@@ -51,5 +52,5 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 /** `connect_error` with the contract's error as its data; then the transport is closed, once that has been sent. */
 function refuse(socket: Socket, next: (error: Error) => void, { error, description }: OAuthError): void {
   next(Object.assign(new Error(description), { data: { error, error_description: description } }));
-  setImmediate(() => socket.conn.close());
+  setImmediate(() => closeSoon(transportOf(socket)));
 }

@@ -1,15 +1,32 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'socket.io';
 
+/** How long a client may take to read the farewell. With it, a session's end closes its sockets within a second. */
+const FAREWELL_MS = 400;
+
 /** What we use of Engine.IO's side of a socket, some of which its typings keep to themselves. */
 export interface Transport extends EventEmitter {
   readonly readyState: string;
   /** Packets that wait for the client to read. */
-  readonly writeBuffer: readonly unknown[];
+  readonly writeBuffer: readonly { readonly data?: string | Buffer }[];
+  /** Of a WebSocket, the connection below it. */
+  readonly transport: { readonly socket?: { terminate(): void } };
   /** @param discard not to wait until they are read */
   close(discard?: boolean): void;
 }
 
 export function transportOf(socket: Socket): Transport {
   return socket.conn as unknown as Transport;
+}
+
+/** Closes once the client has read what was sent; one that does not read, or does not answer, is not waited for. */
+export function closeSoon(transport: Transport): void {
+  transport.close();
+  setTimeout(() => closeNow(transport), FAREWELL_MS).unref();
+}
+
+/** Closes whatever the client does: the closing handshake of WebSockets alone would wait 30 s for its answer. */
+export function closeNow(transport: Transport): void {
+  transport.close(true);
+  transport.transport.socket?.terminate();
 }

@@ -20,6 +20,7 @@ export class UserChannels {
       hints.publish(event); // comes back to us as well, and is known by then
     });
     hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
+    hints.onReach = ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset);
     hints.onBack = () => this.channels.forEach((channel) => void channel.catchUp());
   }
 
