@@ -292,9 +292,9 @@ describe('the real-time channel', () => {
         const tokens = await signIn(service.url);
         const openings = Array.from({ length: 5 }, () => open({ token: tokens.access_token }));
         await bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
-        const refused = ({ socket }: SocketClient) =>
-          new Promise((resolve) => socket.once('connect_error', resolve));
-        const ends = openings.map((client) => Promise.race([client.closed(), refused(client)]));
+        const ends = openings.map((client) =>
+          Promise.race([client.closed(), client.refusal().catch(() => client.closed())]),
+        );
         await Promise.all(ends);
         expect(openings.some(({ socket }) => socket.connected)).toBe(false);
       }

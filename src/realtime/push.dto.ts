@@ -1,6 +1,7 @@
 import { AnyJson, Optional, Required, WholeNumber } from '../http/parameter.js';
+import { UUID } from '../http/uuid.js';
 
-const UUID = { pattern: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, as: 'a UUID' };
+const A_UUID = { pattern: UUID, as: 'a UUID' };
 
 // Contract §7; the last three would make Socket.IO itself throw.
 const RESERVED =
@@ -16,7 +17,7 @@ const LONGEST_TTL = 31_536_000;
 /** Body of POST /push (contract §4). */
 export class PushDto {
   /** Whose channel. */
-  @Required({ matches: UUID })
+  @Required({ matches: A_UUID })
   user_id!: string;
 
   /** Name of the event: letters, digits and `_ . : -`, 128 at most. */
@@ -28,7 +29,7 @@ export class PushDto {
   data?: unknown;
 
   /** Only to this device of the user. */
-  @Optional({ matches: UUID })
+  @Optional({ matches: A_UUID })
   device_id?: string;
 
   /** Seconds for which the event waits for whoever is not connected; 0: only for who is. */
