@@ -1,7 +1,5 @@
-import type { Latchkey } from './latchkey.js';
-import type { ClientOptions } from './options.js';
-
 export type { Channel, EventHandler, EventMeta, Ready } from './channel-events.js';
+export { createClient } from './client.js';
 export type { Device, SignOutScope, User } from './device-list.js';
 export type { Latchkey } from './latchkey.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
@@ -9,8 +7,3 @@ export type { ClientOptions, SignInMode, StorageChoice } from './options.js';
 export type { ClientEvents, EndReason, ServiceCall, Session, SignedOut, SignInStep } from './session.js';
 export type { Socket, SocketIo } from './socket-io.js';
 export type { Texts } from './texts.js';
-
-/** Makes the client of one service. Nothing is asked or shown until it is used. */
-export function createClient(options: ClientOptions): Latchkey {
-  throw new Error(`not there yet: ${options.url}`);
-}

@@ -15,7 +15,7 @@ export class LatchkeyError extends Error {
 
   constructor(
     readonly code: ErrorCode,
-    message: string,
+    message: string = code,
     /** HTTP status of the answer; undefined when there was none. */
     readonly status?: number,
     /** Seconds that the answer asks to wait before another attempt (`Retry-After`). */

@@ -16,24 +16,24 @@ export interface Latchkey {
    * With mode `redirect` the page is left: the session is there when it is loaded again.
    * @throws LatchkeyError `cancelled` when the user closes the dialog
    */
-  signIn(options?: { mode?: SignInMode }): Promise<Session>;
+  readonly signIn: (options?: { mode?: SignInMode }) => Promise<Session>;
 
   /**
    * For the callback page: hands code and state on to the page that began the sign-in, and removes them from the
    * address. Makes no request.
    * @throws LatchkeyError `invalid_state` when they belong to no sign-in of this browser window
    */
-  handleCallback(): Promise<void>;
+  readonly handleCallback: () => Promise<void>;
 
   /**
    * An access token that lives for a while yet: refreshed when it is due.
    * @throws LatchkeyError `signed_out` when nobody is signed in or the refresh was refused; another code when it has
    *   ended and nobody can be asked: the session stays, try again later
    */
-  accessToken(): Promise<string>;
+  readonly accessToken: () => Promise<string>;
 
   /** Like the browser's `fetch`, with `Authorization: Bearer …` for the origins on the list, and for no other. */
-  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>;
+  readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
   /**
    * Opens the user's channel; resolves when it is subscribed, however long that takes. There is one: calling again
@@ -41,22 +41,22 @@ export interface Latchkey {
    * @param options `offset` of the last event that the application has; later connections go on by themselves
    * @throws LatchkeyError `signed_out`, `missing_peer`
    */
-  connect(options?: { offset?: number }): Promise<Channel>;
+  readonly connect: (options?: { offset?: number }) => Promise<Channel>;
 
   /**
    * Signs out (contract §4). `current` (default) and `all` end the session in all tabs at once, whether the service
    * can be reached or not.
    * @throws LatchkeyError when the service could not be told
    */
-  signOut(scope?: SignOutScope): Promise<void>;
+  readonly signOut: (scope?: SignOutScope) => Promise<void>;
 
-  me(): Promise<User>;
+  readonly me: () => Promise<User>;
   /** The user's devices, newest use first. */
-  devices(): Promise<Device[]>;
-  renameDevice(deviceId: string, name: string): Promise<Device>;
+  readonly devices: () => Promise<Device[]>;
+  readonly renameDevice: (deviceId: string, name: string) => Promise<Device>;
   /** Signs a device out and forgets it. */
-  removeDevice(deviceId: string): Promise<void>;
+  readonly removeDevice: (deviceId: string) => Promise<void>;
 
   /** Stops timers, listeners and the channel. The session stays stored. */
-  close(): void;
+  readonly close: () => void;
 }

@@ -11,5 +11,5 @@ export interface Socket {
 
 /** The module `socket.io-client`. */
 export interface SocketIo {
-  io(url: string, options: Record<string, unknown>): Socket;
+  readonly io: (url: string, options: Record<string, unknown>) => Socket;
 }

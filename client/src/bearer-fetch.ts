@@ -1,0 +1,36 @@
+import type { Refresher } from './refresher.js';
+import type { TokenKeeper } from './tokens.js';
+
+/** A service that refuses every token must not make us ask for another one each time; seconds. */
+const YOUNG = 60;
+
+/**
+ * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and as it is for all others. A redirect to another
+ * origin goes without the token: that is the Fetch standard's doing (HTTP-redirect fetch, step 13), which a test holds.
+ * @param base what relative addresses are relative to, where there is no page
+ */
+export function bearerFetch(
+  origins: readonly string[],
+  base: string,
+  keeper: TokenKeeper,
+  { fresh, refresh }: Refresher,
+): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
+  return async (input, init) => {
+    const address = typeof input === 'string' ? new URL(input, globalThis.document?.baseURI ?? base) : input;
+    const request = new Request(address, init);
+    const isListed = origins.includes(new URL(request.url).origin);
+    if (!isListed || !keeper.get() || request.headers.has('Authorization')) return fetch(request);
+    const again = request.clone();
+    const token = await fresh();
+    const response = await fetch(withBearer(request, token));
+    // A token may have been withdrawn before its time, with the key that signed it (contract §5).
+    if (response.status !== 401 || keeper.age() < YOUNG) return response;
+    const other = await refresh(token).catch(() => undefined);
+    return other ? fetch(withBearer(again, other)) : response;
+  };
+}
+
+export function withBearer(request: Request, token: string): Request {
+  request.headers.set('Authorization', `Bearer ${token}`);
+  return request;
+}

@@ -1,0 +1,64 @@
+import { LatchkeyError } from './latchkey-error.js';
+import type { SignInMode } from './options.js';
+import { stored, type Stored } from './storage.js';
+
+/** The parameters of a callback (spec §1, step 3; RFC 6749 §4.1.2, RFC 9207). */
+export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | undefined };
+
+/** A sign-in that this tab has begun. */
+export interface Begun {
+  state: string;
+  verifier: string;
+  redirectUri: string;
+  mode: SignInMode;
+  /** The page to go back to after a redirect. */
+  returnTo: string;
+}
+
+/** What a tab remembers of its sign-in while it is away; sessionStorage belongs to the tab alone. */
+export interface SignInMemory {
+  begun: Stored<Begun>;
+  /** A callback that waits for the page that began the sign-in to be loaded again. */
+  arrived: Stored<CallbackQuery>;
+}
+
+/** What the callback page posts, to its own origin only. */
+export const MESSAGE = 'latchkey:callback';
+const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
+
+export function signInMemory(key: string): SignInMemory {
+  return {
+    begun: stored('sessionStorage', `${key}:sign-in`),
+    arrived: stored('sessionStorage', `${key}:callback`),
+  };
+}
+
+/**
+ * The callback page's part: hands code and state on to who began the sign-in.
+ * @throws LatchkeyError `invalid_state` when nobody here began one with this state
+ */
+export function handOn({ begun, arrived }: SignInMemory): void {
+  const query = takeQuery();
+  const mine = begun.get();
+  if (mine?.mode === 'redirect' && mine.state === query.state) {
+    arrived.put(query);
+    history.replaceState(null, '', mine.returnTo);
+    return location.reload(); // loads that page, also where it is this one, or differs in the fragment only
+  }
+  const target = (parent === window ? window.opener : parent) as Window | null;
+  if (!target) throw new LatchkeyError('invalid_state');
+  target.postMessage({ type: MESSAGE, query }, location.origin); // no other origin can read it
+  if (parent === window) window.close();
+}
+
+/** Reads the parameters, and removes them: a code has no place in an address, spent or not. */
+function takeQuery(): CallbackQuery {
+  const address = new URL(location.href);
+  const query: CallbackQuery = {};
+  for (const name of PARAMETERS) {
+    query[name] = address.searchParams.get(name) ?? undefined;
+    address.searchParams.delete(name);
+  }
+  history.replaceState(history.state, '', address);
+  return query;
+}

@@ -1,0 +1,160 @@
+import type { Channel, EventMeta, Ready } from './channel-events.js';
+import { makeEvents } from './events.js';
+import type { LatchkeyError } from './latchkey-error.js';
+import { signedOut, type Refresher } from './refresher.js';
+import type { EndReason } from './session.js';
+import type { Socket, SocketIo } from './socket-io.js';
+import { after, backoff } from './timer.js';
+import { onWake } from './wake.js';
+
+/** Seconds. */
+const LONGEST_BACKOFF = 30;
+
+/**
+ * Keeps a connection to the user's channel (contract §7): each one with a fresh token, from the last offset on.
+ * @param offset of the last event that the application has
+ * @returns the channel, and a promise that settles when it is subscribed for the first time, or has ended before
+ */
+export function openChannel(
+  url: string,
+  { io }: SocketIo,
+  offset: number | undefined,
+  { fresh, refresh }: Refresher,
+  endSession: (reason: EndReason) => void,
+): { channel: Channel; opened: Promise<void> } {
+  const { on, emit } = makeEvents();
+  let socket: Socket | undefined;
+  let connected = false;
+  let closed = false;
+  let failures = 0;
+  let cancelRetry: (() => void) | undefined;
+  /** The token of the connection, and whether the one before it was refused. */
+  let token: string;
+  let refused = false;
+  let isOpened!: () => void;
+  let isOver!: (error: Error) => void;
+  const opened = new Promise<void>((...both) => ([isOpened, isOver] = both));
+  opened.catch(() => undefined); // whoever waits for it hears of it
+
+  /** Spec §1: refresh on demand when a connection is established. */
+  const open = async (): Promise<void> => {
+    stopWaiting();
+    try {
+      token = await fresh();
+    } catch (error) {
+      return later((error as LatchkeyError).retryAfter);
+    }
+    if (closed || socket) return;
+    const { origin, pathname } = new URL(url);
+    const mine = (socket = io(origin, {
+      path: `${pathname.replace(/\/$/, '')}/socket.io`,
+      auth: { token, offset },
+      transports: ['websocket'],
+      reconnection: false, // ours takes a fresh token each time
+      forceNew: true,
+    }));
+    const ifMine =
+      <Details extends unknown[]>(handle: (...details: Details) => void) =>
+      (...details: Details): void => {
+        if (socket === mine) handle(...details);
+      };
+    mine.onAny(ifMine(receive));
+    mine.on(
+      'disconnect',
+      ifMine(() => later()),
+    );
+    mine.on(
+      'connect_error',
+      ifMine(({ data }: { data?: { error?: string } }) => {
+        if (data?.error === 'invalid_token') void unauthorized();
+        else later();
+      }),
+    );
+  };
+
+  const receive = (event: string, data?: unknown, meta?: unknown): void => {
+    if (event === 'ready') return ready(data as Ready);
+    if (event === 'token.expiring') return void authenticate();
+    if (event === 'session.ended') {
+      // After any other reason the connection is lost, and returns.
+      if ((data as { reason?: string }).reason === 'signed_out') endSession('signed_out');
+      return;
+    }
+    const number = (meta as EventMeta | undefined)?.offset ?? undefined;
+    if (number !== undefined) {
+      if (offset !== undefined && number <= offset) return; // it was there before
+      offset = number;
+    }
+    emit(event, data, meta);
+    emit('*', event, data, meta);
+  };
+
+  const ready = (info: Ready): void => {
+    ({ offset } = info);
+    connected = true;
+    refused = false;
+    failures = 0;
+    isOpened();
+    emit('ready', info);
+  };
+
+  /** A new token for the open connection, before its own expires. */
+  const authenticate = async (): Promise<void> => {
+    const mine = socket;
+    const other = await fresh().catch(() => undefined); // then the service closes it, and it returns
+    if (!other || socket !== mine) return;
+    mine?.emit('authenticate', { token: other }, ({ error }: { error?: string }) => {
+      if (error && socket === mine) later(0); // of another session, mostly: begin anew with that one
+    });
+  };
+
+  /** A refused token is exchanged for another one, once: the second is the end of the session (spec §1). */
+  const unauthorized = async (): Promise<void> => {
+    leave();
+    if (refused) return endSession('refused');
+    refused = true;
+    await refresh(token).catch(() => undefined);
+    later(0);
+  };
+
+  /** Returns after a while. @param seconds instead of the backoff */
+  const later = (seconds = backoff(failures++, LONGEST_BACKOFF)): void => {
+    leave();
+    if (!closed) cancelRetry = after(seconds, () => void open());
+  };
+
+  const stopWaiting = (): void => {
+    cancelRetry?.();
+    cancelRetry = undefined;
+  };
+
+  const leave = (): void => {
+    stopWaiting();
+    const left = socket;
+    socket = undefined;
+    left?.disconnect();
+    if (connected || closed) emit('disconnect', { final: closed });
+    connected = false;
+  };
+
+  const stopWaking = onWake(() => cancelRetry && void open());
+  void open();
+
+  const channel = {
+    get connected() {
+      return connected;
+    },
+    get offset() {
+      return offset;
+    },
+    on,
+    close() {
+      if (closed) return;
+      closed = true;
+      stopWaking();
+      leave();
+      isOver(signedOut());
+    },
+  };
+  return { channel, opened };
+}

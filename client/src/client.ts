@@ -1,0 +1,132 @@
+import { bearerFetch, withBearer } from './bearer-fetch.js';
+import { handOn, signInMemory } from './callback.js';
+import { openChannel } from './channel.js';
+import { deviceName } from './device.js';
+import type { Device } from './device-list.js';
+import { makeEvents } from './events.js';
+import { LatchkeyError } from './latchkey-error.js';
+import type { Latchkey } from './latchkey.js';
+import type { ClientOptions } from './options.js';
+import { keepFresh, signedOut } from './refresher.js';
+import { makeCall } from './service.js';
+import type { EndReason } from './session.js';
+import type { SocketIo } from './socket-io.js';
+import { makeSignIn } from './sign-in.js';
+import { stored } from './storage.js';
+import { textsFor } from './texts.js';
+import { keepTokens } from './tokens.js';
+
+/** Makes the client of one service, and puts its parts together. Nothing is asked or shown until it is used. */
+export function createClient(options: ClientOptions): Latchkey {
+  const url = options.url.replace(/\/$/, '');
+  const key = `latchkey:${url}`;
+  const page = globalThis.document as Document | undefined;
+  const { on, emit } = makeEvents();
+  const texts = textsFor(
+    options.locale ?? (page?.documentElement.lang || globalThis.navigator?.language || ''),
+    options.texts,
+  );
+  const tabs = globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
+  (tabs as { unref?: () => void } | undefined)?.unref?.(); // Node would not end
+  const call = makeCall(url, (done) => emit('request', done));
+  const keeper = keepTokens(
+    stored(options.storage ?? 'localStorage', key),
+    emit,
+    (reason) => tabs?.postMessage(reason), // oxlint-disable-line unicorn/require-post-message-target-origin -- a channel, no window
+  );
+  const refresher = keepFresh(key, keeper, call, options.refreshTokenLife ?? 2_592_000);
+  const memory = signInMemory(key);
+  const signingIn = makeSignIn(
+    {
+      provider: options.provider,
+      redirectUri: options.redirectUri,
+      mode: options.mode ?? 'iframe',
+      deviceName: options.deviceName ?? deviceName(),
+    },
+    call,
+    keeper,
+    memory,
+    texts,
+    (step) => emit('progress', step),
+  );
+  const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
+  const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
+  const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
+    call(method, path, body, authorizedFetch);
+  // Bundlers take the `catch` as the word that it may be missing.
+  const loadSocketIo = options.loadSocketIo ?? (() => import('socket.io-client').catch(missingPeer));
+  let channel: Promise<ReturnType<typeof openChannel>> | undefined;
+
+  const closeChannel = (): void => {
+    void channel?.then((open) => open.channel.close()).catch(() => undefined);
+    channel = undefined;
+  };
+
+  on('change', refresher.renewed);
+  on('ended', (reason: EndReason) => {
+    closeChannel();
+    const message = { user: '', signed_out: texts.signedOut, refused: texts.ended, expired: texts.ended }[
+      reason
+    ];
+    emit('signedOut', { reason, message });
+    if (page && message && options.askAgain !== false) signingIn.ask(message);
+  });
+  if (tabs) {
+    tabs.addEventListener('message', ({ data: reason }: MessageEvent<EndReason | undefined>) => {
+      const before = keeper.get();
+      // Where each tab has a session of its own, what has happened to that one may have happened to this one.
+      if (keeper.reload(reason) === before && reason) refresher.refresh().catch(() => undefined);
+    });
+  }
+  if (page) {
+    addEventListener('message', signingIn.hear);
+    queueMicrotask(signingIn.resume); // once the application listens
+  }
+
+  return {
+    get session() {
+      return keeper.session();
+    },
+    on,
+    async signIn({ mode } = {}) {
+      await signingIn.start(mode);
+      return keeper.session()!;
+    },
+    async handleCallback() {
+      handOn(memory);
+    },
+    accessToken: refresher.fresh,
+    fetch: authorizedFetch,
+    async connect({ offset } = {}) {
+      if (!keeper.get()) throw signedOut();
+      channel ??= loadSocketIo().then((io: SocketIo) => openChannel(url, io, offset, refresher, keeper.end));
+      channel.catch(() => (channel = undefined)); // it may be there the next time
+      const open = await channel;
+      await open.opened;
+      return open.channel;
+    },
+    async signOut(scope = 'current') {
+      const token = refresher.fresh();
+      await token.catch(() => undefined);
+      if (!keeper.get()) return; // nobody is signed in, not any more perhaps
+      // First, so that no tab takes for somebody else's doing what the service says next.
+      if (scope !== 'others') keeper.end('user');
+      const bearer = await token;
+      await call('POST', '/sign-out', { scope }, (request) => fetch(withBearer(request, bearer)));
+    },
+    me: () => api('GET', '/me'),
+    devices: async () => (await api<{ devices: Device[] }>('GET', '/devices')).devices,
+    renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
+    removeDevice: (id) => api('DELETE', `/devices/${id}`),
+    close() {
+      refresher.stop();
+      closeChannel();
+      tabs?.close();
+      if (page) removeEventListener('message', signingIn.hear);
+    },
+  };
+}
+
+function missingPeer(): never {
+  throw new LatchkeyError('missing_peer');
+}

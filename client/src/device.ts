@@ -1,0 +1,25 @@
+import { stored } from './storage.js';
+
+/** The id of this device (spec §2.4): made once, kept for good, whatever the tokens' storage is. */
+export function deviceId(): string {
+  const id = stored<string>('localStorage', 'latchkey:device');
+  if (!id.get()) id.put(crypto.randomUUID());
+  return id.get()!;
+}
+
+// `mark:name`, or what is both. The first that matches is meant: most browsers also claim to be the ones after them.
+const BROWSERS = 'Edg:Edge,OPR:Opera,Firefox,FxiOS:Firefox,Chrome,CriOS:Chrome,Safari,Node';
+const SYSTEMS = 'iPhone,iPad,Android,Windows,Mac:macOS,CrOS:ChromeOS,Linux';
+
+/** A name for this device from what its browser says of itself, e.g. `Firefox on macOS`. */
+export function deviceName(agent = globalThis.navigator?.userAgent ?? 'Node'): string {
+  const names = [BROWSERS, SYSTEMS].map((table) => {
+    const [mark, name = mark] =
+      table
+        .split(',')
+        .map((entry) => entry.split(':'))
+        .find(([text]) => agent.includes(text!)) ?? [];
+    return name;
+  });
+  return names.filter(Boolean).join(' on ') || 'Browser';
+}

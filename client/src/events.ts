@@ -1,0 +1,27 @@
+/** A handler's parameters depend on its event; who registers it knows them. */
+export type Handler = (...details: never[]) => void;
+
+export interface Events {
+  /** Returns a function that takes the handler away again. */
+  readonly on: (name: string, handler: Handler) => () => void;
+  /** A handler that throws is an uncaught error of its own, and stops neither the others nor us. */
+  readonly emit: (name: string, ...details: unknown[]) => void;
+}
+
+/** Handlers by the name of their event. */
+export function makeEvents(): Events {
+  let entries: readonly (readonly [string, Handler])[] = [];
+  return {
+    on(name, handler) {
+      const entry = [name, handler] as const;
+      entries = [...entries, entry];
+      return () => void (entries = entries.filter((other) => other !== entry));
+    },
+    emit(name, ...details) {
+      for (const [of, handler] of entries) {
+        // A promise of its own: whatever it throws is reported as uncaught, and the order of the calls is kept.
+        if (of === name) void (async () => (handler as (...all: unknown[]) => void)(...details))();
+      }
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { LatchkeyError } from './latchkey-error.js';
+import type { ServiceCall } from './session.js';
+import { after } from './timer.js';
+
+/** Seconds. The service gives its provider 5 (contract §3); twice that is enough for everything. */
+const TIMEOUT = 10;
+
+/**
+ * Calls an endpoint of the service.
+ * @param path with its query, e.g. `/oauth2/authorize?…`
+ * @param body sent as JSON
+ * @param send sends the request, perhaps with a token
+ * @returns the answer's body; undefined for 204
+ * @throws LatchkeyError with the service's code and the status; code `network` when there is no answer in 10 s
+ */
+export type Call = <Answer>(
+  method: string,
+  path: string,
+  body?: object,
+  send?: (request: Request) => Promise<Response>,
+) => Promise<Answer>;
+
+export function makeCall(url: string, onDone: (call: ServiceCall) => void): Call {
+  return async <Answer>(
+    method: string,
+    path: string,
+    body?: object,
+    send: (request: Request) => Promise<Response> = (request) => fetch(request),
+  ) => {
+    const begun = performance.now();
+    const timeout = new AbortController();
+    const cancel = after(TIMEOUT, () => timeout.abort());
+    let status: number | undefined;
+    try {
+      const response = await send(
+        new Request(url + path, {
+          method,
+          keepalive: true, // a sign-out may be followed by leaving the page
+          signal: timeout.signal,
+          ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+        }),
+      );
+      ({ status } = response);
+      return await read<Answer>(response);
+    } catch (error) {
+      throw error instanceof LatchkeyError ? error : new LatchkeyError('network');
+    } finally {
+      cancel();
+      const duration = performance.now() - begun;
+      onDone({ method, path: path.split('?')[0]!, ...(status && { status }), duration });
+    }
+  };
+}
+
+async function read<Answer>(response: Response): Promise<Answer> {
+  const { status, ok, headers } = response;
+  const text = await response.text();
+  if (status === 204) return undefined as Answer;
+  let body: { error?: string; error_description?: string } | undefined;
+  try {
+    body = JSON.parse(text) as typeof body;
+  } catch {
+    // a gateway's page, or a hotel's
+  }
+  if (ok && body) return body as Answer;
+  throw new LatchkeyError(
+    body?.error ?? 'unexpected_answer',
+    body?.error_description,
+    status,
+    readRetryAfter(headers.get('Retry-After')),
+  );
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3). */
+function readRetryAfter(header: string | null): number | undefined {
+  const seconds = header && (+header || (Date.parse(header) - Date.now()) / 1000);
+  return seconds && seconds > 0 ? seconds : undefined; // NaN is not
+}
