@@ -13,8 +13,7 @@ export function limitMessages(server: Server, onExceeded: (transport: Transport)
   server.engine.on('connection', (transport: Transport) => {
     let left = BURST;
     let countedAt = performance.now();
-    transport.on('packet', ({ type }: { type: string }) => {
-      if (type !== 'message') return; // pings and pongs are the transport's own
+    transport.on('packet', () => {
       const now = performance.now();
       left = Math.min(BURST, left + ((now - countedAt) / 1000) * PER_SECOND) - 1;
       countedAt = now;
