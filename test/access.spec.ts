@@ -16,6 +16,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'service'> = {
   'GET /': 'public',
   'GET /callback': 'public',
   'GET /demo/*': 'public',
+  'POST /demo/push': 'user',
   'GET /oauth2/authorize': 'public',
   'POST /oauth2/token': 'public',
   'POST /oauth2/refresh': 'public',

@@ -1,11 +1,13 @@
+import { dirname, basename } from 'node:path';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { DEMO_DIRECTORY } from './demo-directory.js';
 import { Public } from '../http/access.js';
+import { demoFile, LIBRARIES } from './demo-files.js';
 
-// Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame.
+// Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame; and
+// avatars are wherever the provider keeps them.
 const PAGE_POLICY =
-  "default-src 'self'; frame-src *; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+  "default-src 'self'; frame-src *; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // The provider redirects to the callback inside of that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
@@ -17,33 +19,44 @@ export class DemoController {
   @Get()
   page(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
-    send(response, 'index.html');
+    send(response, demoFile('index.html'));
   }
 
   @Get('callback')
   callback(@Res() response: Response): void {
     response.setHeader('Content-Security-Policy', CALLBACK_POLICY);
-    send(response, 'callback.html');
+    send(response, demoFile('callback.html'));
   }
 
   @Get([
-    'demo/demo.css',
+    'demo/style.css',
+    'demo/page.css',
+    'demo/flow.css',
     'demo/demo.js',
-    'demo/dialog.js',
-    'demo/device.js',
     'demo/callback.js',
-    'demo/latchkey.js',
-    'demo/session.js',
-    'demo/steps.js',
-    'demo/pkce.js',
-    'demo/view.js',
+    'demo/client.js',
+    'demo/make.js',
+    'demo/notice.js',
+    'demo/flow.js',
+    'demo/requests.js',
+    'demo/profile.js',
+    'demo/token.js',
+    'demo/devices.js',
+    'demo/device-row.js',
+    'demo/channel.js',
+    'demo/feed.js',
   ])
   file(@Req() request: Request, @Res() response: Response): void {
-    send(response, request.path.slice('/demo/'.length));
+    send(response, demoFile(basename(request.path)));
+  }
+
+  @Get([...LIBRARIES.keys()].map((name) => `demo/${name}`))
+  library(@Req() request: Request, @Res() response: Response): void {
+    send(response, LIBRARIES.get(basename(request.path))!);
   }
 }
 
-function send(response: Response, name: string): void {
+function send(response: Response, path: string): void {
   response.setHeader('Cache-Control', 'no-cache'); // may be stored, must be asked for: 304 while it is unchanged
-  response.sendFile(name, { root: DEMO_DIRECTORY, cacheControl: false });
+  response.sendFile(basename(path), { root: dirname(path), cacheControl: false });
 }
