@@ -1,32 +1,34 @@
-import { existsSync } from 'node:fs';
-import { chromium, type Browser, type BrowserContext, type FrameLocator, type Page } from 'playwright-core';
+import { randomUUID } from 'node:crypto';
+import axe from 'axe-core';
+import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Page } from 'playwright-core';
 import request from 'supertest';
+import { bearer } from './support/bearer.js';
+import { inChromium, launchChromium } from './support/chromium.js';
+import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
-
-const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
-const ARGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
+import { signIn as signInAtStub } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
 
 let service: TestService;
+let stub: StubProvider;
 
 beforeAll(async () => {
-  service = await startTestService();
+  stub = await StubProvider.start();
+  service = await startTestService(stub.env());
 });
-afterAll(() => service?.close());
+afterAll(async () => {
+  await service?.close();
+  await stub?.close();
+});
 
 describe("the demo's files", () => {
   it.each([
     ['/', 'text/html; charset=utf-8', "frame-ancestors 'none'"],
     ['/callback', 'text/html; charset=utf-8', "frame-ancestors 'self'"],
     ['/demo/demo.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
-    ['/demo/demo.css', 'text/css; charset=utf-8', "frame-ancestors 'none'"],
+    ['/demo/page.css', 'text/css; charset=utf-8', "frame-ancestors 'none'"],
+    ['/demo/latchkey-client.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
+    ['/demo/socket.io-client.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
   ])('%s is %s with %s', async (path, type, framing) => {
     const response = await request(service.url).get(path).expect(200).expect('Cache-Control', 'no-cache');
     expect(response.headers['content-type']).toBe(type);
@@ -39,61 +41,118 @@ describe("the demo's files", () => {
   it.each([
     '/demo/',
     '/demo/index.html',
+    '/demo/index.js',
     '/demo/other.js',
     '/demo/..%2fpackage.json',
     '/callback/',
     '/package.json',
   ])('%s is not there', (path) => request(service.url).get(path).expect(404));
 
-  it('are not there when the demo is off', async () => {
+  it('are not there when the demo is off, nor is its push', async () => {
     const without = await startTestService({ DEMO_ENABLED: 'false', DATABASE_URL: service.databaseUrl });
     try {
-      for (const path of ['/', '/callback', '/demo/demo.js'])
+      for (const path of ['/', '/callback', '/demo/demo.js', '/demo/latchkey-client.js'])
         await request(without.url).get(path).expect(404);
+      await request(without.url).post('/demo/push').expect(404);
     } finally {
       await without.close();
     }
   });
 });
 
-const isThere = existsSync(CHROMIUM) || process.env['CI'] !== undefined; // CI must have it: there the launch fails
-const inBrowser = isThere ? describe : describe.skip;
+describe('POST /demo/push', () => {
+  it("sends to the caller's own channel, and to no other that the body may name", async () => {
+    const mine = await signInAtStub(service.url);
+    const theirs = await signInAtStub(service.url);
+    const body = { event: 'demo.hello', data: { n: 1 }, user_id: theirs.user_id };
+    const { body: pushed } = await bearer(service.url, mine.access_token)
+      .post('/demo/push')
+      .send(body)
+      .expect(202);
+    expect(pushed).toEqual({ id: expect.any(String), offset: 1, online: false });
+    const rows = await query(service.databaseUrl, 'SELECT user_id, data FROM channel_events WHERE id = $1', [
+      (pushed as { id: string }).id,
+    ]);
+    expect(rows).toEqual([{ user_id: mine.user_id, data: '{"n":1}' }]);
+  });
 
-inBrowser(`in a browser (skipped where ${CHROMIUM} is not installed)`, () => {
+  it.each([
+    '',
+    'hello',
+    'demo.',
+    'device.renamed',
+    'session.ended',
+    'xdemo.hello',
+    'demo.a b',
+    `demo.${'x'.repeat(65)}`,
+  ])('refuses the event name "%s"', async (event) => {
+    const { access_token } = await signInAtStub(service.url);
+    const { status, body } = await bearer(service.url, access_token).post('/demo/push').send({ event });
+    expect([status, (body as { error: string }).error]).toEqual([400, 'invalid_request']);
+  });
+
+  it('is not there in production', async () => {
+    const production = await startTestService({
+      ...stub.env(),
+      NODE_ENV: 'production',
+      DEMO_ENABLED: 'true',
+      REDIRECT_URIS: 'https://app.example.com/callback',
+      RATE_LIMIT: 'off',
+      DATABASE_URL: service.databaseUrl,
+    });
+    try {
+      const { access_token } = await signInAtStub(production.url);
+      const body = { event: 'demo.hello' };
+      await bearer(production.url, access_token).post('/demo/push').send(body).expect(404);
+      await request(production.url).get('/').expect(200);
+    } finally {
+      await production.close();
+    }
+  });
+});
+
+inChromium('the demo', () => {
   let browser: Browser;
-  let context: BrowserContext;
+  let contexts: BrowserContext[];
   let page: Page;
   let violations: string[];
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS });
+    browser = await launchChromium();
   });
   afterAll(() => browser?.close());
 
   beforeEach(async () => {
-    await open();
+    contexts = [];
+    violations = [];
+    page = await open();
   });
   afterEach(async () => {
-    await context.close();
+    await Promise.all(contexts.map((context) => context.close()));
     expect(violations).toEqual([]);
   });
 
-  async function open(options: Parameters<Browser['newContext']>[0] = {}): Promise<void> {
-    context = await browser.newContext(options);
-    page = await context.newPage();
-    page.setDefaultTimeout(8000);
-    violations = [];
-    page.on('pageerror', (error) => violations.push(error.message));
-    page.on('console', (message) => {
+  /** A new browser, as far as Latchkey can see: another device. */
+  async function open(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext(options);
+    contexts.push(context);
+    const opened = await context.newPage();
+    opened.setDefaultTimeout(8000);
+    opened.on('pageerror', (error) => violations.push(error.message));
+    opened.on('console', (message) => {
       if (/Content Security Policy|X-Frame-Options/.test(message.text())) violations.push(message.text());
     });
+    return opened;
   }
 
-  const provider = (): FrameLocator => page.frameLocator('#dialog iframe');
+  const provider = (on = page): FrameLocator => on.frameLocator('iframe');
+  const signInButton = (on = page) => on.getByRole('button', { name: 'Sign in', exact: true });
   const steps = (): Promise<(string | null)[]> =>
     page.locator('#steps > li').evaluateAll((items) => items.map((item) => item.getAttribute('data-state')));
-  const stored = (): Promise<Record<string, unknown> | null> =>
-    page.evaluate(`JSON.parse(sessionStorage.getItem('latchkey-demo.tokens'))`);
+  /** All but the refresh. */
+  const LIT = ['done', 'done', 'done', 'done', 'done', 'done', null];
+  const feed = (on: Page, text: string) => on.getByRole('log').getByText(text);
+  const devices = (on: Page) => on.getByRole('region', { name: 'Devices' });
 
   async function submit(where: FrameLocator | Page, login: string, password: string): Promise<void> {
     await where.getByLabel('User name').fill(login);
@@ -101,161 +160,353 @@ inBrowser(`in a browser (skipped where ${CHROMIUM} is not installed)`, () => {
     await where.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  async function signIn(base = service.url): Promise<void> {
-    await page.goto(base);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await submit(provider(), 'ada', 'analytical-engine');
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+  /** Until everything is there, and the channel is open. */
+  async function signIn(on = page, url = service.url): Promise<void> {
+    await on.goto(url);
+    await signInButton(on).click();
+    await submit(provider(on), 'ada', 'analytical-engine');
+    await isSignedIn(on);
   }
 
-  it('signs in through the frame, after a wrong password, and shows what came back', async () => {
+  async function isSignedIn(on = page, name = 'Ada Lovelace'): Promise<void> {
+    await on.getByRole('heading', { name }).waitFor();
+    await on.getByText('Live', { exact: true }).waitFor();
+    await devices(on).getByText('This device').filter({ visible: true }).waitFor();
+  }
+
+  it('signs in through the frame, after a wrong password, and lights each step as it happens', async () => {
     await page.goto(service.url);
-    expect(await steps()).toEqual([null, null, null, null, null, null]);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    expect(await steps()).toEqual([null, null, null, null, null, null, null]);
+    await signInButton().click();
     await provider().getByLabel('Password').waitFor();
-    expect(await steps()).toEqual(['done', 'active', null, null, null, null]);
+    expect(await steps()).toEqual(['done', 'active', null, null, null, null, null]);
 
     await submit(provider(), 'ada', 'wrong');
     expect(await provider().getByRole('alert').textContent()).toContain('is not right');
-    expect(await provider().getByLabel('User name').inputValue()).toBe('ada');
-    expect(await provider().getByLabel('Password').inputValue()).toBe('');
-
     const exchange = page.waitForRequest('**/oauth2/token');
     await submit(provider(), 'ada', 'analytical-engine');
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-    expect(await steps()).toEqual(['done', 'done', 'done', 'done', 'done', null]);
+    await isSignedIn();
+    expect(await steps()).toEqual(LIT);
+    expect(await page.locator('#steps .fact').nth(3).textContent()).toMatch(/^200 in \d+ ms$/);
+    expect(await page.locator('#requests').textContent()).toContain('POST /oauth2/token');
+
     const sent = (await exchange).postDataJSON() as Record<string, string>;
-    expect(sent['device_id']).toMatch(/^[0-9a-f-]{36}$/);
-    expect(sent['device_name']).toMatch(/ on /);
     expect(sent['code_verifier']).toMatch(/^[A-Za-z0-9_-]{43}$/);
-
-    const tokens = await stored();
-    expect(tokens).toMatchObject({ expires_in: 3600 });
-    expect(await page.locator('#user-id').textContent()).toBe(tokens!['user_id']);
-    const claims = await page.locator('#claims').textContent();
-    expect(claims).toContain(sent['device_id']);
-    expect(claims).toContain(service.settings.publicUrl);
-    expect(await page.locator('[data-token=access_token] .token-text').textContent()).toHaveLength(21);
-    await page.getByRole('button', { name: 'Show access_token' }).click();
-    expect(await page.locator('[data-token=access_token] .token-text').textContent()).toBe(
-      tokens!['access_token'],
-    );
+    expect(await page.locator('#email').textContent()).toBe('ada@example.com');
+    expect(await page.getByRole('timer').textContent()).toMatch(/^(60:00|59:5\d)$/);
+    await page.getByText('Inside the access token').click();
+    const claims = await page.getByRole('table').textContent();
+    for (const part of [
+      sent['device_id']!,
+      service.settings.publicUrl,
+      await page.locator('#user-id').innerText(),
+    ])
+      expect(claims).toContain(part);
   });
 
-  it('refreshes the access token, keeps the refresh token, and forgets both', async () => {
-    await signIn();
-    const before = await stored();
-    await page.getByRole('button', { name: 'Refresh the access token' }).click();
-    await page.getByText('The refresh token stayed the same.').waitFor();
-    const after = await stored();
-    expect(after!['access_token']).not.toBe(before!['access_token']);
-    expect(after!['refresh_token']).toBe(before!['refresh_token']);
-    expect((await steps())[5]).toBe('done');
-
-    await page.reload();
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-
-    await page.getByRole('button', { name: 'Forget' }).click();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    expect(await stored()).toBeNull();
-  });
-
-  it('refreshes about five minutes before the token ends (spec §1)', async () => {
+  it('counts down, refreshes about five minutes before the end (spec §1), and begins to count anew', async () => {
     await page.clock.install();
     await signIn();
-    const before = await stored();
     await page.clock.fastForward('54:00');
-    expect((await stored())!['access_token']).toBe(before!['access_token']);
+    expect(await page.getByRole('timer').textContent()).toMatch(/^(6:00|5:5\d)$/);
+    expect((await steps())[6]).toBeNull();
     const refreshed = page.waitForResponse('**/oauth2/refresh');
-    await page.clock.fastForward('02:00');
+    await page.clock.fastForward('01:30');
     expect((await refreshed).status()).toBe(200);
+    await page.locator('#steps > li:last-child[data-state=done]').waitFor();
+    await page
+      .getByRole('timer')
+      .getByText(/^(60:00|59:5\d)$/)
+      .waitFor();
   });
 
   it('asks for a new sign-in when the refresh is refused (spec §1)', async () => {
+    await page.clock.install();
     await signIn();
-    await page.evaluate(`{
-      const key = 'latchkey-demo.tokens';
-      const tokens = JSON.parse(sessionStorage.getItem(key));
-      sessionStorage.setItem(key, JSON.stringify({ ...tokens, refresh_token: 'lkr_unknown' }));
-    }`);
-    await page.getByRole('button', { name: 'Refresh the access token' }).click();
-    await page.getByText('Your session has ended').waitFor();
-    expect(await stored()).toBeNull();
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await provider().getByLabel('Password').waitFor();
+    const refusal = { error: 'invalid_grant', error_description: 'the refresh token has ended' };
+    await page.route('**/oauth2/refresh', (route) => route.fulfill({ status: 401, json: refusal }));
+    await page.clock.fastForward('56:00');
+    await page.getByRole('dialog').getByText('Your session has ended').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+    await submit(provider(), 'ada', 'analytical-engine');
+    await isSignedIn();
+  });
+
+  it('keeps the session, and what came through the channel, over a reload', async () => {
+    await signIn();
+    await page.getByRole('textbox', { name: 'Event' }).fill('demo.before');
+    await page.getByRole('button', { name: 'Push' }).click();
+    await feed(page, 'demo.before').waitFor();
+    await page.reload();
+    await isSignedIn();
+    await feed(page, 'demo.before').waitFor();
+    expect(await steps()).toEqual([null, null, null, null, 'done', 'done', null]);
   });
 
   it('signs in by a redirect of the whole tab', async () => {
     await page.goto(service.url);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('link', { name: 'Open in this tab instead' }).click();
+    await page.getByRole('button', { name: 'in this tab' }).click();
     await page.waitForURL('**/providers/mock/oauth2/authorize?**');
     await submit(page, 'grace', 'first-compiler');
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+    await isSignedIn(page, 'Grace Hopper');
     expect(page.url()).toBe(`${service.url}/`);
-    expect(await steps()).toEqual(['done', 'done', 'done', 'done', 'done', null]);
+    expect(await steps()).toEqual(LIT);
   });
 
-  it('signs in at a provider of another site, in a frame of that site', async () => {
-    await signIn(service.url.replace('localhost', '127.0.0.1'));
-    expect(await stored()).toMatchObject({ expires_in: 3600 });
-  });
-
-  it('works by keyboard alone', async () => {
+  it('signs in by a window of its own', async () => {
     await page.goto(service.url);
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await provider().getByLabel('Password').waitFor();
-    await page.keyboard.press('Tab'); // from the close button into the frame
-    await page.keyboard.type('ada');
-    await page.keyboard.press('Tab');
-    await page.keyboard.type('analytical-engine');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('session-title');
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('button', { name: 'in a new window' }).click();
+    await submit(await opened, 'grace', 'first-compiler');
+    await isSignedIn(page, 'Grace Hopper');
+  });
+
+  it('signs in at a provider of another site, in a frame of that site: the second device that it offers', async () => {
+    await signIn();
+    const opened = page.waitForEvent('popup');
+    await page.getByRole('link', { name: 'Open a second device' }).click();
+    const second = await opened;
+    expect(new URL(second.url()).hostname).toBe('127.0.0.1');
+    await signIn(second, second.url());
+    await devices(page)
+      .getByRole('button', { name: /^Sign out/ })
+      .first()
+      .waitFor();
   });
 
   it('says why signing in failed, and lets the user try again (spec §1)', async () => {
     const refusal = { error: 'invalid_grant', error_description: 'the code is no good' };
-    await page.route('**/oauth2/token', (route) => route.fulfill({ status: 401, json: refusal }), {
-      times: 1,
-    });
+    const once = { times: 1 };
+    await page.route('**/oauth2/token', (route) => route.fulfill({ status: 401, json: refusal }), once);
     await page.goto(service.url);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInButton().click();
     await submit(provider(), 'ada', 'analytical-engine');
-    await page.getByRole('alert').getByText('The code is no good.').waitFor();
-    expect(await steps()).toEqual(['done', 'done', 'done', 'failed', null, null]);
+    await page.getByRole('alert').getByText('Signing in did not work').waitFor();
+    expect(await steps()).toEqual(['done', 'done', 'done', 'failed', null, null, null]);
     await page.getByRole('button', { name: 'Try again' }).click();
     await submit(provider(), 'ada', 'analytical-engine');
-    await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+    await isSignedIn();
+    expect(await steps()).toEqual(LIT);
+  });
+
+  it('begins anew when the dialog is closed', async () => {
+    await page.goto(service.url);
+    await signInButton().click();
+    await provider().getByLabel('Password').waitFor();
+    await page.getByRole('button', { name: 'Close' }).click();
+    await page.locator('#steps > li[data-state]').first().waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
   });
 
   it('posts nothing for a state that is not its own', async () => {
     let posted = 0;
-    page.on('request', (sent) => (posted += sent.url().endsWith('/oauth2/token') ? 1 : 0));
+    page.on('request', (sent) => (posted += sent.method() === 'POST' ? 1 : 0));
     await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
-    await page.getByText('The answer does not belong to a sign-in of this tab.').waitFor();
-    expect(page.url()).toBe(`${service.url}/`);
+    await page.getByText('The answer does not belong to a sign-in of this window.').waitFor();
+    expect(page.url()).toBe(`${service.url}/callback`);
+    await page.getByRole('link', { name: 'Back to the demo' }).click();
+    await signInButton().waitFor();
     expect(posted).toBe(0);
   });
 
   it('listens only to the callback in its own frame', async () => {
     await page.goto(service.url);
-    await page.getByRole('button', { name: 'Sign in' }).click();
+    await signInButton().click();
     await provider().getByLabel('Password').waitFor();
     await page.evaluate(`new Promise((resolve) => {
       addEventListener('message', () => setTimeout(resolve));
-      const { state } = JSON.parse(sessionStorage.getItem('latchkey-demo.pending'));
-      postMessage({ type: 'latchkey-callback', query: { code: 'forged', state } }, '*');
+      const { state } = JSON.parse(sessionStorage.getItem('latchkey:${service.url}:sign-in'));
+      postMessage({ type: 'latchkey:callback', query: { code: 'forged', state } }, '*');
     })`);
-    expect(await steps()).toEqual(['done', 'active', null, null, null, null]);
+    expect(await steps()).toEqual(['done', 'active', null, null, null, null, null]);
+  });
+
+  describe('with two devices', () => {
+    let other: Page;
+
+    beforeEach(async () => {
+      other = await open();
+      await signIn();
+      await signIn(other);
+    });
+
+    it('shows on one what the other is called now, without a reload', async () => {
+      const name = `Kitchen ${randomUUID().slice(0, 8)}`;
+      await devices(page)
+        .getByRole('button', { name: /^Rename/ })
+        .first()
+        .click();
+      await page.getByRole('textbox', { name: 'Name of the device' }).fill(name);
+      await page.getByRole('button', { name: 'Save' }).click();
+      await devices(page).getByText(name).waitFor();
+      await devices(other).getByText(name).waitFor();
+      await feed(other, 'device.renamed').first().waitFor();
+    });
+
+    it('closes the one that is signed out from the other within a second, and says so', async () => {
+      const name = `Lost ${randomUUID().slice(0, 8)}`;
+      await devices(other)
+        .getByRole('button', { name: /^Rename/ })
+        .first()
+        .click();
+      await other.getByRole('textbox', { name: 'Name of the device' }).fill(name);
+      await other.getByRole('button', { name: 'Save' }).click();
+      const signOut = devices(page).getByRole('button', { name: `Sign out ${name}` });
+      await signOut.waitFor();
+      const answered = page.waitForResponse((response) => response.request().method() === 'DELETE');
+      await signOut.click();
+      expect((await answered).status()).toBe(204);
+      const begun = performance.now();
+      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
+      expect(performance.now() - begun).toBeLessThan(1000);
+      await other.getByRole('button', { name: 'Close' }).click();
+      await signInButton(other).waitFor();
+      expect(await other.getByRole('heading', { name: 'Ada Lovelace' }).isVisible()).toBe(false);
+      expect(await other.locator('#notice').isVisible()).toBe(false);
+      await devices(page).getByText(name).waitFor({ state: 'detached' });
+    });
+
+    it('shows on both what one pushes, and a refusal only on that one', async () => {
+      const event = `demo.${randomUUID()}`;
+      await page.getByRole('textbox', { name: 'Event' }).fill(event);
+      await page.getByRole('textbox', { name: 'Data' }).fill('{"<b>": [1, "2"]}');
+      await page.getByRole('button', { name: 'Push' }).click();
+      for (const each of [page, other]) {
+        await feed(each, event).waitFor();
+        await feed(each, '{"<b>":[1,"2"]}').first().waitFor();
+      }
+      await page.getByRole('textbox', { name: 'Event' }).fill('demo.plain');
+      await page.getByRole('textbox', { name: 'Data' }).fill('a word');
+      await page.getByRole('button', { name: 'Push' }).click();
+      await feed(other, 'a word').waitFor();
+
+      const refusal = { error: 'server_error', error_description: 'something went wrong' };
+      await page.route('**/demo/push', (route) => route.fulfill({ status: 500, json: refusal }));
+      await page.getByRole('button', { name: 'Push' }).click();
+      await page.getByText('Something went wrong.').waitFor();
+    });
+
+    it('signs out others, and everything', async () => {
+      await page.getByRole('button', { name: 'Sign out other devices' }).click();
+      await page.getByText('All other devices are signed out.').waitFor();
+      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
+      await other.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
+      await submit(provider(other), 'ada', 'analytical-engine');
+      await isSignedIn(other);
+      await page.getByRole('button', { name: 'Sign out everywhere' }).click();
+      await signInButton().waitFor();
+      expect(await steps()).toEqual([null, null, null, null, null, null, null]);
+      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
+    });
+
+    it('signs out here alone', async () => {
+      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await signInButton().waitFor();
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      await feed(other, 'device.signed_out').first().waitFor();
+      expect(await other.getByRole('heading', { name: 'Ada Lovelace' }).isVisible()).toBe(true);
+    });
+  });
+
+  it('works by keyboard alone', async () => {
+    const press = async (...keys: string[]): Promise<void> => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    /** Goes on with the Tab key until something of this name has the focus. */
+    const tabTo = async (name: RegExp): Promise<void> => {
+      for (let presses = 0; presses < 150; presses++) {
+        await press('Tab');
+        const focused = await page.evaluate<string>(
+          `(({ ariaLabel, labels, textContent }) => ariaLabel ?? labels?.[0]?.textContent ?? textContent)(document.activeElement)`,
+        );
+        if (name.test(focused)) return;
+      }
+      throw new Error(`${name.source} cannot be reached`);
+    };
+    await page.goto(service.url);
+    await press('Tab', 'Enter');
+    await provider().getByLabel('Password').waitFor();
+    await press('Tab'); // from the close button into the frame
+    await page.keyboard.type('ada');
+    await press('Tab');
+    await page.keyboard.type('analytical-engine');
+    await press('Enter');
+    await isSignedIn();
+    expect(await page.evaluate('document.activeElement.id')).toBe('name');
+
+    await tabTo(/^Rename/);
+    await press('Enter');
+    await page.keyboard.type('Typed by hand');
+    await press('Enter');
+    await devices(page).getByText('Typed by hand').waitFor();
+    await press('Enter', 'Escape'); // the focus is where it was
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Rename Typed by hand');
+
+    await tabTo(/^Event/);
+    await press('Enter');
+    await feed(page, 'demo.hello').waitFor();
+
+    await page.evaluate(`document.getElementById('name').focus()`);
+    await tabTo(/^Sign out$/);
+    await press('Enter');
+    await signInButton().waitFor();
+    expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
+  });
+
+  /** Every state of the page, one after the other. */
+  async function inEachState(look: (state: string) => Promise<void>): Promise<void> {
+    await page.goto(service.url);
+    await look('signed out');
+    await signInButton().click();
+    await provider().getByLabel('Password').waitFor();
+    await look('dialog');
+    await submit(provider(), 'ada', 'analytical-engine');
+    await isSignedIn();
+    await page.getByRole('button', { name: 'Push' }).click();
+    await feed(page, 'demo.hello').first().waitFor();
+    await look('signed in');
+    await page.getByText('Inside the access token').click();
+    await devices(page)
+      .getByRole('button', { name: /^Rename/ })
+      .first()
+      .click();
+    await look('opened');
+    await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
+    await page.getByRole('alert').waitFor();
+    await look('callback');
+  }
+
+  it.each(['light', 'dark'] as const)('has no fault that axe-core knows, %s', async (colorScheme) => {
+    page = await open({ colorScheme, reducedMotion: 'reduce' });
+    const faults: string[] = [];
+    let looks = 0;
+    await inEachState(async (state) => {
+      for (const frame of page.frames()) {
+        await frame.evaluate(axe.source);
+        const { violations: found, passes } = await frame.evaluate<axe.AxeResults>(
+          'axe.run(document, { iframes: false })',
+        );
+        looks += passes.length;
+        for (const { id, nodes } of found)
+          faults.push(`${state}: ${id}: ${nodes.map((node) => node.html).join()}`);
+      }
+    });
+    expect(faults).toEqual([]);
+    expect(looks).toBeGreaterThan(100);
+  });
+
+  it('fits a phone of 320 px', async () => {
+    await page.setViewportSize({ width: 320, height: 640 });
+    await inEachState(async (state) => {
+      expect([state, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([state, 320]);
+    });
   });
 
   describe("the provider's page without scripts", () => {
     const address = (): string => {
       const redirect_uri = `${service.url}/callback`;
-      const query = new URLSearchParams({ client_id: 'latchkey', redirect_uri, state: 'a b+c' });
-      return `${service.url}/providers/mock/oauth2/authorize?${query.toString()}`;
+      const asked = new URLSearchParams({ client_id: 'latchkey', redirect_uri, state: 'a b+c' });
+      return `${service.url}/providers/mock/oauth2/authorize?${asked.toString()}`;
     };
     const arrival = async (): Promise<URLSearchParams> => {
       const sent = await page.waitForRequest((asked) => asked.url().startsWith(`${service.url}/callback?`));
@@ -263,8 +514,7 @@ inBrowser(`in a browser (skipped where ${CHROMIUM} is not installed)`, () => {
     };
 
     it('signs in', async () => {
-      await context.close();
-      await open({ javaScriptEnabled: false });
+      page = await open({ javaScriptEnabled: false });
       await page.goto(address());
       await submit(page, 'ada', 'wrong');
       await page.getByRole('alert').waitFor();
@@ -283,12 +533,9 @@ inBrowser(`in a browser (skipped where ${CHROMIUM} is not installed)`, () => {
       expect(back.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/);
     });
 
-    it.each([
-      ['the page', address],
-      ['the demo', () => service.url],
-    ])('%s fits a phone of 320 px', async (_name, url) => {
+    it('fits a phone of 320 px', async () => {
       await page.setViewportSize({ width: 320, height: 640 });
-      await page.goto(url());
+      await page.goto(address());
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
     });
   });
