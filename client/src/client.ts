@@ -32,7 +32,7 @@ export function createClient(options: ClientOptions): Latchkey {
   const keeper = keepTokens(
     stored(options.storage ?? 'localStorage', key),
     emit,
-    (reason) => tabs?.postMessage(reason), // oxlint-disable-line unicorn/require-post-message-target-origin -- a channel, no window
+    (ended) => tabs?.postMessage(ended), // oxlint-disable-line unicorn/require-post-message-target-origin -- a channel
   );
   const refresher = keepFresh(key, keeper, call, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
@@ -72,15 +72,15 @@ export function createClient(options: ClientOptions): Latchkey {
     if (page && message && options.askAgain !== false) signingIn.ask(message);
   });
   if (tabs) {
-    tabs.addEventListener('message', ({ data: reason }: MessageEvent<EndReason | undefined>) => {
+    tabs.addEventListener('message', ({ data: ended }) => {
       const before = keeper.get();
-      // Where each tab has a session of its own, what has happened to that one may have happened to this one.
-      if (keeper.reload(reason) === before && reason) refresher.refresh().catch(() => undefined);
+      // Where each tab has a session of its own, what has ended that one may have ended this one.
+      if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
     });
   }
   if (page) {
     addEventListener('message', signingIn.hear);
-    queueMicrotask(signingIn.resume); // once the application listens
+    signingIn.resume();
   }
 
   return {

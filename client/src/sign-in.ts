@@ -204,7 +204,7 @@ export function makeSignIn(
       arrived.put();
       mode = 'redirect';
       void expectOutcome();
-      void finish(query);
+      queueMicrotask(() => void finish(query)); // once the application listens
     },
     // Any page may post messages: only our callback, in the window that we have opened, is heard.
     hear({ origin, source, data }) {

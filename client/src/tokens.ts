@@ -16,6 +16,11 @@ export interface Tokens {
   readonly signed_in_at: number;
 }
 
+/** What is left of a session in the storage, so that every tab gives the same reason. */
+export interface Ended {
+  readonly reason: EndReason;
+}
+
 /** Holds the tokens of this tab, in step with the storage and with the other tabs. */
 export interface TokenKeeper {
   readonly get: () => Tokens | undefined;
@@ -26,18 +31,18 @@ export interface TokenKeeper {
   readonly put: (tokens: Omit<Tokens, 'received_at'>) => void;
   /** Ends the session in all tabs: once, whoever notices first. */
   readonly end: (reason: EndReason) => void;
-  /** Takes over what another tab has stored; says what is there now. @param reason why it is gone, if it is */
-  readonly reload: (reason?: EndReason) => Tokens | undefined;
+  /** Takes over what another tab has stored; says what is there now. */
+  readonly reload: () => Tokens | undefined;
 }
 
 /**
  * Emits `change`, with the session, and `ended`, with the reason.
- * @param tell what the other tabs are told: that they should reload, and why a session has ended
+ * @param tell nudges the other tabs: there is something else in the storage; whether a session has ended
  */
 export function keepTokens(
-  storage: Stored<Tokens>,
+  storage: Stored<Partial<Tokens & Ended>>,
   emit: Events['emit'],
-  tell: (reason?: EndReason) => void,
+  tell: (ended: boolean) => void,
 ): TokenKeeper {
   let held: Tokens | undefined;
   /** How old the access token was when it came into this page, and when that was; milliseconds. */
@@ -50,23 +55,27 @@ export function keepTokens(
       deviceId: held.device_id,
       expiresAt: held.received_at + held.expires_in * 1000,
     };
-  const read = (): Tokens | undefined => {
-    const tokens = storage.get();
-    return tokens?.access_token && tokens.refresh_token && tokens.expires_in > 0 ? tokens : undefined;
-  };
+  const isWhole = (value?: Partial<Tokens>): value is Tokens =>
+    !!value?.access_token && !!value.refresh_token && value.expires_in! > 0;
   const take = (tokens: Tokens | undefined): void => {
     held = tokens;
     anchor = [Math.max(0, ageByDevice()), performance.now()];
   };
-  const adopt = (tokens: Tokens | undefined, reason: EndReason): void => {
+  const reload = (): Tokens | undefined => {
+    const value = storage.get();
+    const tokens = isWhole(value) ? value : undefined;
     const before = held;
-    if (before?.access_token === tokens?.access_token) return;
-    take(tokens);
-    // Where another user takes over, that is the doing of this browser's user.
-    if (before && before.user_id !== tokens?.user_id) emit('ended', tokens ? 'user' : reason);
-    emit('change', session());
+    if (before?.access_token !== tokens?.access_token) {
+      take(tokens);
+      // Where another user takes over, that is the doing of this browser's user.
+      const reason = tokens ? 'user' : (value?.reason ?? 'signed_out');
+      if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
+      emit('change', session());
+    }
+    return held;
   };
-  take(read());
+  const initial = storage.get();
+  take(isWhole(initial) ? initial : undefined);
 
   return {
     get: () => held,
@@ -75,20 +84,16 @@ export function keepTokens(
     // sleep. The one that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
-      const tokens = { ...received, received_at: Date.now() };
-      storage.put(tokens);
-      adopt(tokens, 'user');
-      tell();
+      storage.put({ ...received, received_at: Date.now() });
+      reload();
+      tell(false);
     },
     end(reason) {
-      if (!held) return;
-      storage.put();
-      tell(reason);
-      adopt(undefined, reason);
+      if (!reload()) return; // another tab was faster, and had its reason
+      storage.put({ reason });
+      tell(true);
+      reload();
     },
-    reload(reason = 'signed_out') {
-      adopt(read(), reason);
-      return held;
-    },
+    reload,
   };
 }

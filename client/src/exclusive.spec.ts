@@ -1,0 +1,62 @@
+import { jest } from '@jest/globals';
+import { exclusive } from './exclusive.js';
+
+type Work = () => Promise<unknown>;
+let request: (name: string, options: { signal: AbortSignal }, work: Work) => Promise<unknown>;
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  Object.defineProperty(globalThis, 'navigator', {
+    configurable: true,
+    value: { locks: { request: (...all: Parameters<typeof request>) => request(...all) } },
+  });
+});
+afterEach(() => {
+  jest.useRealTimers();
+  Reflect.deleteProperty(globalThis, 'navigator');
+});
+
+it('works inside of the lock', async () => {
+  const order: string[] = [];
+  request = async (name, _options, work) => {
+    order.push(name);
+    await work();
+    order.push('released');
+  };
+  const work = async (): Promise<number> => order.push('work');
+  await exclusive('lock', work);
+  expect(order).toEqual(['lock', 'work', 'released']);
+});
+
+it('does not wait for longer than 12 s for a tab that never lets go', async () => {
+  request = (_name, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+  let done = 0;
+  const working = exclusive('lock', async () => ++done);
+  await jest.advanceTimersByTimeAsync(11_900);
+  expect(done).toBe(0);
+  await jest.advanceTimersByTimeAsync(200);
+  expect(await working).toBe(1);
+});
+
+it('does its work once, also when that fails', async () => {
+  request = (_name, _options, work) => work();
+  let done = 0;
+  const failing = exclusive('lock', async () => {
+    done++;
+    throw new Error('no');
+  });
+  await expect(failing).rejects.toThrow('no');
+  expect(done).toBe(1);
+});
+
+it('works without locks, and where they are forbidden', async () => {
+  request = async () => {
+    throw new DOMException('no', 'SecurityError');
+  };
+  expect(await exclusive('lock', async () => 1)).toBe(1);
+  Object.defineProperty(globalThis, 'navigator', { configurable: true, value: undefined });
+  expect(await exclusive('lock', async () => 2)).toBe(2);
+});

@@ -1,0 +1,64 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import { keepFresh, type Refresher } from '../refresher.js';
+import type { Call } from '../service.js';
+import { stored } from '../storage.js';
+import { keepTokens, type TokenKeeper, type Tokens } from '../tokens.js';
+
+type Area = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
+
+export function makeArea(): Area {
+  const values = new Map<string, string>();
+  return {
+    getItem: (key) => values.get(key) ?? null,
+    setItem: (key, value) => void values.set(key, value),
+    removeItem: (key) => void values.delete(key),
+  };
+}
+
+export function tokensNow(changes: Partial<Tokens> = {}): Tokens {
+  return {
+    access_token: 'first',
+    refresh_token: 'lkr_1',
+    expires_in: 3600,
+    user_id: 'ada',
+    device_id: 'd1',
+    received_at: Date.now(),
+    signed_in_at: Date.now(),
+    ...changes,
+  };
+}
+
+/** What the service is to answer: a token, an error, or a promise of either. */
+export type Answer = object | LatchkeyError | Promise<object>;
+
+export interface Tab {
+  readonly keeper: TokenKeeper;
+  readonly refresher: Refresher;
+  /** Everything emitted, as `[name, detail]`. */
+  readonly emitted: [string, unknown][];
+  /** How often the service was asked. */
+  readonly asked: () => number;
+}
+
+/** The parts of a client that keep its session, with a service that answers what it is told to. */
+export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): Tab {
+  const emitted: [string, unknown][] = [];
+  let count = 0;
+  const emit = (name: string, detail: unknown): void => {
+    emitted.push([name, detail]);
+    if (name === 'change') refresher.renewed();
+  };
+  const call: Call = async <Body>() => {
+    count++;
+    const answer = await (answers.shift() ?? new LatchkeyError('network'));
+    if (answer instanceof LatchkeyError) throw answer;
+    return answer as Body;
+  };
+  const keeper = keepTokens(stored(area, 'key'), emit, () => undefined);
+  const refresher = keepFresh('key', keeper, call, life);
+  return { keeper, refresher, emitted, asked: () => count };
+}
+
+export function put(area: Area, tokens: Tokens): void {
+  area.setItem('key', JSON.stringify(tokens));
+}

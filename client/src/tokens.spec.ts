@@ -1,0 +1,70 @@
+import { stored } from './storage.js';
+import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
+
+it('tells the other tab the same reason, whoever ended the session', () => {
+  const area = makeArea();
+  put(area, tokensNow());
+  const [one, other] = [openTab(area), openTab(area)];
+  one.keeper.end('user');
+  other.keeper.end('signed_out'); // the service says so at the same moment
+  for (const { emitted } of [one, other]) {
+    expect(emitted).toEqual([
+      ['ended', 'user'],
+      ['change', undefined],
+    ]);
+  }
+});
+
+it("ends one user's session before another's begins", () => {
+  const area = makeArea();
+  put(area, tokensNow());
+  const { keeper, emitted } = openTab(area);
+  put(area, tokensNow({ access_token: 'second', user_id: 'grace' }));
+  keeper.reload();
+  expect(emitted).toMatchObject([
+    ['ended', 'user'],
+    ['change', { userId: 'grace' }],
+  ]);
+});
+
+it.each([
+  ['nonsense', '{'],
+  ['null', 'null'],
+  ['a text', '"lkr"'],
+  ['half of it', '{"access_token":"a","expires_in":3600}'],
+  ['no life', '{"access_token":"a","refresh_token":"r"}'],
+])('takes %s in the storage for no session', (_name, text) => {
+  const area = makeArea();
+  area.setItem('key', text);
+  expect(openTab(area).keeper.session()).toBeUndefined();
+});
+
+it('shows no token in its session', () => {
+  const area = makeArea();
+  put(area, tokensNow());
+  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(['userId', 'deviceId', 'expiresAt']);
+});
+
+it('goes on in memory where the storage is full or forbidden', () => {
+  const full = stored<string>(
+    {
+      ...makeArea(),
+      setItem() {
+        throw new DOMException('full', 'QuotaExceededError');
+      },
+    },
+    'key',
+  );
+  full.put('kept');
+  expect(full.get()).toBe('kept');
+  Object.defineProperty(globalThis, 'localStorage', {
+    configurable: true,
+    get() {
+      throw new DOMException('no', 'SecurityError');
+    },
+  });
+  const forbidden = stored<string>('localStorage', 'key');
+  Reflect.deleteProperty(globalThis, 'localStorage');
+  forbidden.put('kept');
+  expect(forbidden.get()).toBe('kept');
+});

@@ -1,0 +1,252 @@
+import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
+import { inChromium, launchChromium } from './support/chromium.js';
+import { ClientApp } from './support/client-app.js';
+import { packClient } from './support/packed-client.js';
+import { startTestService, type TestService } from './support/service.js';
+
+inChromium('the client signs in', () => {
+  let service: TestService;
+  let app: ClientApp;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  /** Bodies posted to the token endpoint. */
+  let posted: Record<string, string>[];
+  let violations: string[];
+
+  beforeAll(async () => {
+    service = await startTestService();
+    app = await ClientApp.start(await packClient());
+    app.service = service.url;
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await app?.close();
+    await service?.close();
+  });
+  beforeEach(async () => {
+    app.policy = '';
+    context = await browser.newContext();
+    posted = [];
+    violations = [];
+    context.on('request', (sent) => {
+      if (sent.method() === 'POST' && sent.url().endsWith('/oauth2/token')) {
+        posted.push(sent.postDataJSON() as Record<string, string>);
+      }
+    });
+    page = await context.newPage();
+    page.setDefaultTimeout(8000);
+    page.on('pageerror', (error) => violations.push(error.message));
+    page.on('console', (message) => {
+      if (message.text().includes('Content Security Policy')) violations.push(message.text());
+    });
+  });
+  afterEach(() => context.close());
+
+  const open = (options: object = {}): Promise<unknown> =>
+    page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
+  const provider = (): FrameLocator => page.frameLocator('iframe');
+  const dialog = () => page.getByRole('dialog');
+  const signedIn = (): Promise<void> => page.getByText('signed in as').waitFor();
+  const begun = (): Promise<{ state: string; verifier: string }> =>
+    page.evaluate(`JSON.parse(sessionStorage.getItem('latchkey:${service.url}:sign-in'))`);
+
+  async function submit(where: FrameLocator | Page): Promise<void> {
+    await where.getByLabel('User name').fill('ada');
+    await where.getByLabel('Password').fill('analytical-engine');
+    await where.getByRole('button', { name: 'Sign in' }).click();
+  }
+
+  it('in a frame of another site, under a strict policy, and stores the session', async () => {
+    app.policy = `default-src 'self'; connect-src ${service.url}; frame-src *; style-src 'none'`;
+    await open();
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    const { state, verifier } = await begun();
+    await submit(provider());
+    await signedIn();
+
+    const [body] = posted;
+    expect(posted).toHaveLength(1);
+    expect(body).toMatchObject({ state, code_verifier: verifier, redirect_uri: `${app.url}/callback` });
+    expect(body!['device_id']).toMatch(/^[0-9a-f-]{36}$/);
+    expect(body!['device_name']).toBe('Chrome on Linux');
+    expect(verifier).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    expect(await begun()).toBeNull();
+    expect(await dialog().count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('in');
+    expect(await page.evaluate(`of('progress')`)).toEqual([
+      'authorize',
+      'provider',
+      'callback',
+      'exchange',
+      'signed-in',
+    ]);
+    expect(await page.evaluate(`latchkey.session.deviceId`)).toBe(body!['device_id']);
+    expect(JSON.stringify(await page.evaluate('seen'))).not.toMatch(/lkr_|eyJ/);
+
+    await page.reload();
+    expect(await page.evaluate('latchkey.me()')).toMatchObject({ username: 'Ada Lovelace' });
+    expect(violations).toEqual([]);
+  });
+
+  it('says why it failed, and lets the user try again', async () => {
+    const refusal = { error: 'invalid_grant', error_description: 'the code is no good' };
+    await page.route('**/oauth2/token', (route) => route.fulfill({ status: 401, json: refusal }), {
+      times: 1,
+    });
+    await open();
+    await page.click('#in');
+    await submit(provider());
+    await page.getByRole('alert').getByText('Signing in did not work').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('the code is no good');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await submit(provider());
+    await signedIn();
+    expect(new Set(posted.map(({ state }) => state)).size).toBe(2); // a retry is a new authorization
+  });
+
+  it('says so when the service cannot be reached, in the language of the page', async () => {
+    await page.route('**/oauth2/authorize?provider=**', (route) => route.abort());
+    await open({ locale: 'de-AT' });
+    await page.click('#in');
+    await page.getByRole('alert').getByText('Der Anmeldedienst ist nicht erreichbar').waitFor();
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Erneut versuchen' }).click();
+    await provider().getByLabel('Password').waitFor();
+    await page.getByRole('button', { name: 'Schließen' }).click();
+    await page.getByText('cancelled').waitFor();
+  });
+
+  it('closes by Escape, and gives the focus back; what is behind it cannot be reached', async () => {
+    await open();
+    await page.focus('#in');
+    await page.keyboard.press('Enter');
+    await provider().getByLabel('Password').waitFor();
+    expect(await page.evaluate(`document.querySelector('#in').matches(':focus')`)).toBe(false);
+    await page.evaluate(`document.querySelector('#in').focus()`);
+    expect(await page.evaluate(`document.querySelector('#in').matches(':focus')`)).toBe(false); // inert
+    await page.keyboard.press('Escape');
+    await page.getByText('cancelled').waitFor();
+    expect(await dialog().count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.id')).toBe('in');
+  });
+
+  it('in a popup', async () => {
+    await open({ mode: 'popup' });
+    const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#in')]);
+    await submit(popup);
+    await signedIn();
+    if (!popup.isClosed()) await popup.waitForEvent('close');
+    expect(await dialog().count()).toBe(0);
+  });
+
+  it('in a popup from the frame, and notices that the popup was closed', async () => {
+    await open();
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    const button = page.getByRole('button', { name: 'Open in a new window' });
+    const [first] = await Promise.all([page.waitForEvent('popup'), button.click()]);
+    await first.getByLabel('Password').waitFor();
+    expect(await page.locator('iframe').count()).toBe(0);
+    await first.close();
+    const retry = page.getByRole('button', { name: 'Try again' });
+    const [second] = await Promise.all([page.waitForEvent('popup'), retry.click()]);
+    await submit(second);
+    await signedIn();
+  });
+
+  it('by a redirect where popups are blocked, and comes back to the very page', async () => {
+    await open({ mode: 'popup' });
+    await page.evaluate(`location.hash = 'here'; window.open = () => null`);
+    await page.click('#in');
+    await page.waitForURL('**/providers/mock/oauth2/authorize?**');
+    await submit(page);
+    await page.waitForFunction('window.latchkey?.session');
+    expect(new URL(page.url()).hash).toBe('#here');
+    expect(page.url()).not.toMatch(/code=|state=/);
+    expect(await dialog().count()).toBe(0);
+    expect(posted).toHaveLength(1);
+  });
+
+  it('by a redirect with tokens in memory, and where the callback is the page itself', async () => {
+    await open({ mode: 'redirect', storage: 'memory', redirectUri: '/' });
+    await page.click('#in');
+    await submit(page);
+    await page.waitForFunction('window.latchkey?.session');
+    expect(await page.evaluate('Object.keys(localStorage)')).toEqual(['latchkey:device']);
+  });
+
+  it('offers a window at once where the page forbids the frame', async () => {
+    app.policy = `default-src 'self'; connect-src *; frame-src 'none'`;
+    await open();
+    await page.click('#in');
+    const [popup] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.getByRole('alert').locator('..').getByRole('button', { name: 'Open in a new window' }).click(),
+    ]);
+    await submit(popup);
+    await signedIn();
+  });
+
+  it('offers a window when the frame does not load', async () => {
+    await page.clock.install();
+    await page.route('**/providers/mock/**', () => new Promise(() => undefined));
+    await open();
+    await page.click('#in');
+    await page.locator('iframe').waitFor();
+    await page.clock.fastForward(16_000);
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('button', { name: 'Open in a new window' }).count()).toBe(1);
+  });
+
+  describe('and is not fooled', () => {
+    const FOREIGN = '0f'.repeat(32);
+
+    it('by a callback that nobody here has asked for', async () => {
+      await page.goto(`${app.url}/callback?code=stolen&state=${FOREIGN}&keep=1`);
+      await page.getByText('invalid_state').waitFor();
+      expect(page.url()).toBe(`${app.url}/callback?keep=1`);
+      expect(posted).toEqual([]);
+    });
+
+    it('by a foreign state in its own frame', async () => {
+      await open();
+      await page.click('#in');
+      await provider().getByLabel('Password').waitFor();
+      const frame = page.frames().at(-1) as Frame;
+      await frame.goto(`${app.url}/callback?code=stolen&state=${FOREIGN}`).catch(() => undefined);
+      await page.getByRole('alert').getByText('invalid_state').waitFor();
+      expect(posted).toEqual([]);
+      await page.getByRole('button', { name: 'Try again' }).click();
+      await submit(provider());
+      await signedIn();
+    });
+
+    it('by the right state from a foreign origin, or from another window', async () => {
+      await open();
+      await page.click('#in');
+      await provider().getByLabel('Password').waitFor();
+      const query = { code: 'forged', state: (await begun()).state };
+      const message = JSON.stringify({ type: 'latchkey:callback', query });
+      const frame = page.frames().at(-1) as Frame;
+      await frame.evaluate(`parent.postMessage(${message}, '*')`); // the frame, but the provider's origin
+      await page.evaluate(`postMessage(${message}, '*')`); // our origin, but no frame of ours
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve))');
+      expect(posted).toEqual([]);
+      await submit(provider());
+      await signedIn();
+    });
+
+    it('into telling a page of another origin', async () => {
+      const callback = `${app.url}/callback?code=secret&state=${FOREIGN}`;
+      await page.goto(`${app.foreignUrl}/stranger?frame=${encodeURIComponent(callback)}`);
+      await page.waitForFunction('document.querySelector("iframe")');
+      const frame = page.frames().at(-1) as Frame;
+      await frame.waitForURL(`${app.url}/callback`); // it has done its work: the address is clean
+      await page.evaluate('new Promise((resolve) => setTimeout(resolve, 50))');
+      expect(await page.evaluate('heard')).toEqual([]);
+    });
+  });
+});

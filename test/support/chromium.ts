@@ -1,0 +1,18 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+
+export const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+
+const isThere = existsSync(CHROMIUM) || process.env['CI'] !== undefined; // CI must have it: there the launch fails
+
+/** A block of tests that need a browser; where there is none, it is skipped and says so. */
+export function inChromium(name: string, tests: () => void): void {
+  const block = isThere ? describe : describe.skip;
+  block(`${name} (skipped where ${CHROMIUM} is not installed)`, tests);
+}
+
+export function launchChromium(): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'];
+  args.push('--disable-background-networking', '--disable-component-update');
+  return chromium.launch({ executablePath: CHROMIUM, args });
+}

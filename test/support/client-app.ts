@@ -1,0 +1,92 @@
+import { createServer, type Server } from 'node:http';
+import { readFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SOCKET_IO = fileURLToPath(
+  new URL('../../node_modules/socket.io-client/dist/socket.io.esm.min.js', import.meta.url),
+);
+
+const page = (script: string): string =>
+  `<!doctype html><html lang="en"><title>App</title><button id="in">Enter</button><p id="out"></p><script type="module" src="/${script}"></script></html>`;
+
+/** An application's page: a client, and everything that it has said. `?options=` adds to its options. */
+const APP = `
+import { createClient } from '/client.js';
+const own = JSON.parse(new URLSearchParams(location.search).get('options') ?? '{}');
+window.seen = [];
+window.latchkey = createClient({
+  url: SERVICE, provider: 'mock', redirectUri: '/callback', loadSocketIo: () => import('/socket.io.js'), ...own,
+});
+for (const name of ['change', 'signedOut', 'progress', 'request'])
+  latchkey.on(name, (detail) => seen.push([name, detail]));
+window.of = (name) => seen.filter(([one]) => one === name).map(([, detail]) => detail);
+if (location.search.includes('code=')) latchkey.handleCallback();
+const say = (text) => (document.getElementById('out').textContent = text);
+document.getElementById('in').onclick = () =>
+  latchkey.signIn().then(({ userId }) => say('signed in as ' + userId), ({ code }) => say(code));
+`;
+const CALLBACK = `
+import { createClient } from '/client.js';
+createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback' })
+  .handleCallback()
+  .catch((error) => (document.getElementById('out').textContent = error.code));
+`;
+/** Of another origin: frames whatever it is told to, and writes down what is posted to it. */
+const STRANGER = `
+window.heard = [];
+addEventListener('message', ({ data }) => heard.push(data));
+const frame = document.createElement('iframe');
+frame.src = new URLSearchParams(location.search).get('frame');
+document.body.append(frame);
+`;
+
+/** Serves pages that use the packed client, at `127.0.0.1`, and the very same at `localhost`: another site. */
+export class ClientApp {
+  /** Of the service, as the pages are to call it. */
+  service = '';
+  /** `Content-Security-Policy` of the pages. */
+  policy = '';
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+    readonly foreignUrl: string,
+  ) {}
+
+  /** @param directory of the unpacked package */
+  static async start(directory: string): Promise<ClientApp> {
+    const client = await readFile(join(directory, 'dist/index.js'), 'utf8');
+    const socketIo = await readFile(SOCKET_IO, 'utf8');
+    const scripts: Record<string, () => string> = {
+      '/client.js': () => client,
+      '/socket.io.js': () => socketIo,
+      '/app.js': () => APP.replace('SERVICE', JSON.stringify(app.service)),
+      '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
+      '/stranger.js': () => STRANGER,
+    };
+    const pages: Record<string, string> = {
+      '/': page('app.js'),
+      '/callback': page('callback.js'),
+      '/stranger': page('stranger.js'),
+    };
+    const server = createServer((request, response) => {
+      const path = request.url?.split('?')[0] ?? '';
+      const script = scripts[path];
+      const text = script?.() ?? pages[path];
+      response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');
+      if (app.policy && path === '/') response.setHeader('Content-Security-Policy', app.policy);
+      response.writeHead(text === undefined ? 404 : 200).end(text);
+    });
+    await new Promise<void>((resolve) => server.listen(0, resolve));
+    const { port } = server.address() as AddressInfo;
+    const app = new ClientApp(server, `http://127.0.0.1:${port}`, `http://localhost:${port}`);
+    return app;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+}
