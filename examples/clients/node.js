@@ -1,0 +1,9 @@
+// node examples/clients/node.js https://id.example ACCESS_TOKEN [OFFSET]
+import { io } from 'socket.io-client';
+
+const [url, token, offset] = process.argv.slice(2);
+const socket = io(url, { transports: ['websocket'], auth: { token, offset: offset && Number(offset) } });
+
+socket.onAny((event, data, meta) => console.log(JSON.stringify({ event, data, offset: meta?.offset })));
+socket.on('connect_error', ({ message, data }) => console.error(data ?? message));
+socket.on('disconnect', () => socket.active || process.exit()); // signed out or expired: it would be refused

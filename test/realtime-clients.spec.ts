@@ -1,0 +1,96 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'socket.io-client';
+import { bearer } from './support/bearer.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+const BROWSER = '../examples/clients/browser.js'; // JavaScript, which has no types
+const hasPython = spawnSync('python3', ['-c', 'import socketio, websocket']).status === 0;
+
+/** The clients of docs/realtime.md do what the document says (examples/clients). */
+describe('the example clients', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let tokens: Tokens;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+  });
+  beforeEach(async () => {
+    tokens = await signIn(service.url, randomUUID());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  const push = (event: string, data?: unknown) =>
+    bearer(service.url, SERVICE_KEY).post('/push', { user_id: tokens.user_id, event, data }).expect(202);
+  const signOut = () => bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
+
+  it('browser.js: goes on where it was, and tells of a sign-out', async () => {
+    const { listen } = (await import(BROWSER)) as {
+      listen: (...args: unknown[]) => Socket;
+    };
+    const events: unknown[] = [];
+    let onSignedOut = (): void => undefined;
+    const signedOut = new Promise<void>((resolve) => (onSignedOut = resolve));
+    const socket = listen(
+      service.url,
+      async () => tokens.access_token,
+      (...event: unknown[]) => events.push(event),
+      onSignedOut,
+    );
+    const arrives = (event: string) => new Promise((resolve) => socket.once(event, resolve));
+    await arrives('ready');
+    await Promise.all([push('one', 1), arrives('one')]);
+    socket.disconnect();
+    await push('two', 2);
+    socket.connect();
+    await arrives('two');
+    expect(events).toEqual([
+      ['one', 1],
+      ['two', 2],
+    ]);
+    await signOut();
+    await signedOut;
+    expect(socket.active).toBe(false);
+  });
+
+  it('node.js: prints what comes, and ends with its session', async () => {
+    const child = spawn(process.execPath, [
+      'examples/clients/node.js',
+      service.url,
+      tokens.access_token,
+      '0',
+    ]);
+    await prints(child, '"event":"ready"');
+    await Promise.all([push('one', { a: 1 }), prints(child, '{"event":"one","data":{"a":1},"offset":1}')]);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await signOut();
+    expect(await ended).toBe(0);
+  });
+
+  (hasPython ? it : it.skip)('client.py (skipped where python-socketio is not installed)', async () => {
+    const child = spawn('python3', ['examples/clients/client.py', service.url, tokens.access_token]);
+    await prints(child, 'ready 0');
+    await Promise.all([push('one', 1), prints(child, 'one 1')]);
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    await signOut();
+    await ended;
+  });
+
+  function prints(child: ChildProcess, text: string): Promise<void> {
+    return new Promise((resolve) => {
+      let output = '';
+      child.stdout!.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+        if (output.includes(text)) resolve();
+      });
+    });
+  }
+});
