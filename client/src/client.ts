@@ -83,6 +83,17 @@ export function createClient(options: ClientOptions): Latchkey {
     signingIn.resume();
   }
 
+  /** Tells the service to end sessions; whether this one is among them. */
+  const leave = async (method: string, path: string, isOurs: boolean, body?: object): Promise<void> => {
+    const token = refresher.fresh();
+    await token.catch(() => undefined);
+    if (!keeper.get()) return; // nobody is signed in, not any more perhaps
+    // First, so that no tab takes for somebody else's doing what the service says next.
+    if (isOurs) keeper.end('user');
+    const bearer = await token;
+    await call(method, path, body, (request) => fetch(withBearer(request, bearer)));
+  };
+
   return {
     get session() {
       return keeper.session();
@@ -105,19 +116,11 @@ export function createClient(options: ClientOptions): Latchkey {
       await open.opened;
       return open.channel;
     },
-    async signOut(scope = 'current') {
-      const token = refresher.fresh();
-      await token.catch(() => undefined);
-      if (!keeper.get()) return; // nobody is signed in, not any more perhaps
-      // First, so that no tab takes for somebody else's doing what the service says next.
-      if (scope !== 'others') keeper.end('user');
-      const bearer = await token;
-      await call('POST', '/sign-out', { scope }, (request) => fetch(withBearer(request, bearer)));
-    },
+    signOut: (scope = 'current') => leave('POST', '/sign-out', scope !== 'others', { scope }),
     me: () => api('GET', '/me'),
     devices: async () => (await api<{ devices: Device[] }>('GET', '/devices')).devices,
     renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
-    removeDevice: (id) => api('DELETE', `/devices/${id}`),
+    removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
     close() {
       refresher.stop();
       closeChannel();

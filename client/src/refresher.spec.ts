@@ -12,7 +12,7 @@ beforeEach(() => {
   jest.useFakeTimers();
 });
 afterEach(() => {
-  for (const tab of open) tab.refresher.stop();
+  for (const { refresher } of open) refresher.stop();
   open = [];
   jest.useRealTimers();
   jest.restoreAllMocks();

@@ -1,0 +1,110 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { bearerFetch } from './bearer-fetch.js';
+import { LatchkeyError } from './latchkey-error.js';
+import { makeArea, openTab, put, tokensNow, type Answer, type Tab } from './testing/tab.js';
+
+interface Heard {
+  path: string | undefined;
+  authorization: string | undefined;
+  body: string;
+}
+
+let servers: Server[];
+let urls: string[];
+let heard: Heard[][];
+let answer: (request: IncomingMessage) => { status: number; headers?: Record<string, string> };
+let opened: Tab | undefined;
+
+/** Two origins that write down what they are asked. */
+beforeEach(async () => {
+  heard = [[], []];
+  answer = () => ({ status: 200 });
+  servers = heard.map((list) =>
+    createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk) => (body += String(chunk)));
+      request.on('end', () => {
+        list.push({ path: request.url, authorization: request.headers.authorization, body });
+        const { status, headers } = answer(request);
+        response.writeHead(status, headers).end();
+      });
+    }),
+  );
+  await Promise.all(
+    servers.map((server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))),
+  );
+  urls = servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+afterEach(() => {
+  opened?.refresher.stop();
+  for (const server of servers) server.close().closeAllConnections();
+});
+
+function open(answers: Answer[] = [], changes = {}): ReturnType<typeof bearerFetch> {
+  const area = makeArea();
+  put(area, tokensNow(changes));
+  opened = openTab(area, answers);
+  return bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+}
+
+it('adds the token for listed origins, by whatever way they are named', async () => {
+  const fetch = open();
+  await fetch('/path');
+  await fetch(new URL(`${urls[0]}/url`));
+  await fetch(new Request(`${urls[0]}/request`, { method: 'POST', body: 'text' }));
+  expect(heard[0]).toEqual([
+    { path: '/path', authorization: 'Bearer first', body: '' },
+    { path: '/url', authorization: 'Bearer first', body: '' },
+    { path: '/request', authorization: 'Bearer first', body: 'text' },
+  ]);
+});
+
+it('adds none for any other, where there is one already, and where nobody is signed in', async () => {
+  const fetch = open();
+  await fetch(`${urls[1]}/`);
+  await fetch('/', { headers: { Authorization: 'Basic own' } });
+  opened!.keeper.end('user');
+  await fetch('/');
+  expect([...heard[1]!, ...heard[0]!].map(({ authorization }) => authorization)).toEqual([
+    undefined,
+    'Basic own',
+    undefined,
+  ]);
+});
+
+it('lets no redirect carry the token to another origin', async () => {
+  answer = ({ url }) =>
+    url === '/away' ? { status: 307, headers: { Location: `${urls[1]}/there` } } : { status: 200 };
+  const response = await open()('/away');
+  expect(response.status).toBe(200);
+  expect(heard[0]).toMatchObject([{ authorization: 'Bearer first' }]);
+  expect(heard[1]).toMatchObject([{ path: '/there', authorization: undefined }]);
+});
+
+it('refreshes a token that is due before the request', async () => {
+  const fetch = open([{ access_token: 'second', expires_in: 3600 }], { received_at: 0 });
+  await fetch('/');
+  expect(heard[0]).toMatchObject([{ authorization: 'Bearer second' }]);
+});
+
+it('sends nothing when the token has ended and no other can be had', async () => {
+  const fetch = open([new LatchkeyError('network')], { received_at: 0 });
+  await expect(fetch('/')).rejects.toMatchObject({ code: 'network' });
+  expect(heard[0]).toEqual([]);
+});
+
+it('repeats a refused request once, body and all, with another token', async () => {
+  answer = ({ headers }) => ({ status: headers.authorization === 'Bearer second' ? 200 : 401 });
+  const withdrawn = { received_at: Date.now() - 100_000 };
+  const fetch = open([{ access_token: 'second', expires_in: 3600 }], withdrawn);
+  const response = await fetch('/', { method: 'POST', body: 'once more' });
+  expect(response.status).toBe(200);
+  expect(heard[0]).toMatchObject([
+    { authorization: 'Bearer first', body: 'once more' },
+    { authorization: 'Bearer second', body: 'once more' },
+  ]);
+  answer = () => ({ status: 401 });
+  expect((await fetch('/')).status).toBe(401); // the token is new: another one would not help
+  expect(opened!.asked()).toBe(1);
+});

@@ -1,0 +1,177 @@
+import { jest } from '@jest/globals';
+import { openChannel } from './channel.js';
+import { LatchkeyError } from './latchkey-error.js';
+import { FakeSocket } from './testing/socket.js';
+
+const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * 1000);
+const meta = (offset: number | null): object => ({ id: `e${offset}`, offset, sent_at: '' });
+const ready = (offset: number, recovered = true): object => ({ offset, recovered });
+const refusedToken = { data: { error: 'invalid_token' } };
+
+let tokens: (string | LatchkeyError)[];
+let refreshed: (string | undefined)[];
+let ended: string[];
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  FakeSocket.all.length = 0;
+  tokens = [];
+  refreshed = [];
+  ended = [];
+});
+afterEach(() => jest.useRealTimers());
+
+async function open(offset?: number) {
+  const refresher = {
+    fresh: async () => {
+      const next = tokens.shift() ?? 'token';
+      if (next instanceof LatchkeyError) throw next;
+      return next;
+    },
+    refresh: async (stale?: string) => String(refreshed.push(stale)),
+    renewed: () => undefined,
+    stop: () => undefined,
+  };
+  const endSession = (reason: string): void => {
+    ended.push(reason);
+    made.channel.close();
+  };
+  const made = openChannel('https://id.example/base', FakeSocket, offset, refresher, endSession);
+  await seconds(0);
+  return made;
+}
+
+it('connects by WebSocket, with a fresh token and from the offset that the application has', async () => {
+  const { channel, opened } = await open(41);
+  expect(FakeSocket.last.url).toBe('https://id.example');
+  expect(FakeSocket.last.options).toMatchObject({
+    path: '/base/socket.io',
+    auth: { token: 'token', offset: 41 },
+    transports: ['websocket'],
+  });
+  FakeSocket.last.receive('ready', ready(41));
+  await opened;
+  expect(channel.connected).toBe(true);
+});
+
+it('gives each event once and in order, whatever the server sends twice', async () => {
+  const { channel } = await open();
+  const got: unknown[] = [];
+  const all: unknown[] = [];
+  channel.on('note', (data) => got.push(data));
+  const stop = channel.on('*', (name) => all.push(name));
+  FakeSocket.last.receive('ready', ready(5));
+  for (const offset of [5, 6, 6, 8, 7]) FakeSocket.last.receive('note', offset, meta(offset));
+  FakeSocket.last.receive('note', 'now', meta(null));
+  stop();
+  FakeSocket.last.receive('note', 9, meta(9));
+  expect(got).toEqual([6, 8, 'now', 9]);
+  expect(all).toEqual(['note', 'note', 'note']);
+  expect(channel.offset).toBe(9);
+});
+
+it('returns by itself, with another token, from the last offset, and says what was lost', async () => {
+  const { channel } = await open();
+  const infos: unknown[] = [];
+  channel.on('ready', (info) => infos.push(info));
+  channel.on('disconnect', (info) => infos.push(info));
+  const first = FakeSocket.last;
+  first.receive('ready', ready(1));
+  first.receive('note', '', meta(2));
+  for (const reason of ['shutdown', 'overloaded', 'expired']) {
+    tokens = [`after ${reason}`];
+    FakeSocket.last.receive('session.ended', { reason });
+    FakeSocket.last.happen('disconnect', 'transport close');
+    expect(channel.connected).toBe(false);
+    await seconds(1);
+    expect(FakeSocket.last.auth).toEqual({ token: `after ${reason}`, offset: 2 });
+    FakeSocket.last.receive('ready', ready(2, reason !== 'expired'));
+  }
+  first.receive('note', 'of a socket that was left', meta(3));
+  expect(channel.offset).toBe(2);
+  expect(infos).toMatchObject([
+    { recovered: true },
+    { final: false },
+    { recovered: true },
+    { final: false },
+    { recovered: true },
+    { final: false },
+    { recovered: false },
+  ]);
+  expect(ended).toEqual([]);
+});
+
+it('waits longer each time while nobody is there, and as long as it is told to for a token', async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0);
+  await open();
+  for (const wait of [1, 2, 4, 8, 16, 30, 30]) {
+    const before = FakeSocket.all.length;
+    FakeSocket.last.happen('connect_error', new Error('xhr'));
+    await seconds(wait - 0.1);
+    expect(FakeSocket.all).toHaveLength(before);
+    await seconds(0.1);
+    expect(FakeSocket.all).toHaveLength(before + 1);
+  }
+  tokens = [new LatchkeyError('slow_down', undefined, 429, 77)];
+  const before = FakeSocket.all.length;
+  FakeSocket.last.happen('disconnect');
+  await seconds(30 + 76);
+  expect(FakeSocket.all).toHaveLength(before);
+  await seconds(2);
+  expect(FakeSocket.all).toHaveLength(before + 1);
+});
+
+it('answers token.expiring with a fresh token', async () => {
+  await open();
+  FakeSocket.last.receive('ready', ready(0));
+  tokens = ['fresh'];
+  FakeSocket.last.receive('token.expiring', { expires_at: '' });
+  await seconds(0);
+  expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
+  const acknowledge = FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void;
+  acknowledge({ expires_at: '' });
+  await seconds(60);
+  expect(FakeSocket.all).toHaveLength(1);
+  acknowledge({ error: 'invalid_token' }); // of another session: it begins anew with that one
+  await seconds(0);
+  expect(FakeSocket.all).toHaveLength(2);
+});
+
+it('ends the session after signed_out, and stays away', async () => {
+  const { channel, opened } = await open();
+  const infos: unknown[] = [];
+  channel.on('disconnect', (info) => infos.push(info));
+  FakeSocket.last.receive('ready', ready(0));
+  FakeSocket.last.receive('session.ended', { reason: 'signed_out' });
+  FakeSocket.last.happen('disconnect');
+  await seconds(600);
+  expect(ended).toEqual(['signed_out']);
+  expect(infos).toEqual([{ final: true }]);
+  expect(FakeSocket.all).toHaveLength(1);
+  expect(FakeSocket.last.left).toBe(true);
+  await opened;
+});
+
+it('exchanges a refused token once, and ends the session when the next one is refused', async () => {
+  const { opened } = await open();
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(0);
+  expect(refreshed).toEqual(['token']);
+  expect(FakeSocket.all).toHaveLength(2);
+  expect(ended).toEqual([]);
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(600);
+  expect(ended).toEqual(['refused']);
+  expect(FakeSocket.all).toHaveLength(2);
+  await expect(opened).rejects.toMatchObject({ code: 'signed_out' });
+});
+
+it('forgives a refusal once it has been subscribed in between', async () => {
+  await open();
+  for (let round = 0; round < 3; round++) {
+    FakeSocket.last.happen('connect_error', refusedToken);
+    await seconds(0);
+    FakeSocket.last.receive('ready', ready(0));
+  }
+  expect(ended).toEqual([]);
+});

@@ -1,0 +1,80 @@
+import { jest } from '@jest/globals';
+import { makeCall } from './service.js';
+import type { ServiceCall } from './session.js';
+
+const done: ServiceCall[] = [];
+const call = makeCall('https://id.example', (one) => done.push(one));
+const answering =
+  (status: number, body: string | null, headers: Record<string, string> = {}) =>
+  async () =>
+    new Response(body, { status, headers });
+
+beforeEach(() => {
+  jest.useFakeTimers();
+  done.length = 0;
+});
+afterEach(() => jest.useRealTimers());
+
+it('sends JSON, and gives the body; what it reports holds no secret', async () => {
+  let sent: unknown;
+  const body = await call(
+    'POST',
+    '/oauth2/refresh?a=secret',
+    { refresh_token: 'secret' },
+    async (request) => {
+      sent = [request.method, request.url, request.headers.get('Content-Type'), await request.text()];
+      return Response.json({ access_token: 'secret' });
+    },
+  );
+  expect(sent).toEqual([
+    'POST',
+    'https://id.example/oauth2/refresh?a=secret',
+    'application/json',
+    '{"refresh_token":"secret"}',
+  ]);
+  expect(body).toEqual({ access_token: 'secret' });
+  expect(done).toMatchObject([{ method: 'POST', path: '/oauth2/refresh', status: 200 }]);
+  expect(JSON.stringify(done)).not.toContain('secret');
+});
+
+it('gives nothing for 204', async () => {
+  expect(await call('DELETE', '/devices/x', undefined, answering(204, null))).toBeUndefined();
+});
+
+it.each([
+  ['our error', 401, '{"error":"invalid_grant","error_description":"no"}', 'invalid_grant', 'no'],
+  ["a gateway's page", 502, '<html>', 'unexpected_answer', 'unexpected_answer'],
+  ["a hotel's page", 200, '<html>', 'unexpected_answer', 'unexpected_answer'],
+  ['null', 200, 'null', 'unexpected_answer', 'unexpected_answer'],
+])('%s is an error', async (_name, status, body, code, message) => {
+  await expect(call('GET', '/me', undefined, answering(status, body))).rejects.toMatchObject({
+    code,
+    message,
+    status,
+  });
+});
+
+it.each([
+  ['7', 7],
+  ['0', undefined],
+  ['soon', undefined],
+  [new Date(Date.now() + 86_400_000).toUTCString(), expect.any(Number)],
+  ['Thu, 01 Jan 1970 00:00:00 GMT', undefined],
+])('Retry-After %s', async (header, retryAfter) => {
+  const send = answering(503, '{}', { 'Retry-After': header });
+  await expect(call('GET', '/me', undefined, send)).rejects.toMatchObject({ retryAfter });
+});
+
+it('gives up after 10 s', async () => {
+  const never = (request: Request): Promise<Response> =>
+    new Promise((_resolve, reject) => {
+      request.signal.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+  const calling = call('GET', '/me', undefined, never);
+  calling.catch(() => undefined);
+  await jest.advanceTimersByTimeAsync(9900);
+  expect(done).toEqual([]);
+  await jest.advanceTimersByTimeAsync(200);
+  await expect(calling).rejects.toMatchObject({ code: 'network', status: undefined });
+  expect(done).toHaveLength(1);
+});

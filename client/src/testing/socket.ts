@@ -1,0 +1,61 @@
+import type { Socket } from '../socket-io.js';
+
+type Handler = (...details: unknown[]) => void;
+
+/** A Socket.IO socket in the hands of a test. */
+export class FakeSocket implements Socket {
+  static readonly all: FakeSocket[] = [];
+  connected = false;
+  left = false;
+  /** What the client has emitted, with its acknowledgement last. */
+  readonly sent: unknown[][] = [];
+  private readonly handlers = new Map<string, Handler>();
+  private any: Handler = () => undefined;
+
+  constructor(
+    readonly url: string,
+    readonly options: Record<string, unknown>,
+  ) {
+    FakeSocket.all.push(this);
+  }
+
+  static io = (url: string, options: Record<string, unknown>): Socket => new FakeSocket(url, options);
+
+  static get last(): FakeSocket {
+    return FakeSocket.all.at(-1)!;
+  }
+
+  get auth(): unknown {
+    return this.options['auth'];
+  }
+
+  connect(): void {
+    throw new Error('each connection is a socket of its own');
+  }
+
+  disconnect(): void {
+    this.left = true;
+  }
+
+  on(event: string, handler: (...parameters: never[]) => void): void {
+    this.handlers.set(event, handler as Handler);
+  }
+
+  onAny(handler: (event: string, ...parameters: unknown[]) => void): void {
+    this.any = handler as Handler;
+  }
+
+  emit(...all: unknown[]): void {
+    this.sent.push(all);
+  }
+
+  /** The service sends an event. */
+  receive(event: string, ...details: unknown[]): void {
+    this.any(event, ...details);
+  }
+
+  /** `disconnect` or `connect_error`. */
+  happen(event: string, detail?: unknown): void {
+    this.handlers.get(event)?.(detail);
+  }
+}

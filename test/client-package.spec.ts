@@ -1,0 +1,204 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
+import { packClient } from './support/packed-client.js';
+import { startTestService, type TestService } from './support/service.js';
+import { claimsOf, signIn } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+/** The packed client, installed into a project of its own: a directory whose `node_modules` has it. */
+let project: string;
+let packed: string;
+
+beforeAll(async () => {
+  packed = await packClient();
+  project = await mkdtemp(join(tmpdir(), 'latchkey-project-'));
+  await mkdir(join(project, 'node_modules/@latchkey'), { recursive: true });
+  await cp(packed, join(project, 'node_modules/@latchkey/client'), { recursive: true });
+  await writeFile(join(project, 'package.json'), '{"type":"module"}');
+});
+afterAll(async () => {
+  await rm(project, { recursive: true, force: true });
+});
+
+const inProject = async (script: string): Promise<string> => {
+  await writeFile(join(project, 'script.js'), script);
+  return (await run(process.execPath, ['script.js'], { cwd: project, timeout: 15_000 })).stdout;
+};
+
+it('is at most 7 kB, minified and gzipped, all of it', async () => {
+  const scripts = (await readdir(packed, { recursive: true })).filter((name) => name.endsWith('.js'));
+  expect(scripts).toEqual(['dist/index.js']);
+  const code = await readFile(join(packed, 'dist/index.js'));
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(7000);
+});
+
+it('depends on nothing, and imports nothing but its optional peer', async () => {
+  const manifest = JSON.parse(await readFile(join(packed, 'package.json'), 'utf8')) as Record<
+    string,
+    unknown
+  >;
+  expect(manifest['dependencies']).toBeUndefined();
+  expect(manifest['peerDependenciesMeta']).toEqual({ 'socket.io-client': { optional: true } });
+  const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
+  expect(code.match(/\bimport\b[^;]{0,40}/g)).toEqual([
+    expect.stringContaining('import("socket.io-client")'),
+  ]);
+  expect((await readdir(packed)).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+});
+
+it('can be imported in Node.js, and lets the process end', async () => {
+  const output = await inProject(`
+    import { createClient, LatchkeyError } from '@latchkey/client';
+    const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/callback' });
+    const codes = [client.accessToken(), client.connect()].map((call) => call.catch((error) => [error.code, error instanceof LatchkeyError]));
+    console.log(JSON.stringify([client.session ?? null, ...(await Promise.all(codes))]));
+  `);
+  expect(JSON.parse(output)).toEqual([null, ['signed_out', true], ['signed_out', true]]);
+});
+
+it('says so when socket.io-client is missing', async () => {
+  const output = await inProject(`
+    import { createClient } from '@latchkey/client';
+    const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 9, user_id: 'u', device_id: 'd', received_at: Date.now() };
+    const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
+    const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage });
+    await client.connect().catch(({ code }) => console.log(code));
+  `);
+  expect(output).toBe('missing_peer\n');
+});
+
+it('has types that hold without those of socket.io-client', async () => {
+  await writeFile(
+    join(project, 'types.ts'),
+    `
+    import { createClient, LatchkeyError, type Channel, type Device, type Session } from '@latchkey/client';
+    const client = createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'memory', texts: { retry: 'x' } });
+    const off: () => void = client.on('change', (session: Session | undefined) => session?.userId);
+    client.on('signedOut', ({ reason, message }) => [reason === 'refused', message.length]);
+    const devices: Promise<Device[]> = client.devices();
+    const channel: Promise<Channel> = client.connect();
+    void channel.then((one) => one.on('note', (data, { offset }) => [data, offset]));
+    // @ts-expect-error there is no such storage
+    createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'cookie' });
+    export const all = [off, devices, LatchkeyError];
+    `,
+  );
+  const compilerOptions = {
+    strict: true,
+    noEmit: true,
+    module: 'nodenext',
+    lib: ['es2022', 'dom'],
+    types: [],
+  };
+  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }));
+  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
+  const checking = run(process.execPath, [tsc], { cwd: project });
+  const { stdout } = await checking.catch((error: { stdout: string }) => error);
+  expect(stdout).toBe('');
+});
+
+it('is packed from a clean checkout: packing builds it', async () => {
+  const checkout = await mkdtemp(join(tmpdir(), 'latchkey-checkout-'));
+  await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
+  for (const file of ['tsconfig.json', 'package.json']) await cp(join(ROOT, file), join(checkout, file));
+  const filter = (source: string): boolean => !source.endsWith('/dist');
+  await cp(join(ROOT, 'client'), join(checkout, 'client'), { recursive: true, filter });
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', checkout], {
+    cwd: join(checkout, 'client'),
+  });
+  expect(stdout).toContain('dist/index.js');
+  expect(stdout).toContain('dist/types/index.d.ts');
+  expect(stdout).not.toContain('.spec');
+  expect(stdout).not.toContain('testing');
+  await rm(checkout, { recursive: true, force: true });
+});
+
+describe('in Node.js, against the service', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: 'k'.repeat(32) });
+    await symlink(
+      join(ROOT, 'node_modules/socket.io-client'),
+      join(project, 'node_modules/socket.io-client'),
+    );
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  it('calls the API, listens to the channel, and signs out', async () => {
+    const device_id = '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11';
+    const tokens = await signIn(service.url, 'ada', { device_id });
+    const stored = JSON.stringify({ ...tokens, device_id, received_at: 1, signed_in_at: Date.now() }); // it is due
+    const output = await inProject(`
+      import { createClient } from '@latchkey/client';
+      const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
+      const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };
+      const client = createClient({ url: '${service.url}/', provider: 'stub', redirectUri: '/callback', storage });
+      const token = await client.accessToken();
+      const channel = await client.connect();
+      const note = new Promise((resolve) => channel.on('note', (data, meta) => resolve([data, meta.offset])));
+      await fetch('${service.url}/push', {
+        method: 'POST',
+        headers: { Authorization: 'Bearer ${'k'.repeat(32)}', 'Content-Type': 'application/json' },
+        body: JSON.stringify({ user_id: client.session.userId, event: 'note', data: 'hello' }),
+      });
+      const heard = await note;
+      const renamed = await client.renameDevice('${device_id}', 'Kitchen');
+      const me = await client.me();
+      const devices = await client.devices();
+      const ended = new Promise((resolve) => client.on('signedOut', resolve));
+      await client.signOut();
+      console.log(JSON.stringify({ token, heard, renamed, me, devices, ended: await ended, session: client.session }));
+    `);
+    const { token, heard, renamed, me, devices, ended, session } = JSON.parse(output) as Record<
+      string,
+      never
+    >;
+    expect(claimsOf(token)).toMatchObject({ sub: tokens.user_id, device_id });
+    expect(token).not.toBe(tokens.access_token);
+    expect(heard).toEqual(['hello', expect.any(Number)]);
+    expect(renamed).toMatchObject({ device_id, device_name: 'Kitchen' });
+    expect(me).toMatchObject({ user_id: tokens.user_id });
+    expect(devices).toMatchObject([{ device_id, current: true, online: true }]);
+    expect(ended).toEqual({ reason: 'user', message: '' });
+    expect(session).toBeUndefined();
+    const refused = await fetch(`${service.url}/me`, {
+      headers: { Authorization: `Bearer ${String(token)}` },
+    });
+    expect(refused.status).toBe(401);
+  });
+
+  it('signs out when it forgets its own device', async () => {
+    const device_id = '1b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e12';
+    const tokens = await signIn(service.url, 'grace', { device_id });
+    const stored = JSON.stringify({
+      ...tokens,
+      device_id,
+      received_at: Date.now(),
+      signed_in_at: Date.now(),
+    });
+    const output = await inProject(`
+      import { createClient } from '@latchkey/client';
+      const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
+      const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };
+      const client = createClient({ url: '${service.url}', provider: 'stub', redirectUri: '/callback', storage });
+      const ended = new Promise((resolve) => client.on('signedOut', resolve));
+      await client.removeDevice(client.session.deviceId);
+      console.log(JSON.stringify(await ended));
+    `);
+    expect(JSON.parse(output)).toEqual({ reason: 'user', message: '' });
+  });
+});
