@@ -135,7 +135,7 @@ inChromium('the client keeps a session', () => {
       expect(await page.evaluate('latchkey.session')).toBeUndefined();
     }
     expect(refreshes).toBe(1);
-    expect(await stored(first)).toBeNull();
+    expect(await stored(first)).toEqual({ reason: 'refused' });
     await first.getByRole('button', { name: 'Sign in' }).click();
     await first.frameLocator('iframe').getByLabel('Password').waitFor();
   });
