@@ -29,11 +29,9 @@ export function createClient(options: ClientOptions): Latchkey {
   const tabs = globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
   (tabs as { unref?: () => void } | undefined)?.unref?.(); // Node would not end
   const call = makeCall(url, (done) => emit('request', done));
-  const keeper = keepTokens(
-    stored(options.storage ?? 'localStorage', key),
-    emit,
-    (ended) => tabs?.postMessage(ended), // oxlint-disable-line unicorn/require-post-message-target-origin -- a channel
-  );
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has none
+  const tell = (ended: boolean): void => tabs?.postMessage(ended);
+  const keeper = keepTokens(stored(options.storage ?? 'localStorage', key), emit, tell);
   const refresher = keepFresh(key, keeper, call, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
   const signingIn = makeSignIn(
@@ -92,6 +90,7 @@ export function createClient(options: ClientOptions): Latchkey {
     if (isOurs) keeper.end('user');
     const bearer = await token;
     await call(method, path, body, (request) => fetch(withBearer(request, bearer)));
+    if (isOurs) tell(true); // for tabs with a session of their own: now the service knows
   };
 
   return {
