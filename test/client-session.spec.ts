@@ -175,6 +175,15 @@ inChromium('the client keeps a session', () => {
     await elsewhere.close();
   });
 
+  it('sends its token to listed origins only, and lets no redirect carry it further', async () => {
+    const page = await signIn();
+    const answer = (address: string): Promise<string> =>
+      page.evaluate(`latchkey.fetch('${address}').then((response) => response.text())`);
+    expect(await answer('/echo')).toBe(`Bearer ${await token(page)}`);
+    expect(await answer(`${app.foreignUrl}/echo`)).toBe('no token');
+    expect(await answer('/away')).toBe('no token');
+  });
+
   it('asks when each tab has a session of its own, and another one ends', async () => {
     const options = { storage: 'sessionStorage' };
     const first = await signIn(context, options);

@@ -22,6 +22,7 @@ header{display:flex;justify-content:space-between;align-items:center}
 button{font:inherit;border:0;border-radius:var(--radius);padding:.6rem 1rem;background:0;color:var(--accent);cursor:pointer}
 .main{background:var(--accent);color:var(--background)}
 iframe{width:100%;height:min(var(--latchkey-height,34rem),100dvh - 12rem);border:0}
+h2,p{margin:.3rem 0}
 progress{width:100%;accent-color:var(--accent)}
 [role=alert]{margin:1rem 0}
 strong{color:var(--latchkey-danger,light-dark(#b3213c,#ff9cae))}

@@ -40,7 +40,7 @@ export function makeDialog(texts: Texts & { language: string }, onClose: () => v
     closing.ariaLabel = texts.close;
     const head = make('header', {});
     head.append(make('h2', { textContent: texts.signIn }), closing);
-    dialog.append(head, status, make('progress', {}), content);
+    dialog.append(head, status, make('progress', { ariaLabel: texts.wait }), content);
     dialog.addEventListener('close', () => {
       host.remove();
       dialog = undefined;
