@@ -4,6 +4,7 @@ import { showDevices } from './devices.js';
 import { addEvent, addGap, clearFeed } from './feed.js';
 import { showChannel } from './flow.js';
 import { explain } from './notice.js';
+import { addRequest } from './requests.js';
 
 /** Who has just signed in opens their channel next; that sends no event. Milliseconds. */
 const ONLINE_AFTER = 2000;
@@ -53,20 +54,26 @@ form.addEventListener('submit', async (event) => {
   const button = form.querySelector('button');
   button.disabled = true;
   try {
-    const body = { event: form.elements.event.value.trim(), data: read(form.elements.data.value) };
-    const address = new URL('demo/push', document.baseURI);
-    const answer = await latchkey.fetch(address, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    if (!answer.ok) throw new Error((await answer.json()).error_description);
+    await push(form.elements.event.value.trim(), read(form.elements.data.value));
   } catch (error) {
     explain(error);
   } finally {
     button.disabled = false;
   }
 });
+
+/** The service's endpoint for this page: its user's own channel, and no other. */
+async function push(event, data) {
+  const [method, path] = ['POST', '/demo/push'];
+  const begun = performance.now();
+  const answer = await latchkey.fetch(new URL(`.${path}`, document.baseURI), {
+    method,
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ event, data }),
+  });
+  addRequest({ method, path, status: answer.status, duration: performance.now() - begun });
+  if (!answer.ok) throw new Error((await answer.json()).error_description);
+}
 
 /** JSON where it is some, else a text. */
 function read(text) {

@@ -22,7 +22,7 @@ export function showProgress(step) {
 export function showRequest({ path, status: answer, duration }) {
   const step = REQUESTS[path];
   if (step === undefined) return;
-  const fact = answer ? `${answer} in ${Math.round(duration)} ms` : 'no answer';
+  const fact = answer ? `${answer}, ${Math.round(duration)} ms` : 'no answer';
   mark(step, answer < 400 ? 'done' : 'failed', fact);
 }
 

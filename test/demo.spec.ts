@@ -187,7 +187,7 @@ inChromium('the demo', () => {
     await submit(provider(), 'ada', 'analytical-engine');
     await isSignedIn();
     expect(await steps()).toEqual(LIT);
-    expect(await page.locator('#steps .fact').nth(3).textContent()).toMatch(/^200 in \d+ ms$/);
+    expect(await page.locator('#steps .fact').nth(3).textContent()).toMatch(/^200, \d+ ms$/);
     expect(await page.locator('#requests').textContent()).toContain('POST /oauth2/token');
 
     const sent = (await exchange).postDataJSON() as Record<string, string>;
