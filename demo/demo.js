@@ -1,216 +1,77 @@
-import { MESSAGE, type Begun, type CallbackQuery, type SignInMemory } from './callback.js';
-import { deviceId } from './device.js';
-import { makeDialog } from './dialog.js';
-import { LatchkeyError } from './latchkey-error.js';
-import type { SignInMode } from './options.js';
-import { makePkce } from './pkce.js';
-import type { Call } from './service.js';
-import type { SignInStep } from './session.js';
-import type { Texts } from './texts.js';
-import { after } from './timer.js';
-import type { TokenKeeper, Tokens } from './tokens.js';
+// The demo: puts the client's events and the parts of the page together.
+import { clearChannel, openChannel } from './channel.js';
+import { latchkey } from './client.js';
+import { clearDevices, showDevices } from './devices.js';
+import { reset, showKept, showProgress, showRequest } from './flow.js';
+import { explain, notice } from './notice.js';
+import { showToken, showUser, tick } from './profile.js';
+import { addRequest } from './requests.js';
 
-/** Seconds. */
-const LONGEST_LOAD = 15;
-const LOOK_EVERY = 0.5;
+const element = (id) => document.getElementById(id);
+/** Whom the page shows. */
+let shown;
 
-export interface SignInSettings {
-  readonly provider: string;
-  readonly redirectUri: string;
-  readonly mode: SignInMode;
-  readonly deviceName: string;
+function show(session) {
+  if (session?.userId === shown) return void (session && showToken()); // a refresh
+  shown = session?.userId;
+  element('welcome').hidden = Boolean(session);
+  element('account').hidden = !session;
+  clearChannel();
+  clearDevices();
+  if (!session) {
+    reset();
+    element('sign-in').focus();
+    return;
+  }
+  showKept();
+  void showUser();
+  void showToken();
+  void showDevices();
+  void openChannel();
 }
 
-export interface SignIn {
-  /** Opens the dialog; where a sign-in is going on already, it is that one. */
-  readonly start: (mode?: SignInMode) => Promise<void>;
-  /** Asks for a new login (spec §1), and says why. */
-  readonly ask: (message: string) => void;
-  /** Goes on after a redirect, where there was one. */
-  readonly resume: () => void;
-  /** For the window's `message` events. */
-  readonly hear: (event: MessageEvent) => void;
-}
+latchkey.on('progress', showProgress);
+latchkey.on('request', (call) => {
+  showRequest(call);
+  addRequest(call);
+});
+latchkey.on('change', show);
 
-/** The client flow of spec §1, one function a step. */
-export function makeSignIn(
-  settings: SignInSettings,
-  call: Call,
-  keeper: TokenKeeper,
-  { begun, arrived }: SignInMemory,
-  texts: Texts & { language: string },
-  progress: (step: SignInStep) => void,
-): SignIn {
-  let outcome: { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } | undefined;
-  /** The window that shows the provider's page: the frame's, or the popup. Only it may post the callback. */
-  let shown: Window | undefined;
-  let popup: Window | null | undefined;
-  let stopWatching = (): void => undefined;
-  /** Counts them: an answer for an earlier one is not wanted any more. */
-  let attempt = 0;
-  let exchanging = false;
-  let mode = settings.mode;
-
-  const dialog = makeDialog(texts, () => {
-    leave();
-    // An exchange ends by itself; without it, it would leave a session behind that nobody knows.
-    if (!exchanging) settle(new LatchkeyError('cancelled'));
-  });
-
-  /** There may have been a sign-in before; then it goes on. */
-  const expectOutcome = (): Promise<void> => {
-    if (!outcome) {
-      let both!: [() => void, (error: Error) => void];
-      const promise = new Promise<void>((...given) => (both = given));
-      promise.catch(() => undefined); // the user hears of it in the dialog
-      outcome = { promise, resolve: both[0], reject: both[1] };
-    }
-    return outcome.promise;
-  };
-
-  const settle = (error?: Error): void => {
-    const settled = outcome;
-    outcome = undefined;
-    exchanging = false;
-    dialog.close();
-    if (error) settled?.reject(error);
-    else settled?.resolve();
-  };
-
-  /** Takes the provider's page away. */
-  const leave = (): void => {
-    attempt++;
-    stopWatching();
-    popup?.close();
-    popup = shown = undefined;
-  };
-
-  const openPopup = (): Window | null => window.open('', '', 'popup,width=480,height=640');
-
-  /** Steps 1 and 2: ask where to go, and go there. */
-  const begin = async (wanted: SignInMode): Promise<void> => {
-    leave();
-    mode = wanted;
-    // Before anything is awaited: browsers open windows only in direct answer to a click.
-    if (mode === 'popup') popup = openPopup();
-    const mine = attempt;
-    dialog.progress(texts.wait);
-    progress('authorize');
+for (const button of document.querySelectorAll('[data-mode]')) {
+  button.addEventListener('click', async () => {
     try {
-      const redirectUri = new URL(settings.redirectUri, document.baseURI).href;
-      const { verifier, challenge } = await makePkce();
-      const query = new URLSearchParams({
-        provider: settings.provider,
-        redirect_uri: redirectUri,
-        code_challenge: challenge,
-        code_challenge_method: 'S256',
-      });
-      const { redirect_url: url, state } = await call<{ redirect_url: string; state: string }>(
-        'GET',
-        `/oauth2/authorize?${query.toString()}`,
-      );
-      if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
-      if (mine === attempt) show(url, { state, verifier, redirectUri, mode, returnTo: location.href });
+      await latchkey.signIn({ mode: button.dataset.mode });
+      element('name').focus();
     } catch (error) {
-      if (mine === attempt) fail(error as Error);
+      if (error.code === 'cancelled') reset();
     }
-  };
-
-  /** Shows the provider's page in one way, or in the next one where that cannot be. */
-  const show = (url: string, sent: Begun): void => {
-    if (mode === 'popup' && !popup) mode = 'redirect';
-    begun.put({ ...sent, mode });
-    progress('provider');
-    if (mode === 'redirect') return location.assign(url);
-    if (popup) {
-      shown = popup;
-      popup.location.replace(url);
-      dialog.progress(texts.waiting);
-      return watch(popup, 0);
-    }
-    const inPopup = (): void => {
-      leave();
-      mode = 'popup';
-      popup = openPopup();
-      show(url, sent);
-    };
-    const refused = (): void => dialog.problem(texts.unavailable, texts.newWindow, inPopup);
-    stopWatching = after(LONGEST_LOAD, refused);
-    shown = dialog.frame(url, () => stopWatching(), refused, inPopup);
-  };
-
-  /** A popup that is closed sends no event. */
-  const watch = (watched: Window, rounds: number): void => {
-    // One more round: the callback page has posted its message before it closed itself.
-    if (rounds > 1) return fail(new LatchkeyError('cancelled'));
-    stopWatching = after(LOOK_EVERY, () => watch(watched, watched.closed ? rounds + 1 : 0));
-  };
-
-  /** Steps 3 to 5: compare the state, exchange the code, keep the tokens. */
-  const finish = async ({ code, state, iss, error, error_description }: CallbackQuery): Promise<void> => {
-    leave();
-    progress('callback');
-    const sent = begun.get();
-    begun.put(); // good for one attempt
-    try {
-      if (!sent || state !== sent.state) throw new LatchkeyError('invalid_state');
-      if (!code) throw new LatchkeyError(error ?? 'unexpected_answer', error_description);
-      dialog.progress(texts.wait);
-      progress('exchange');
-      exchanging = true;
-      const device_id = deviceId();
-      const tokens = await call<Tokens>('POST', '/oauth2/token', {
-        code,
-        state,
-        iss,
-        device_id,
-        redirect_uri: sent.redirectUri,
-        code_verifier: sent.verifier,
-        device_name: settings.deviceName,
-      });
-      keeper.put({ ...tokens, device_id, signed_in_at: Date.now() });
-      progress('signed-in');
-      settle();
-    } catch (problem) {
-      fail(problem as Error);
-    }
-  };
-
-  /** Spec §1: the dialog shows the error, and allows a retry. */
-  const fail = (error: Error): void => {
-    leave();
-    exchanging = false;
-    progress('failed');
-    const { code, status = 0, message } = error as Partial<LatchkeyError>;
-    const isAway = code === 'network' || status === 429 || status >= 500;
-    dialog.problem(isAway ? texts.unavailable : texts.failed, texts.retry, () => void begin(mode), message);
-  };
-
-  return {
-    start(wanted = settings.mode) {
-      if (!outcome) void begin(wanted);
-      return expectOutcome();
-    },
-    ask(message) {
-      if (outcome) return;
-      dialog.problem(message, texts.signIn, () => {
-        void expectOutcome();
-        void begin(settings.mode);
-      });
-    },
-    resume() {
-      const query = arrived.get();
-      if (!query) return;
-      arrived.put();
-      mode = 'redirect';
-      void expectOutcome();
-      queueMicrotask(() => void finish(query)); // once the application listens
-    },
-    // Any page may post messages: only our callback, in the window that we have opened, is heard.
-    hear({ origin, source, data }) {
-      const message = data as { type?: unknown; query: CallbackQuery } | null;
-      if (!shown || source !== shown || origin !== location.origin || message?.type !== MESSAGE) return;
-      void finish(message.query);
-    },
-  };
+  });
 }
+
+for (const button of document.querySelectorAll('[data-scope]')) {
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      await latchkey.signOut(button.dataset.scope);
+      if (button.dataset.scope === 'others') notice('All other devices are signed out.');
+    } catch (error) {
+      explain(error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+// The two names of this machine are two origins: to Latchkey that is a second device.
+const twin = { localhost: '127.0.0.1', '127.0.0.1': 'localhost' }[location.hostname];
+if (twin) {
+  const address = new URL(location.href);
+  address.hostname = twin;
+  element('second').href = address.href;
+  element('second').hidden = false;
+  element('private').hidden = true;
+}
+
+if (latchkey.session) show(latchkey.session);
+setInterval(tick, 1000);
+setInterval(() => latchkey.session && !document.hidden && showDevices(), 30_000); // `online` sends no event
