@@ -22,5 +22,5 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   maxWorkers: 2,
-  testTimeout: 20_000,
+  testTimeout: 60_000, // two workers, each with a database, browsers and services of its own, share the machine
 };

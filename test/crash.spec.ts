@@ -1,6 +1,5 @@
 import request from 'supertest';
 import { createDatabase } from './support/database.js';
-import { freePort } from './support/free-port.js';
 import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 import { signIn, type Tokens } from './support/sign-in.js';
@@ -16,7 +15,7 @@ describe('the end of a process', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     database = await createDatabase();
-    env = { ...provider.env(), DATABASE_URL: database.url, PORT: String(await freePort()) };
+    env = { ...provider.env(), DATABASE_URL: database.url };
   });
   afterEach(() => service?.end('SIGKILL'));
   afterAll(async () => {
