@@ -43,12 +43,19 @@ export class Connection {
     return writeBuffer.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) >= LARGEST_QUEUE;
   }
 
-  /** Gives it an event, if that is for its device and its token has not expired. */
-  deliver(event: ChannelEvent): void {
-    if (event.deviceId !== null && event.deviceId !== this.session.deviceId) return;
-    if (this.ending || this.now() >= this.expiresAt) return; // its end is due at the next tick
+  /** Gives an event to connections, except where it is for another device, or where the token has expired. */
+  static deliver(event: ChannelEvent, connections: readonly Connection[]): void {
+    const sockets = connections.filter((one) => one.mayReceive(event)).map(({ socket }) => socket);
+    if (sockets.length === 0) return;
     const { id, offset, sentAt: sent_at } = event;
-    this.socket.emit(event.event, event.data, { id, offset, sent_at });
+    const target =
+      sockets.length === 1 ? sockets[0]! : sockets[0]!.nsp.to(sockets.map((socket) => socket.id)); // encodes once
+    target.emit(event.event, event.data, { id, offset, sent_at });
+  }
+
+  private mayReceive({ deviceId }: ChannelEvent): boolean {
+    if (deviceId !== null && deviceId !== this.session.deviceId) return false;
+    return this.isOpen && this.now() < this.expiresAt; // else its end is due at the next tick
   }
 
   /** Something that the service itself says to this socket. */

@@ -5,6 +5,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { Hints } from './hints.js';
 import { PushStore } from './push.store.js';
+import { UserChannels } from './user-channels.js';
 
 const DEFAULT_TTL = 86_400;
 const KEY_TTL = 86_400;
@@ -33,6 +34,7 @@ export class RealtimeService {
     private readonly store: PushStore,
     private readonly presence: PresenceStore,
     private readonly hints: Hints,
+    private readonly channels: UserChannels,
     private readonly events: Events,
   ) {}
 
@@ -68,6 +70,7 @@ export class RealtimeService {
   }
 
   private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
+    if (this.channels.hasOpen(userId, deviceId)) return true; // nobody needs to be asked
     const devices = await this.presence.onlineDevices(userId);
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
   }

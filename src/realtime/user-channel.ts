@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChannelEvent } from '../channel/channel-event.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
-import type { Connection } from './connection.js';
+import { Connection } from './connection.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
@@ -47,16 +47,20 @@ export class UserChannel {
   /** Takes an event that was committed, here or elsewhere. */
   receive(event: ChannelEvent): void {
     const { offset } = event;
-    for (const connection of this.connections) {
-      const { position } = connection;
-      if (position === undefined) continue; // it will find the event in the history
-      if (offset === null) deliverUnkept(connection, event);
-      else if (position === offset - 1 && !connection.reading && !connection.isFull) {
-        connection.position = offset;
-        connection.deliver(event);
-      }
-    }
-    if (offset !== null) this.reachesTo(offset);
+    if (offset === null) return this.deliverUnkept(event);
+    const inLine = [...this.connections].filter(
+      ({ position, reading, isFull }) => position === offset - 1 && !reading && !isFull,
+    );
+    for (const connection of inLine) connection.position = offset;
+    Connection.deliver(event, inLine);
+    this.reachesTo(offset);
+  }
+
+  /** An event that is not kept cannot wait: neither for `ready` nor for a client that reads too slowly. */
+  private deliverUnkept(event: ChannelEvent): void {
+    const ready = [...this.connections].filter(({ position }) => position !== undefined);
+    for (const connection of ready) if (connection.isFull) connection.end('overloaded'); // it comes back by itself
+    Connection.deliver(event, ready);
   }
 
   /** The history reaches up to an offset: whoever is not there yet is given the rest. */
@@ -83,7 +87,7 @@ export class UserChannel {
       const events = await this.untilAnswered(() => this.history.read(this.userId, position, PAGE));
       for (const event of events ?? []) {
         if (connection.isFull) await connection.drained();
-        connection.deliver(event);
+        Connection.deliver(event, [connection]);
         position = event.offset!;
       }
       // What has expired is jumped over: after a page that is not full there is no more up to where we looked.
@@ -104,11 +108,4 @@ export class UserChannel {
     }
     return undefined;
   }
-}
-
-/** An event that is not kept cannot wait for a client that reads too slowly. */
-function deliverUnkept(connection: Connection, event: ChannelEvent): void {
-  if (connection.isFull)
-    connection.end('overloaded'); // it comes back by itself
-  else connection.deliver(event);
 }

@@ -29,6 +29,12 @@ export class UserChannels {
     return this.channels.get(userId)?.connections.size ?? 0;
   }
 
+  /** Whether a user, or a device of theirs, has an open socket on this instance. */
+  hasOpen(userId: string, deviceId: string | null): boolean {
+    const connections = [...(this.channels.get(userId)?.connections ?? [])];
+    return connections.some(({ session }) => deviceId === null || session.deviceId === deviceId);
+  }
+
   async join(connection: Connection, offset: number | undefined): Promise<void> {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from './database.js';
 import { startServiceProcess, type ServiceProcess } from './service-process.js';
 import { StubProvider } from './stub-provider.js';
@@ -37,12 +40,12 @@ export class Cluster {
   }
 
   async push({ url }: { url: string }, body: object): Promise<Pushed> {
-    const response = await fetch(`${url}/push`, {
-      method: 'POST',
-      headers: { Authorization: `Bearer ${SERVICE_KEY}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    return { status: response.status, body: (await response.json()) as Pushed['body'] };
+    const headers = { Authorization: `Bearer ${SERVICE_KEY}`, 'Content-Type': 'application/json' };
+    // A connection of its own: one that was kept may be closed at the very moment when it is used again.
+    const call = httpRequest(`${url}/push`, { method: 'POST', headers, agent: false });
+    call.end(JSON.stringify(body));
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    return { status: response.statusCode!, body: (await json(response)) as Pushed['body'] };
   }
 
   async readiness({ url }: { url: string }): Promise<unknown[]> {
