@@ -211,6 +211,19 @@ inChromium('the client signs in', () => {
       expect(posted).toEqual([]);
     });
 
+    it('by a foreign state while a redirect is on its way, which goes on', async () => {
+      await open({ mode: 'redirect' });
+      await page.click('#in');
+      await page.getByLabel('Password').waitFor();
+      const authorization = page.url();
+      await page.goto(`${app.url}/callback?code=stolen&state=${FOREIGN}`);
+      await page.getByText('invalid_state').waitFor();
+      expect(posted).toEqual([]);
+      await page.goto(authorization);
+      await submit(page);
+      await page.waitForFunction('window.latchkey?.session');
+    });
+
     it('by a foreign state in its own frame', async () => {
       await open();
       await page.click('#in');

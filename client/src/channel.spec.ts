@@ -121,6 +121,19 @@ it('waits longer each time while nobody is there, and as long as it is told to f
   expect(FakeSocket.all).toHaveLength(before + 1);
 });
 
+it('counts from the beginning once it has been subscribed', async () => {
+  jest.spyOn(Math, 'random').mockReturnValue(0);
+  await open();
+  for (const wait of [1, 2, 4]) {
+    FakeSocket.last.happen('connect_error', new Error('xhr'));
+    await seconds(wait);
+  }
+  FakeSocket.last.receive('ready', ready(0));
+  FakeSocket.last.happen('disconnect');
+  await seconds(1);
+  expect(FakeSocket.all).toHaveLength(5);
+});
+
 it('answers token.expiring with a fresh token', async () => {
   await open();
   FakeSocket.last.receive('ready', ready(0));

@@ -26,8 +26,7 @@ export function createClient(options: ClientOptions): Latchkey {
     options.locale ?? (page?.documentElement.lang || globalThis.navigator?.language || ''),
     options.texts,
   );
-  const tabs = globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
-  (tabs as { unref?: () => void } | undefined)?.unref?.(); // Node would not end
+  const tabs = page && globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
   const call = makeCall(url, (done) => emit('request', done));
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has none
   const tell = (ended: boolean): void => tabs?.postMessage(ended);
@@ -60,7 +59,10 @@ export function createClient(options: ClientOptions): Latchkey {
     channel = undefined;
   };
 
-  on('change', refresher.renewed);
+  on('change', (session) => {
+    refresher.renewed();
+    if (session) signingIn.done();
+  });
   on('ended', (reason: EndReason) => {
     closeChannel();
     const message = { user: '', signed_out: texts.signedOut, refused: texts.ended, expired: texts.ended }[

@@ -1,8 +1,10 @@
-import { stored } from './storage.js';
+import { stored, type Stored } from './storage.js';
+
+let id: Stored<string> | undefined;
 
 /** The id of this device (spec §2.4): made once, kept for good, whatever the tokens' storage is. */
 export function deviceId(): string {
-  const id = stored<string>('localStorage', 'latchkey:device');
+  id ??= stored('localStorage', 'latchkey:device');
   if (!id.get()) id.put(crypto.randomUUID());
   return id.get()!;
 }

@@ -26,6 +26,8 @@ export interface SignIn {
   readonly start: (mode?: SignInMode) => Promise<void>;
   /** Asks for a new login (spec §1), and says why. */
   readonly ask: (message: string) => void;
+  /** Somebody is signed in: where the dialog asks for that, it closes. */
+  readonly done: () => void;
   /** Goes on after a redirect, where there was one. */
   readonly resume: () => void;
   /** For the window's `message` events. */
@@ -198,6 +200,7 @@ export function makeSignIn(
         void begin(settings.mode);
       });
     },
+    done: () => outcome || dialog.close(),
     resume() {
       const query = arrived.get();
       if (!query) return;

@@ -4,7 +4,7 @@ export function onWake(callback: () => void): () => void {
   if (globalThis.document) {
     for (const event of ['visibilitychange', 'online', 'pageshow']) {
       // What is heard by the document comes through the window.
-      addEventListener(event, () => document.hidden || callback(), listening);
+      addEventListener(event, () => document.hidden || callback(), { signal: listening.signal });
     }
   }
   return () => listening.abort();

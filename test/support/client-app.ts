@@ -73,13 +73,17 @@ export class ClientApp {
     };
     const server = createServer((request, response) => {
       const path = request.url?.split('?')[0] ?? '';
-      if (path === '/away') return void response.writeHead(307, { Location: `${app.foreignUrl}/echo` }).end();
+      if (path === '/away') {
+        response.writeHead(307, { Location: `${app.foreignUrl}/echo` }).end();
+        return;
+      }
       if (path === '/echo') {
         // Allows everything, so that only the client's own care can keep the token back.
         const { origin = '*', authorization = 'no token' } = request.headers;
         response.setHeader('Access-Control-Allow-Origin', origin);
         response.setHeader('Access-Control-Allow-Headers', 'authorization');
-        return void response.end(authorization);
+        response.end(authorization);
+        return;
       }
       const script = scripts[path];
       const text = script?.() ?? pages[path];
