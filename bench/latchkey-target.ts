@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../src/database/embedded/free-port.js';
 import type { Cleanup } from './cleanup.js';
+import { SERVICE_KEY } from './service-key.js';
 import { CLIENT_ID, CLIENT_SECRET, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
 import type { Target } from './target.js';
 
@@ -34,6 +35,7 @@ export async function startLatchkey(
       DATA_DIR: directory,
       SECRET_KEY: randomBytes(32).toString('hex'),
       RATE_LIMIT: 'off',
+      SERVICE_KEYS: SERVICE_KEY,
       DEMO_ENABLED: 'false',
       LOG_LEVEL: logLevel,
       REDIRECT_URIS: REDIRECT_URI,

@@ -9,6 +9,7 @@ import { startLatchkey } from './latchkey-target.js';
 import { LoadGenerator } from './load-generator.js';
 import { parseOptions, USAGE, type Options } from './options.js';
 import { table } from './report.js';
+import { measureSockets } from './sockets.js';
 import type { Target } from './target.js';
 import { measure, type Bench, type Turn, type TurnLoad } from './turn.js';
 
@@ -33,6 +34,11 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   const bench = { admin, databasePid: database.pid, generator };
   console.log(heading(options));
   for (const workload of options.workloads) {
+    if (workload === 'W4') {
+      const sockets = { ...options, databaseUrl: database.url, providerUrl };
+      console.log(`\n${await measureSockets(sockets, cleanup)}`);
+      continue;
+    }
     const measured = targets.filter(({ workloads }) => workloads.includes(workload));
     for (const { port } of measured) {
       await generator.run({ workload, port, connections: 16, milliseconds: JIT_WARM_UP_MS });

@@ -1,7 +1,9 @@
 import { parseArgs } from 'node:util';
 
-export const WORKLOADS = ['W1', 'W3'] as const;
+export const WORKLOADS = ['W1', 'W3', 'W4'] as const;
 export type Workload = (typeof WORKLOADS)[number];
+/** What is measured in requests. */
+export type HttpWorkload = Exclude<Workload, 'W4'>;
 
 export interface Options {
   /** Refresh tokens in the table. */
@@ -11,6 +13,8 @@ export interface Options {
   readonly seconds: number;
   readonly connections: readonly number[];
   readonly workloads: readonly Workload[];
+  /** Open at once in W4. */
+  readonly sockets: number;
   /** Of the service; its log goes nowhere, but is written. */
   readonly logLevel: string;
 }
@@ -20,7 +24,8 @@ export const USAGE = `npm run bench -- [options]
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 1,16,64    at once, one request each
-  --workload W1,W3         W1: refresh; W3: whole sign-in
+  --workload W1,W3,W4      W1: refresh; W3: whole sign-in; W4: sockets
+  --sockets 2000           open at once in W4
   --log-level info         LOG_LEVEL of the service`;
 
 /**
@@ -36,6 +41,7 @@ export function parseOptions(args: readonly string[]): Options {
       seconds: { type: 'string', default: '2' },
       connections: { type: 'string', default: '1,16,64' },
       workload: { type: 'string', default: WORKLOADS.join(',') },
+      sockets: { type: 'string', default: '2000' },
       'log-level': { type: 'string', default: 'info' },
     },
   });
@@ -44,6 +50,7 @@ export function parseOptions(args: readonly string[]): Options {
     rounds: positive('--rounds', values.rounds, 1000),
     seconds: positive('--seconds', values.seconds, 600),
     connections: values.connections.split(',').map((text) => positive('--connections', text, 1000)),
+    sockets: positive('--sockets', values.sockets, 100_000),
     workloads: values.workload.split(',').map(workload),
     logLevel: values['log-level'],
   };

@@ -1,4 +1,4 @@
-import type { Workload } from './options.js';
+import type { HttpWorkload } from './options.js';
 import type { Turn } from './turn.js';
 
 /** The turns of one target, in the order of the rounds. */
@@ -7,16 +7,16 @@ export interface TargetTurns {
   readonly turns: readonly Turn[];
 }
 
-const TITLES: Readonly<Record<Workload, string>> = { W1: 'W1 refresh', W3: 'W3 whole sign-in' };
+const TITLES: Readonly<Record<HttpWorkload, string>> = { W1: 'W1 refresh', W3: 'W3 whole sign-in' };
 
 /** The floors that a workload's ratios are to. */
-const YARDSTICKS: Readonly<Record<Workload, readonly string[]>> = {
+const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W1: ['floor-two', 'floor-batch'],
   W3: ['floor-two', 'floor-one'],
 };
 
 /** One table: a workload at one number of connections. Medians over the rounds. */
-export function table(workload: Workload, connections: number, measured: readonly TargetTurns[]): string {
+export function table(workload: HttpWorkload, connections: number, measured: readonly TargetTurns[]): string {
   const yardsticks = YARDSTICKS[workload].map((name) => measured.find(({ target }) => target === name)!);
   const head = [
     `${TITLES[workload]}, ${connections} connection${connections === 1 ? '' : 's'}`,
@@ -48,7 +48,7 @@ function median(turns: readonly Turn[], figure: keyof Turn): number {
   return medianOf(turns.map((turn) => turn[figure] ?? NaN));
 }
 
-function medianOf(values: readonly number[]): number {
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = (sorted.length - 1) / 2;
   return (sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2;
@@ -59,7 +59,7 @@ function known(value: number): string {
 }
 
 /** Pads the columns: the first to the left, numbers to the right. */
-function align(rows: readonly (readonly string[])[]): string {
+export function align(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
     .map((row) =>

@@ -1,7 +1,7 @@
 import type { Client } from 'pg';
 import { cpuTime, cpuTimeOfFamily } from './cpu-time.js';
 import type { LoadGenerator } from './load-generator.js';
-import type { Workload } from './options.js';
+import type { HttpWorkload } from './options.js';
 import type { Target } from './target.js';
 
 const WARM_UP_MS = 300;
@@ -24,7 +24,7 @@ export interface Bench {
 }
 
 export interface TurnLoad {
-  readonly workload: Workload;
+  readonly workload: HttpWorkload;
   readonly connections: number;
   readonly milliseconds: number;
 }

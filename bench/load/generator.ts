@@ -1,11 +1,11 @@
-import type { Workload } from '../options.js';
+import type { HttpWorkload } from '../options.js';
 import { refreshScript } from './refresh.script.js';
 import { run, type Load, type LoadResult } from './run.js';
 import { signInScript } from './sign-in.script.js';
 
 // The load generator: a process of its own, so that it costs what is measured no more than its CPU. The first message
 // holds the refresh tokens; each further one asks for a load, and is answered with a result.
-export type LoadRequest = Load & { readonly workload: Workload };
+export type LoadRequest = Load & { readonly workload: HttpWorkload };
 export type LoadAnswer = LoadResult | { readonly error: string };
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn

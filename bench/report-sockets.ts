@@ -1,0 +1,38 @@
+import { align, medianOf } from './report.js';
+import type { SocketTurn } from './sockets.js';
+
+interface SocketTurns {
+  readonly target: string;
+  readonly turns: readonly SocketTurn[];
+}
+
+/** The table of W4; its ratios are to the first target. Medians over the rounds, memory of the first. */
+export function socketsTable(title: string, measured: readonly SocketTurns[]): string {
+  const yardstick = measured[0]!;
+  const head = [
+    title,
+    'connects/s',
+    `/ ${yardstick.target}`,
+    'messages/s',
+    `/ ${yardstick.target}`,
+    'KiB a socket',
+    'connect µs',
+    'message µs',
+  ];
+  const rows = measured.map(({ target, turns }) => {
+    const median = (figure: keyof SocketTurn): number => medianOf(turns.map((turn) => turn[figure]));
+    const ratio = (figure: keyof SocketTurn): string =>
+      medianOf(turns.map((turn, round) => turn[figure] / yardstick.turns[round]![figure])).toFixed(2);
+    return [
+      target,
+      median('connectsPerSecond').toFixed(0),
+      ratio('connectsPerSecond'),
+      median('messagesPerSecond').toFixed(0),
+      ratio('messagesPerSecond'),
+      turns[0]!.memory.toFixed(1),
+      median('connectCpu').toFixed(0),
+      median('messageCpu').toFixed(1),
+    ];
+  });
+  return align([head, ...rows]);
+}
