@@ -18,7 +18,7 @@ color:var(--latchkey-text,CanvasText);
 font:1rem/1.5 var(--latchkey-font,system-ui)
 }
 ::backdrop{background:#000a}
-header{display:flex;justify-content:space-between;align-items:center}
+.bar{display:flex;justify-content:space-between;align-items:center}
 button{font:inherit;border:0;border-radius:var(--radius);padding:.6rem 1rem;background:0;color:var(--accent);cursor:pointer}
 .main{background:var(--accent);color:var(--background)}
 iframe{width:100%;height:min(var(--latchkey-height,34rem),100dvh - 12rem);border:0}

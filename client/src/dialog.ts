@@ -38,7 +38,7 @@ export function makeDialog(texts: Texts & { language: string }, onClose: () => v
     content = make('div', {});
     const closing = button('', '✕', close);
     closing.ariaLabel = texts.close;
-    const head = make('header', {});
+    const head = make('div', { className: 'bar' });
     head.append(make('h2', { textContent: texts.signIn }), closing);
     dialog.append(head, status, make('progress', { ariaLabel: texts.wait }), content);
     dialog.addEventListener('close', () => {
