@@ -74,6 +74,17 @@ const LONG = SOAK ? 300_000 : 60_000;
       }
     }
 
+    it('an event that is not kept comes once to every socket, whichever instance it was pushed through', async () => {
+      const tokens = await signIn(a.url);
+      const sockets = [await connect(a, tokens), await connect(b, tokens), await connect(c, tokens)];
+      for (const instance of [a, b, c]) await push(instance, tokens, 'now', { ttl: 0 });
+      await push(a, tokens, 'end');
+      await Promise.all(sockets.map((socket) => socket.next('end')));
+      await push(b, tokens, 'end.of.all'); // behind whatever was still on its way
+      await Promise.all(sockets.map((socket) => socket.next('end.of.all')));
+      for (const socket of sockets) expect(socket.of('now')).toHaveLength(3);
+    });
+
     describe('the life of a session (P8)', () => {
       /** Sockets of some sessions, on all instances in turn. */
       async function open(sessions: readonly Tokens[]): Promise<SocketClient[][]> {

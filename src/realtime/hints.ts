@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ChannelEvent } from '../channel/channel-event.js';
@@ -25,6 +26,8 @@ export class Hints implements OnApplicationShutdown {
   private readonly subscriber?: Redis;
   private readonly pings?: NodeJS.Timeout;
   private readonly users = new Set<string>();
+  /** Redis brings back what we say ourselves; an event that is not kept would come twice. */
+  private readonly ownName = randomUUID();
   /** Of events that were committed while Redis was away from here: nobody else has heard of them. */
   private readonly unsent = new Map<string, Reach>();
   /** Called with every event of another instance. */
@@ -80,7 +83,7 @@ export class Hints implements OnApplicationShutdown {
   }
 
   private async send(userId: string, hint: ChannelEvent | Reach): Promise<void> {
-    await this.redis?.client.publish(PREFIX + userId, JSON.stringify(hint));
+    await this.redis?.client.publish(PREFIX + userId, JSON.stringify({ ...hint, from: this.ownName }));
   }
 
   private sendUnsent(): void {
@@ -93,7 +96,8 @@ export class Hints implements OnApplicationShutdown {
   }
 
   private receive(message: string): void {
-    const hint = JSON.parse(message) as ChannelEvent | Reach;
+    const { from, ...hint } = JSON.parse(message) as (ChannelEvent | Reach) & { from: string };
+    if (from === this.ownName) return;
     if ('id' in hint) this.onEvent(hint);
     else this.onReach(hint);
   }

@@ -17,7 +17,7 @@ export class UserChannels {
   ) {
     events.on('channel.appended', (event) => {
       this.channels.get(event.userId)?.receive(event);
-      hints.publish(event); // comes back to us as well, and is known by then
+      hints.publish(event);
     });
     hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
     hints.onReach = ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset);
