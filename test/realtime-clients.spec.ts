@@ -8,7 +8,8 @@ import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const BROWSER = '../examples/clients/browser.js'; // JavaScript, which has no types
-const hasPython = spawnSync('python3', ['-c', 'import socketio, websocket']).status === 0;
+const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian's
+const hasPython = spawnSync(PYTHON, ['-c', 'import socketio, websocket']).status === 0;
 
 /** The clients of docs/realtime.md do what the document says (examples/clients). */
 describe('the example clients', () => {
@@ -76,7 +77,7 @@ describe('the example clients', () => {
   });
 
   (hasPython ? it : it.skip)('client.py (skipped where python-socketio is not installed)', async () => {
-    const child = spawn('python3', ['examples/clients/client.py', service.url, tokens.access_token]);
+    const child = spawn(PYTHON, ['examples/clients/client.py', service.url, tokens.access_token]);
     await prints(child, 'ready 0');
     await Promise.all([push('one', 1), prints(child, 'one 1')]);
     const ended = new Promise((resolve) => child.once('exit', resolve));
