@@ -148,6 +148,17 @@ inChromium('the client keeps a session', () => {
     expect(await token(second)).toBe(await token(first));
   });
 
+  it('learns of the other tab from the storage, too: its message may come before what it is about', async () => {
+    const deaf = await context.newPage();
+    await deaf.addInitScript('delete globalThis.BroadcastChannel');
+    await deaf.goto(`${app.url}/?options=%7B%7D`);
+    const other = await signIn();
+    await deaf.waitForFunction('latchkey.session');
+    expect(await token(deaf)).toBe(await token(other));
+    await other.evaluate('latchkey.signOut()');
+    await deaf.waitForFunction('!latchkey.session');
+  });
+
   it('signs out in all tabs when one does, tells the service, and asks nobody', async () => {
     const first = await signIn();
     const second = await open();

@@ -78,8 +78,13 @@ export function createClient(options: ClientOptions): Latchkey {
       if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
     });
   }
+  // The storage of another tab may arrive here after its message.
+  const onStorage = ({ key: changed }: StorageEvent): void => {
+    if ((changed ?? key) === key) keeper.reload();
+  };
   if (page) {
     addEventListener('message', signingIn.hear);
+    addEventListener('storage', onStorage);
     signingIn.resume();
   }
 
@@ -126,7 +131,9 @@ export function createClient(options: ClientOptions): Latchkey {
       refresher.stop();
       closeChannel();
       tabs?.close();
-      if (page) removeEventListener('message', signingIn.hear);
+      if (!page) return;
+      removeEventListener('message', signingIn.hear);
+      removeEventListener('storage', onStorage);
     },
   };
 }
