@@ -73,6 +73,13 @@ describe('races', () => {
     expect(stored).toEqual({ n: 200 });
   });
 
+  it('1,000 refreshes of one token in a row all succeed (P3)', async () => {
+    const { refresh_token } = await signIn(url(0));
+    for (let i = 0; i < 1000; i++) {
+      await request(url(i)).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+  });
+
   it('good and bad refreshes that share a statement do not touch each other', async () => {
     const users = await race(20, (at) => signIn(at));
     const answers = await race(200, (at, i) => {
