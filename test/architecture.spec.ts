@@ -67,6 +67,27 @@ describe('who may import whom', () => {
     for (const other of others) expect(MAY_IMPORT[room]).toContain(other);
   });
 
+  it('what ships imports what is installed without development dependencies', () => {
+    const { dependencies, optionalDependencies } = JSON.parse(
+      readFileSync(join(SRC, '../package.json'), 'utf8'),
+    ) as Record<string, object>;
+    const installed = Object.keys({ ...dependencies, ...optionalDependencies });
+    for (const file of files) {
+      const text = readFileSync(join(SRC, file), 'utf8');
+      // An import of types alone is gone when it is compiled.
+      for (const [, path] of text.matchAll(
+        /(?:^import (?!type )[^;]*?from |^import |import\()'([^'.][^']*)'/gm,
+      )) {
+        const name = path!
+          .split('/')
+          .slice(0, path!.startsWith('@') ? 2 : 1)
+          .join('/');
+        if (!name.startsWith('node:'))
+          expect([file, installed]).toEqual([file, expect.arrayContaining([name])]);
+      }
+    }
+  });
+
   it('only src/config reads the environment', () => {
     const readers = files.filter((file) => readFileSync(join(SRC, file), 'utf8').includes('process.env'));
     expect(readers.every((file) => roomOf(file) === 'config')).toBe(true);
