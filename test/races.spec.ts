@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { StateService } from '../src/auth/state.service.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
@@ -42,6 +43,17 @@ describe('races', () => {
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
       expect(provider.requests).toHaveLength(1);
+    }
+  });
+
+  it('one state is spent once, also by those who share a statement', async () => {
+    const service = instances[0].app.get(StateService);
+    const states = await race(10, () => beginSignIn(url(0)));
+    const racers = states.flatMap((state) => Array.from({ length: 5 }, () => state));
+    const spent = await Promise.allSettled(racers.map((state) => service.consume(state))); // in one turn: one batch
+    for (const state of states) {
+      const winners = spent.filter(({ status }, i) => racers[i] === state && status === 'fulfilled');
+      expect(winners).toHaveLength(1);
     }
   });
 
