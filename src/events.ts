@@ -34,8 +34,10 @@ export interface DomainEvents {
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
   /** A signing key was withdrawn; heard on every instance. */
   'key.revoked': [{ readonly kid: string }];
-  /** An address has reached a limit; told once a minute, limit and address. */
-  'rate_limit.exceeded': [{ readonly limit: string; readonly address: string }];
+  /** An address, or a user, has reached a limit; told once a minute and limit. */
+  'rate_limit.exceeded': [
+    { readonly limit: string } & ({ readonly address: string } | { readonly userId: string }),
+  ];
 }
 
 @Injectable()

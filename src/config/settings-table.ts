@@ -164,6 +164,27 @@ export const settingsTable = {
     default: '120',
     doc: 'Refused bearer tokens a minute and address; a valid one is never refused.',
   },
+  rateLimitConnect: {
+    name: 'RATE_LIMIT_CONNECT',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '600',
+    doc: 'Handshakes of sockets a minute and address.',
+  },
+  rateLimitWrite: {
+    name: 'RATE_LIMIT_WRITE',
+    section: 'Proxy and rate limits',
+    kind: perMinute,
+    default: '60',
+    doc: 'Renames of devices a minute and user. Sign-outs are never refused.',
+  },
+  channelHistory: {
+    name: 'CHANNEL_HISTORY',
+    section: 'Operation',
+    kind: kinds.integer(1, 1_000_000, 'events'),
+    default: '1000',
+    doc: "Events that a user's history keeps, whatever their `ttl`; older ones go with every hundredth new one.",
+  },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     section: 'Operation',

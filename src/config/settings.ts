@@ -27,6 +27,8 @@ export interface Settings {
   /** Value of Express's `trust proxy`; unset: forwarded headers are ignored. */
   readonly trustProxy?: boolean | number | string;
   readonly rateLimit: RateLimitSettings;
+  /** Events that a user's history keeps. */
+  readonly channelHistory: number;
   /** Seconds. */
   readonly shutdownDelay: number;
   readonly demoEnabled: boolean;
@@ -39,13 +41,17 @@ export interface Settings {
   readonly warnings: readonly string[];
 }
 
-/** Requests a minute and address. */
+/** Requests a minute and address, unless something else is said. */
 export interface RateLimitSettings {
   readonly enabled: boolean;
   readonly authorize: number;
   readonly token: number;
   readonly refresh: number;
   readonly badToken: number;
+  /** Handshakes of sockets. */
+  readonly connect: number;
+  /** Renames; a minute and user. */
+  readonly write: number;
 }
 
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */

@@ -1,12 +1,15 @@
 import { SetMetadata } from '@nestjs/common';
 
 /** What is counted, each a minute and address (contract §2, RATE_LIMIT). */
-export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token';
+export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
+
+/** What is counted for a minute and user. */
+export type UserLimit = 'write';
 
 export const RATE_LIMIT = 'latchkey:rate-limit';
 
 /** Every request to this route counts towards a limit. Without effect while RATE_LIMIT is off. */
-export const RateLimit = (limit: Exclude<Limit, 'bad_token'>): MethodDecorator =>
+export const RateLimit = (limit: Exclude<Limit, 'bad_token' | 'connect'>): MethodDecorator =>
   SetMetadata(RATE_LIMIT, limit);
 
 /** Counts requests; provided only while RATE_LIMIT is on, so whoever asks for it asks with `@Optional()`. */
@@ -17,4 +20,10 @@ export abstract class RateLimits {
    * @throws OAuthError `slow_down` when the address has used up what it may do this minute
    */
   abstract count(limit: Limit, address: string | undefined): Promise<void>;
+
+  /**
+   * Counts one request of a user whose token is good.
+   * @throws OAuthError `slow_down` when the user has used up what one may do this minute
+   */
+  abstract countUser(limit: UserLimit, userId: string): Promise<void>;
 }

@@ -3,15 +3,15 @@ import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { RateLimits, type Limit } from '../http/rate-limit.js';
+import { RateLimits, type Limit, type UserLimit } from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from './network.js';
 
-/** The limits of contract §2, for each address. */
+/** The limits of contract §2, for each address and for each user. */
 @Injectable()
-export class AddressLimits extends RateLimits {
-  private readonly counters: Readonly<Record<Limit, Counter>>;
+export class Limits extends RateLimits {
+  private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;
 
   constructor(
     private readonly events: Events,
@@ -24,17 +24,29 @@ export class AddressLimits extends RateLimits {
       token: new Counter('token', rateLimit.token, redis?.client),
       refresh: new Counter('refresh', rateLimit.refresh, redis?.client),
       bad_token: new Counter('bad_token', rateLimit.badToken, redis?.client),
+      connect: new Counter('connect', rateLimit.connect, redis?.client),
+      write: new Counter('write', rateLimit.write, redis?.client),
     };
   }
 
   async count(limit: Limit, address: string | undefined): Promise<void> {
     const network = networkOf(address);
-    const exceeded = await this.counters[limit].count(network);
+    await this.consume(limit, network, { address: network });
+  }
+
+  async countUser(limit: UserLimit, userId: string): Promise<void> {
+    await this.consume(limit, userId, { userId });
+  }
+
+  private async consume(
+    limit: Limit | UserLimit,
+    key: string,
+    who: { address: string } | { userId: string },
+  ): Promise<void> {
+    const exceeded = await this.counters[limit].count(key);
     if (!exceeded) return;
-    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, address: network }); // a flood tells it once
+    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...who }); // a flood tells it once
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
-    throw new OAuthError('slow_down', 'too many requests from this address', {
-      headers: { 'Retry-After': String(seconds) },
-    });
+    throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
   }
 }
