@@ -1,5 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -74,6 +75,15 @@ describe('the example clients', () => {
     const ended = new Promise((resolve) => child.once('exit', resolve));
     await signOut();
     expect(await ended).toBe(0);
+  });
+
+  it('node.js: says why it was refused, and fails', async () => {
+    const child = spawn(process.execPath, ['examples/clients/node.js', service.url, 'no-token']);
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number];
+    expect(said).toMatch(/^refused: invalid_token, [^\n]+\n$/);
+    expect(code).toBe(1);
   });
 
   (hasPython ? it : it.skip)('client.py (skipped where python-socketio is not installed)', async () => {
