@@ -82,6 +82,27 @@ it('lets no redirect carry the token to another origin', async () => {
   expect(heard[1]).toMatchObject([{ path: '/there', authorization: undefined }]);
 });
 
+it('follows redirects as it is told to', async () => {
+  answer = ({ url }) =>
+    url === '/away' ? { status: 307, headers: { Location: '/there' } } : { status: 200 };
+  const fetch = open();
+  expect((await fetch('/away')).status).toBe(200); // the API's own: with the token
+  expect(heard[0]![1]).toMatchObject({ path: '/there', authorization: 'Bearer first' });
+  expect((await fetch('/away', { redirect: 'manual' })).status).toBe(307);
+  await expect(fetch('/away', { redirect: 'error' })).rejects.toThrow();
+  expect(heard[0]).toHaveLength(4);
+});
+
+it('takes a 401 at the end of a redirect for no word about its token: a request is not repeated for it', async () => {
+  answer = ({ url }) =>
+    url === '/order' ? { status: 303, headers: { Location: `${urls[1]}/done` } } : { status: 401 };
+  const withdrawn = { received_at: Date.now() - 100_000 };
+  const fetch = open([{ access_token: 'second', expires_in: 3600 }], withdrawn);
+  expect((await fetch('/order', { method: 'POST', body: 'one' })).status).toBe(401);
+  expect(heard[0]).toHaveLength(1);
+  expect(opened!.asked()).toBe(0);
+});
+
 it('refreshes a token that is due before the request', async () => {
   const fetch = open([{ access_token: 'second', expires_in: 3600 }], { received_at: 0 });
   await fetch('/');

@@ -5,8 +5,9 @@ import type { TokenKeeper } from './tokens.js';
 const YOUNG = 60;
 
 /**
- * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and as it is for all others. A redirect to another
- * origin goes without the token: that is the Fetch standard's doing (HTTP-redirect fetch, step 13), which a test holds.
+ * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and as it is for all others. Redirects are followed
+ * as the caller's `redirect` says, since an API of the application may have them; one to another origin goes without the
+ * token: that is the Fetch standard's doing (HTTP-redirect fetch, step 13), which a test holds in a browser.
  * @param base what relative addresses are relative to, where there is no page
  */
 export function bearerFetch(
@@ -24,7 +25,8 @@ export function bearerFetch(
     const token = await fresh();
     const response = await fetch(withBearer(request, token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
-    if (response.status !== 401 || keeper.age() < YOUNG) return response;
+    // After a redirect it says nothing of the token, which may not have gone along.
+    if (response.status !== 401 || response.redirected || keeper.age() < YOUNG) return response;
     const other = await refresh(token).catch(() => undefined);
     return other ? fetch(withBearer(again, other)) : response;
   };

@@ -11,7 +11,8 @@ const TIMEOUT = 10;
  * @param body sent as JSON
  * @param send sends the request, perhaps with a token
  * @returns the answer's body; undefined for 204
- * @throws LatchkeyError with the service's code and the status; code `network` when there is no answer in 10 s
+ * @throws LatchkeyError with the service's code and the status; code `network` when there is no answer in 10 s,
+ *   or a redirect, which this service never answers with
  */
 export type Call = <Answer>(
   method: string,
@@ -35,6 +36,7 @@ export function makeCall(url: string, onDone: (call: ServiceCall) => void): Call
       const response = await send(
         new Request(url + path, {
           method,
+          redirect: 'error', // a 307 would send body and token on, to wherever it says
           keepalive: true, // a sign-out may be followed by leaving the page
           signal: timeout.signal,
           ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
