@@ -201,7 +201,7 @@ describe('the login form', () => {
     expect(await codes()).toHaveLength(before.length);
   });
 
-  it('counts ten failures a minute and login, also of attempts at the same time', async () => {
+  it('counts ten failures a minute for a login from one network, also of attempts at the same time', async () => {
     const grace = { login: 'grace', password: 'first-compiler' };
     const answers = await Promise.all(
       Array.from({ length: 15 }, () => submit({ login: 'grace', password: 'wrong' })),

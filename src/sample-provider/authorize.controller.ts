@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
+import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
 import { Accounts } from './accounts.js';
 import { AuthorizeDto } from './authorize.dto.js';
@@ -12,6 +12,7 @@ import { PageErrorFilter } from './page-error.filter.js';
 import { PasswordCheck } from './password-check.js';
 import { SignInFormDto } from './sign-in-form.dto.js';
 import { Public } from '../http/access.js';
+import { networkOf } from '../rate-limit/network.js';
 
 /** Why the form is shown again. */
 interface Retry {
@@ -48,6 +49,7 @@ export class AuthorizeController {
   async signIn(
     @Query() request: AuthorizeDto,
     @Body() { csrf_token = '', login, password }: SignInFormDto,
+    @Ip() address: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
     this.client.checkAuthorization(request);
@@ -59,7 +61,7 @@ export class AuthorizeController {
       const message = 'Please enter your user name and your password.';
       return this.sendForm(response, request, { status: 422, login, message });
     }
-    const verdict = await this.passwords.verify(login, password);
+    const verdict = await this.passwords.verify({ login, network: networkOf(address) }, password);
     if (verdict.kind === 'refused') {
       const message = 'The user name or the password is not right. Please try again.';
       return this.sendForm(response, request, { status: 422, login, message });

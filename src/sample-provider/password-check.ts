@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { Accounts, type Account } from './accounts.js';
+import { FailedPasswords, type Attempt } from './failed-passwords.js';
 import { verifyPassword } from './password-hash.js';
 import { WorkQueue } from './work-queue.js';
 
@@ -9,40 +9,36 @@ export type PasswordVerdict =
   | { readonly kind: 'refused' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-const FAILURES_A_MINUTE = 10;
 // Half of Node's thread pool, which the whole process shares: the rest stays free for files and names.
 const AT_ONCE = 2;
-const WAITING = 50; // about 3 s of work
+const WAITING = 100; // about 5 s of work
+const WAITING_OF_A_NETWORK = 10;
 
 /** Verifies passwords, and not too many of them (security, sample provider). */
 @Injectable()
 export class PasswordCheck {
-  private readonly failures = new RateLimiterMemory({ points: FAILURES_A_MINUTE, duration: 60 });
-  private readonly queue = new WorkQueue(AT_ONCE, WAITING);
+  private readonly failures = new FailedPasswords();
+  private readonly queue = new WorkQueue(AT_ONCE, WAITING, WAITING_OF_A_NETWORK);
 
   constructor(private readonly accounts: Accounts) {}
 
   /**
-   * Ten failures a minute and login, whether anybody has that login or not; after that even the right password waits.
-   * An attempt counts as a failure until it has succeeded, so attempts at the same time cannot outrun the limit.
+   * Beyond a limit even the right password waits, whether anybody has that login or not. Who is beyond one is told so at
+   * once: it takes no place in the queue, and nothing is remembered of it.
    */
-  async verify(login: string, password: string): Promise<PasswordVerdict> {
-    const seconds = await this.secondsToWait(login);
+  async verify(attempt: Attempt, password: string): Promise<PasswordVerdict> {
+    const seconds = await this.failures.secondsToWait(attempt);
     if (seconds > 0) return { kind: 'wait', seconds };
-    const matches = await this.queue.run(() => verifyPassword(password, this.accounts.hashOf(login)));
-    if (matches === false) return { kind: 'refused' };
-    await this.failures.reward(login);
-    if (matches === undefined) return { kind: 'wait', seconds: 1 };
-    return { kind: 'accepted', account: this.accounts.withLogin(login)! };
+    const verdict = await this.queue.run(attempt.network, () => this.tryPassword(attempt, password));
+    return verdict ?? { kind: 'wait', seconds: 1 };
   }
 
-  private async secondsToWait(login: string): Promise<number> {
-    try {
-      await this.failures.consume(login);
-      return 0;
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      return Math.max(1, Math.ceil(rejection.msBeforeNext / 1000));
-    }
+  private async tryPassword(attempt: Attempt, password: string): Promise<PasswordVerdict> {
+    const seconds = await this.failures.begin(attempt); // others may have failed while this one waited
+    if (seconds > 0) return { kind: 'wait', seconds };
+    const matches = await verifyPassword(password, this.accounts.hashOf(attempt.login));
+    if (!matches) return { kind: 'refused' };
+    await this.failures.forgive(attempt);
+    return { kind: 'accepted', account: this.accounts.withLogin(attempt.login)! };
   }
 }

@@ -1,26 +1,56 @@
-/** Runs a few jobs at a time, lets some more wait, and refuses the rest: a flood of them stays a queue. */
+/**
+ * Runs a few jobs at a time, lets some more wait, and refuses the rest: a flood of them stays a queue. Those who ask take
+ * turns, and each may have so many waiting: who asks often waits behind himself, not the others behind him.
+ */
 export class WorkQueue {
   private running = 0;
-  private readonly waiting: (() => void)[] = [];
+  private waiting = 0;
+  /** The waiting jobs of each, whose turn is next first. Nobody is listed who has none. */
+  private readonly turns = new Map<string, (() => void)[]>();
 
   constructor(
     private readonly mostRunning: number,
     private readonly mostWaiting: number,
+    private readonly mostWaitingOfOne: number,
   ) {}
 
-  /** @returns undefined when the queue is full: the job has not run and will not. */
-  async run<T>(job: () => Promise<T>): Promise<T | undefined> {
+  /**
+   * @param who asks
+   * @returns undefined when the queue is full, or his share of it: the job has not run and will not.
+   */
+  async run<T>(who: string, job: () => Promise<T>): Promise<T | undefined> {
     if (this.running < this.mostRunning) this.running++;
-    else if (this.waiting.length < this.mostWaiting)
-      await new Promise<void>((start) => this.waiting.push(start));
+    else if (this.hasRoom(who)) await new Promise<void>((start) => this.wait(who, start));
     else return undefined;
     try {
       return await job();
     } finally {
-      const next = this.waiting.shift();
+      const next = this.next();
       if (next)
         next(); // takes this job's place
       else this.running--;
     }
+  }
+
+  private hasRoom(who: string): boolean {
+    const own = this.turns.get(who)?.length ?? 0;
+    return this.waiting < this.mostWaiting && own < this.mostWaitingOfOne;
+  }
+
+  private wait(who: string, start: () => void): void {
+    this.waiting++;
+    const own = this.turns.get(who);
+    if (own) own.push(start);
+    else this.turns.set(who, [start]);
+  }
+
+  private next(): (() => void) | undefined {
+    const [turn] = this.turns;
+    if (!turn) return undefined;
+    const [who, [start, ...rest]] = turn;
+    this.turns.delete(who);
+    if (rest.length > 0) this.turns.set(who, rest); // behind the others
+    this.waiting--;
+    return start;
   }
 }
