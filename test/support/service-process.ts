@@ -17,10 +17,14 @@ export interface ServiceProcess {
 /**
  * Starts the compiled service as a process of its own, as `npm run start:prod` does, and waits until it is ready.
  * @param env the whole of its environment, beside PATH.
+ * @param main the compiled service's; that of this repository unless it is given
  */
-export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
+export async function startServiceProcess(
+  env: Record<string, string>,
+  main: string = MAIN,
+): Promise<ServiceProcess> {
   const port = env['PORT'] ?? String(await freePort());
-  const child = spawn(process.execPath, [MAIN], {
+  const child = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
