@@ -1,5 +1,4 @@
-# syntax=docker/dockerfile:1
-FROM node:22-slim AS build
+FROM node:22.23.2-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY client/package.json client/
@@ -7,14 +6,13 @@ RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY client client
 COPY src src
-RUN npm run build:client && npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
+RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 
-FROM node:22-slim
+FROM node:22.23.2-bookworm-slim
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
-COPY --from=build /app/client client
 COPY --from=build /app/dist dist
 COPY demo demo
 USER node
