@@ -1,8 +1,10 @@
 import { jest } from '@jest/globals';
 import { exclusive } from './exclusive.js';
 
-type Work = () => Promise<unknown>;
-let request: (name: string, options: { signal: AbortSignal }, work: Work) => Promise<unknown>;
+type Work = (lock: object | null) => Promise<unknown>;
+type Options = { signal?: AbortSignal; ifAvailable?: boolean };
+const LOCK = {};
+let request: (name: string, options: Options, work: Work) => Promise<unknown>;
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -20,7 +22,7 @@ it('works inside of the lock', async () => {
   const order: string[] = [];
   request = async (name, _options, work) => {
     order.push(name);
-    await work();
+    await work(LOCK);
     order.push('released');
   };
   const work = async (): Promise<number> => order.push('work');
@@ -29,10 +31,12 @@ it('works inside of the lock', async () => {
 });
 
 it('does not wait for longer than 12 s for a tab that never lets go', async () => {
-  request = (_name, { signal }) =>
-    new Promise((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(new Error('aborted')));
-    });
+  request = async (_name, { signal }, work) =>
+    signal
+      ? new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+        })
+      : work(null);
   let done = 0;
   const working = exclusive('lock', async () => ++done);
   await jest.advanceTimersByTimeAsync(11_900);
@@ -41,8 +45,15 @@ it('does not wait for longer than 12 s for a tab that never lets go', async () =
   expect(await working).toBe(1);
 });
 
+it('says whether it had to wait for another tab', async () => {
+  request = (_name, { ifAvailable }, work) => work(ifAvailable ? null : LOCK);
+  expect(await exclusive('lock', async (waited) => waited)).toBe(true);
+  request = (_name, _options, work) => work(LOCK);
+  expect(await exclusive('lock', async (waited) => waited)).toBe(false);
+});
+
 it('does its work once, also when that fails', async () => {
-  request = (_name, _options, work) => work();
+  request = (_name, _options, work) => work(LOCK);
   let done = 0;
   const failing = exclusive('lock', async () => {
     done++;

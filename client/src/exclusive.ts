@@ -6,21 +6,30 @@ const LONGEST_WAIT = 12;
 /**
  * Does something in one tab of the browser at a time, where there are Web Locks. It waits with a bound: a tab may be
  * frozen while it holds the lock, and doing the work twice does no harm (spec §2.2: refreshing replaces nothing).
+ * @param work is told whether it had to wait for another tab
  */
-export async function exclusive<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+export async function exclusive<Result>(
+  name: string,
+  work: (waited: boolean) => Promise<Result>,
+): Promise<Result> {
   const { locks } = globalThis.navigator ?? {};
-  if (!locks) return work();
+  if (!locks) return work(false);
   const waiting = new AbortController();
-  const cancel = after(LONGEST_WAIT, () => waiting.abort());
+  let cancel = (): void => undefined;
   let result: Promise<Result> | undefined;
+  const hold = (waited: boolean) => (lock: Lock | null) => {
+    cancel();
+    return lock && (result = work(waited));
+  };
   try {
-    await locks.request(name, { signal: waiting.signal }, () => {
-      cancel();
-      return (result = work());
-    });
+    await locks.request(name, { ifAvailable: true }, hold(false));
+    if (!result) {
+      cancel = after(LONGEST_WAIT, () => waiting.abort());
+      await locks.request(name, { signal: waiting.signal }, hold(true));
+    }
   } catch {
     // waited for long enough, or locks are forbidden here; or the work has failed, which is its caller's to hear
   }
   cancel();
-  return result ?? work();
+  return result ?? work(true);
 }

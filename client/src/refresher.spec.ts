@@ -208,4 +208,23 @@ describe('one flight', () => {
     expect(asked()).toBe(0);
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
+
+  it('for two tabs, also where what one has stored arrives later than the lock that it has let go', async () => {
+    const locks = {
+      request: async (_name: string, { ifAvailable }: LockOptions, work: (lock: object | null) => unknown) =>
+        work(ifAvailable ? null : {}),
+    };
+    Object.defineProperty(globalThis, 'navigator', { configurable: true, value: { locks } });
+    try {
+      const { area, refresher, asked } = tab([], { received_at: Date.now() - 3_500_000 });
+      const refreshed = refresher.refresh();
+      await seconds(0.1);
+      put(area, tokensNow({ access_token: 'second' }));
+      await seconds(0.1);
+      expect(await refreshed).toBe('second');
+      expect(asked()).toBe(0);
+    } finally {
+      Reflect.deleteProperty(globalThis, 'navigator');
+    }
+  });
 });
