@@ -6,18 +6,23 @@ const PUBLIC_URL = 'https://id.example/base';
 describe('without a list', () => {
   const development = parseSettings({ PUBLIC_URL });
 
-  it.each(['http://localhost', 'http://localhost:5173', 'https://127.0.0.1:8443', 'http://[::1]:1'])(
-    'allows %s, but not in production',
-    (origin) => {
-      expect(allowsOrigin(development, origin)).toBe(true);
-      expect(allowsOrigin({ ...development, production: true }, origin)).toBe(false);
-    },
-  );
+  it.each([
+    'http://localhost',
+    'http://localhost:5173',
+    'https://127.0.0.1:8443',
+    'http://[::1]:1',
+    'http://127.0.0.2:5173',
+    'http://app.localhost:5173',
+  ])('allows %s, but not in production', (origin) => {
+    expect(allowsOrigin(development, origin)).toBe(true);
+    expect(allowsOrigin({ ...development, production: true }, origin)).toBe(false);
+  });
   it.each([
     'https://app.example',
     'null',
     '',
     'http://localhost.evil.example',
+    'http://127.1',
     'http://localhost:5173.evil.example',
     'http://localhost@evil.example',
     'http://127.0.0.1.evil.example',

@@ -2,9 +2,9 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import axios from 'axios';
+import { isThisMachine } from '../config/loopback.js';
 
 const LARGEST_ANSWER = 64 * 1024;
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 // An idle connection is dropped before the usual server drops it (5 s): a code is never sent into a closing one.
 const KEEP_ALIVE = { keepAlive: true, timeout: 4000 };
@@ -15,6 +15,8 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
+  /** Through no proxy, wherever it goes: an address of our own. */
+  readonly direct?: boolean;
 }
 
 export interface ProviderResponse {
@@ -43,14 +45,14 @@ export class ProviderHttp implements OnApplicationShutdown {
    * Sends a request with exactly these headers, `User-Agent` beside them.
    * @returns the answer, whatever its status; @throws when there is none within `signal`, or it is too large.
    */
-  async send({ method, url, headers, body, signal }: ProviderRequest): Promise<ProviderResponse> {
+  async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const response = await this.http.request<Buffer>({
       method,
       url,
       signal,
       data: body,
       headers: { ...headers, 'User-Agent': 'Latchkey' },
-      ...(LOOPBACK.has(new URL(url).hostname) && { proxy: false as const }),
+      ...((direct || isThisMachine(url)) && { proxy: false as const }),
     });
     const contentType: unknown = response.headers['content-type'];
     return {

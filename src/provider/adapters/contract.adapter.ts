@@ -42,6 +42,7 @@ export class ContractAdapter implements ProviderAdapter {
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
       body: form.toString(),
       signal,
+      direct: provider.internalUrl !== undefined,
     });
     // Judged by parseIdentity, field by field.
     return readAnswer(status, body) as unknown as ProviderIdentity;

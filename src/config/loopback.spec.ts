@@ -1,0 +1,58 @@
+import { isLoopbackUrl, isThisMachine } from './loopback.js';
+
+/** Everything that URL parsing takes for a loopback address, and the one name that needs no network. */
+const LOOPBACK = [
+  'http://127.0.0.1:4000/path',
+  'http://127.0.0.2',
+  'https://127.255.255.254',
+  'http://127.1',
+  'http://0x7f.1',
+  'http://0177.0.0.1',
+  'http://2130706433',
+  'http://127.0.0.1.',
+  'http://\uff11\uff12\uff17.1',
+  'http://[::1]:4000',
+  'http://[0:0:0:0:0:0:0:1]',
+  'http://[::ffff:127.0.0.2]',
+  'http://[::FFFF:7f00:1]',
+  'http://localhost',
+  'http://LOCALHOST:4000',
+];
+/** Of this machine too, but the network may be asked, or it is no loopback address. */
+const NEAR = [
+  'http://localhost.',
+  'http://app.localhost:5173',
+  'http://a.b.localhost.',
+  'http://0.0.0.0:4000',
+  'http://0',
+  'http://[::]',
+  'http://[::ffff:0.0.0.0]',
+];
+const ELSEWHERE = [
+  'http://128.0.0.1',
+  'http://126.255.255.255',
+  'http://127.0.0.1.evil.example',
+  'http://localhost.evil.example',
+  'http://evil-localhost',
+  'http://evillocalhost.',
+  'http://localhost..',
+  'http://127.evil.example',
+  'http://[::2]',
+  'http://[::127.0.0.1]',
+  'http://[::ffff:128.0.0.1]',
+  'http://[64:ff9b::127.0.0.1]',
+  'http://10.0.0.1',
+  'http://evil.example/127.0.0.1',
+  'http://127.0.0.1@evil.example',
+  'http://localhost:80@evil.example',
+];
+
+it.each(LOOPBACK)('%s is loopback', (url) =>
+  expect([isLoopbackUrl(url), isThisMachine(url)]).toEqual([true, true]),
+);
+it.each(NEAR)('%s is this machine, and needs TLS all the same', (url) =>
+  expect([isLoopbackUrl(url), isThisMachine(url)]).toEqual([false, true]),
+);
+it.each(ELSEWHERE)('%s is neither', (url) =>
+  expect([isLoopbackUrl(url), isThisMachine(url)]).toEqual([false, false]),
+);
