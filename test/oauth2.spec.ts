@@ -57,6 +57,8 @@ describe('the adapter oauth2', () => {
       ...env('discord', { adapter: 'discord', ...at('discord') }),
       ...env('plain', {
         adapter: 'oauth2',
+        client_id: "lk-_.*~:%+ !'()",
+        client_secret: ' %&+£€-_.*',
         ...at('plain'),
         token_endpoint_auth_method: 'client_secret_basic',
         claim_user_id: 'user.id',
@@ -144,15 +146,16 @@ describe('the adapter oauth2', () => {
     ]);
   });
 
-  it('sends the secret in the header where the settings say so', async () => {
+  it('sends the secret in the header where the settings say so, encoded as a form and no more', async () => {
     expect((await signIn('plain')).status).toBe(200);
     const [token] = provider.requests as [ProviderRequest];
     expect(token.body).not.toContain('client_');
     const [scheme, value = ''] = header(token, 'authorization')?.split(' ') ?? [];
-    expect([
-      scheme,
-      decodeURIComponent(Buffer.from(value, 'base64').toString().replaceAll('+', ' ')),
-    ]).toEqual(['Basic', `latchkey:${SECRET}`]);
+    // RFC 6749 appendix B, and the example there.
+    expect([scheme, Buffer.from(value, 'base64').toString()]).toEqual([
+      'Basic',
+      'lk-_.*%7E%3A%25%2B+%21%27%28%29:+%25%26%2B%C2%A3%E2%82%AC-_.*',
+    ]);
   });
 
   it.each([
@@ -195,6 +198,7 @@ describe('the adapter oauth2', () => {
       ],
       ['invalid_grant', { token: json({ error: 'invalid_grant' }, 400) }, 401, 'invalid_grant'],
       ['invalid_client', { token: json({ error: 'invalid_client' }, 401) }, 400, 'invalid_client'],
+      ['unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }, 400, 'invalid_client'],
       ['another error', { token: json({ error: 'unsupported_grant_type' }, 400) }, 500, 'server_error'],
       ['no access token', { token: json({}) }, 500, 'server_error'],
       ['an access token that is none', { token: json({ access_token: 7 }) }, 500, 'server_error'],

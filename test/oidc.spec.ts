@@ -43,7 +43,7 @@ describe('the adapter oidc', () => {
     }
   });
   beforeEach(() => {
-    issuer.restart({ claimsInIdToken: true });
+    issuer.restart({ claimsInIdToken: true, client: {} });
     proxy.reset();
   });
 
@@ -316,9 +316,12 @@ describe('the adapter oidc', () => {
       ['with status 200', 200, { 'Content-Type': 'application/json' }],
       ['with status 500', 500, {}],
     ])('its errors are known by their code: %s (contract §3)', async (_name, status, headers) => {
-      const posted = await callback('ida');
-      at('/token', (response) => response.writeHead(status, headers).end('{"error":"invalid_client"}'));
-      expect((await token(posted).expect(400)).body).toMatchObject({ error: 'invalid_client' });
+      for (const error of ['invalid_client', 'unauthorized_client']) {
+        const posted = await callback('ida');
+        at('/token', (response) => response.writeHead(status, headers).end(JSON.stringify({ error })));
+        expect((await token(posted).expect(400)).body).toMatchObject({ error: 'invalid_client' });
+        proxy.intercept = () => false;
+      }
     });
 
     it('an answer that is no JSON is not quoted in the log', async () => {
@@ -461,6 +464,54 @@ describe('the adapter oidc', () => {
         proxy.target = issuer.port;
         await other.close();
         await stub.close();
+      }
+    });
+  });
+
+  describe('sends the client secret', () => {
+    // Every sign that some server has read in another way; RFC 6749 §A.1 allows visible ASCII and the blank.
+    const ODD: Record<string, string> = {
+      PROVIDERS_CORP_CLIENT_ID: "lk-._:%+ ~!*'()&=",
+      PROVIDERS_CORP_CLIENT_SECRET: "-._:%+ ~!*'()&= %41 of an odd secret",
+    };
+    const ENCODED =
+      'lk-._%3A%25%2B+%7E%21*%27%28%29%26%3D:-._%3A%25%2B+%7E%21*%27%28%29%26%3D+%2541+of+an+odd+secret';
+    type Method = 'client_secret_basic' | 'client_secret_post';
+    const clientOf = (method: Method) => ({
+      client_id: ODD['PROVIDERS_CORP_CLIENT_ID']!,
+      client_secret: ODD['PROVIDERS_CORP_CLIENT_SECRET']!,
+      token_endpoint_auth_method: method,
+    });
+    const POST = 'client_secret_post';
+    const BASIC = 'client_secret_basic';
+
+    it.each<[string, readonly string[] | undefined, Method | undefined, Method]>([
+      ['in the form where the provider takes both', [BASIC, POST], undefined, POST],
+      ['in the form where it takes nothing else', [POST], undefined, POST],
+      ['in the header where it takes nothing else', [BASIC], undefined, BASIC],
+      ['in the header where it does not say', undefined, undefined, BASIC],
+      ['in the header where it names neither', ['private_key_jwt'], undefined, BASIC],
+      ['in the header where the settings say so', [BASIC, POST], BASIC, BASIC],
+      ['in the form where the settings say so', [BASIC], POST, POST],
+    ])('%s', async (_name, supported, setting, expected) => {
+      issuer.restart({ client: clientOf(expected) });
+      proxy.tamper = (path, body) =>
+        path.startsWith('/.well-known')
+          ? { ...body, token_endpoint_auth_methods_supported: supported }
+          : undefined;
+      const own = setting === undefined ? {} : { PROVIDERS_CORP_TOKEN_ENDPOINT_AUTH_METHOD: setting };
+      const other = await startTestService(env({ ...ODD, ...own }));
+      try {
+        expect((await signIn('ada', other)).status).toBe(200);
+        const { headers, body } = proxy.requests.find(({ path }) => path === '/token')!;
+        const form = new URLSearchParams(body);
+        const inForm = [form.get('client_id'), form.get('client_secret')];
+        const inHeader =
+          headers.authorization && Buffer.from(headers.authorization.slice(6), 'base64').toString();
+        const sent = [inHeader, ...inForm];
+        expect(sent).toEqual(expected === BASIC ? [ENCODED, null, null] : [undefined, ...Object.values(ODD)]);
+      } finally {
+        await other.close();
       }
     });
   });

@@ -69,6 +69,7 @@ describe('a provider of the contract', () => {
     ['invalid_grant with another status', 500, { error: 'invalid_grant' }, 401, 'invalid_grant'],
     ['invalid_grant with 200', 200, { error: 'invalid_grant', provider_user_id: 'x' }, 401, 'invalid_grant'],
     ['invalid_client', 401, { error: 'invalid_client' }, 400, 'invalid_client'],
+    ['unauthorized_client', 400, { error: 'unauthorized_client' }, 400, 'invalid_client'],
     ['invalid_request', 400, { error: 'invalid_request' }, 400, 'invalid_request'],
     ['server_error', 500, { error: 'server_error' }, 500, 'server_error'],
     ['an error of its own', 400, { error: 'teapot' }, 500, 'server_error'],

@@ -1,5 +1,5 @@
 import type { ProviderSettings } from '../config/settings.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import { parseIdentity, type Identity } from './identity.js';
 import type {
   AdapterMemory,
@@ -12,11 +12,14 @@ import type {
 const DEADLINE_MS = 5000;
 
 // Provider errors are mapped by their code, whatever their status (contract §3).
-const REFUSALS = {
-  invalid_grant: 'the provider does not accept the authorization code',
-  invalid_client: 'the provider does not accept the client credentials',
-  invalid_request: 'the provider does not accept the request',
-} as const;
+type Refusal = readonly [error: ErrorCode, description: string];
+const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
+const REFUSALS = new Map<unknown, Refusal>([
+  ['invalid_grant', ['invalid_grant', 'the provider does not accept the authorization code']],
+  ['invalid_client', CREDENTIALS],
+  ['unauthorized_client', CREDENTIALS],
+  ['invalid_request', ['invalid_request', 'the provider does not accept the request']],
+]);
 
 /** One configured provider, and what every adapter's work is held to. */
 export class Provider {
@@ -65,11 +68,8 @@ export class Provider {
   }
 
   private mapError(cause: unknown): OAuthError {
-    const code = (cause as { error?: unknown } | null | undefined)?.error;
-    if (typeof code === 'string' && Object.hasOwn(REFUSALS, code)) {
-      const refusal = code as keyof typeof REFUSALS;
-      return new OAuthError(refusal, REFUSALS[refusal], { cause });
-    }
+    const refusal = REFUSALS.get((cause as { error?: unknown } | null | undefined)?.error);
+    if (refusal) return new OAuthError(...refusal, { cause });
     return new OAuthError('server_error', 'the identity provider cannot be used right now', { cause });
   }
 }

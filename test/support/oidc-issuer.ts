@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Provider, type Configuration } from 'oidc-provider';
+import { Provider, type ClientMetadata, type Configuration } from 'oidc-provider';
 import { OidcMemory } from './oidc-memory.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
@@ -28,6 +28,8 @@ export class OidcIssuer {
   key = makeSigningKey('first');
   /** Whether ID tokens have all claims, or only `sub`, so that the rest is at the userinfo endpoint. */
   claimsInIdToken = true;
+  /** What is other than usual about its client. */
+  client: Partial<ClientMetadata> = {};
   private readonly memory = new OidcMemory();
   private readonly server: Server;
   private provider!: Provider;
@@ -49,7 +51,7 @@ export class OidcIssuer {
   }
 
   /** As if it had been configured anew: with other keys, other claims. Codes and sessions stay. */
-  restart(change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken'>> = {}): void {
+  restart(change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client'>> = {}): void {
     Object.assign(this, change);
     this.provider = new Provider(this.issuer, this.configuration());
   }
@@ -68,6 +70,8 @@ export class OidcIssuer {
           client_secret: 'a client secret of the issuer',
           redirect_uris: ['https://app.example/cb?a=1', 'https://app.example/other'],
           id_token_signed_response_alg: 'ES256',
+          token_endpoint_auth_method: 'client_secret_post',
+          ...this.client,
         },
       ],
       ttl: {

@@ -1,4 +1,10 @@
-import { createServer, request as forward, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as forward,
+  type IncomingHttpHeaders,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** What the proxy makes of an answer: another one, or the same when it returns nothing. */
@@ -13,7 +19,7 @@ export class TamperingProxy {
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   /** Everything that the token endpoint has answered, as it left the proxy; `reset` keeps it. */
   readonly tokens: Record<string, unknown>[] = [];
-  readonly requests: { path: string; body: string; headers: NodeJS.Dict<string | string[]> }[] = [];
+  readonly requests: { path: string; body: string; headers: IncomingHttpHeaders }[] = [];
 
   private constructor(private readonly server: Server) {}
 

@@ -1,10 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import {
-  calculatePKCECodeChallenge,
-  ClientSecretBasic,
-  ClientSecretPost,
-  randomPKCECodeVerifier,
-} from 'openid-client';
+import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
 import { identityOf } from '../claims.js';
 import type {
@@ -16,6 +11,7 @@ import type {
 } from '../provider-adapter.js';
 import { readAnswer, readJson } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
+import { clientAuthentication } from './client-authentication.js';
 
 /** Codes of GitHub's own, which it sends instead of those of RFC 6749 §5.2, and with status 200. */
 const WORDS_OF_GITHUB = new Map<unknown, string>([
@@ -79,7 +75,9 @@ export class OAuth2Adapter implements ProviderAdapter {
       'Content-Type': 'application/x-www-form-urlencoded',
       Accept: 'application/json',
     });
-    authenticate(provider, form, headers);
+    // In the form unless the settings say otherwise: GitHub and Discord take it so.
+    const authenticate = clientAuthentication(provider, 'client_secret_post');
+    authenticate({ issuer: '' }, { client_id: provider.clientId }, form, headers);
     const { status, body } = await this.http.send({
       method: 'POST',
       url: option(provider, 'token_url'),
@@ -89,17 +87,6 @@ export class OAuth2Adapter implements ProviderAdapter {
     });
     return readToken(status, body);
   }
-}
-
-/** RFC 6749 §2.3.1. In the form unless the settings say otherwise: GitHub and Discord take it so. */
-function authenticate(
-  { clientId, clientSecret, options }: ProviderSettings,
-  form: URLSearchParams,
-  headers: Headers,
-) {
-  const basic = options['token_endpoint_auth_method'] === 'client_secret_basic';
-  const method = basic ? ClientSecretBasic : ClientSecretPost;
-  method(clientSecret)({ issuer: '' }, { client_id: clientId }, form, headers);
 }
 
 /** The access token of an answer of the token URL (RFC 6749 §5.1). @throws as `readAnswer`. */

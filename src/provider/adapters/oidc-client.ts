@@ -2,6 +2,7 @@ import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
 import { readJson } from '../provider-answer.js';
 import type { ProviderHttp } from '../provider-http.js';
+import { clientAuthentication } from './client-authentication.js';
 
 /** Seconds for a discovery document: several requests may wait for it, so that none of their signals rules. */
 const DISCOVERY_SECONDS = 5;
@@ -40,7 +41,7 @@ export function configure(
   metadata: client.ServerMetadata,
   signal?: AbortSignal,
 ): client.Configuration {
-  const authentication = authenticationMethod(provider, metadata)(provider.clientSecret);
+  const authentication = clientAuthentication(provider, usualMethod(metadata));
   const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication);
   configuration[client.customFetch] = libraryFetch(http, signal);
   client.enableNonRepudiationChecks(configuration);
@@ -48,14 +49,12 @@ export function configure(
   return configuration;
 }
 
-/** Basic is the default of OpenID Connect (Discovery §3), the form what remains; an option overrules the document. */
-function authenticationMethod(
-  { options }: ProviderSettings,
-  { token_endpoint_auth_methods_supported: supported = ['client_secret_basic'] }: client.ServerMetadata,
-): (secret: string) => client.ClientAuth {
-  const basic = supported.includes('client_secret_basic') || !supported.includes('client_secret_post');
-  const method = options['token_endpoint_auth_method'] ?? (basic ? 'client_secret_basic' : '');
-  return method === 'client_secret_basic' ? client.ClientSecretBasic : client.ClientSecretPost;
+/**
+ * The form where the provider takes it (contract §6), since what Basic encodes is not decoded everywhere; else Basic, which
+ * is the default of OpenID Connect (Discovery §3).
+ */
+function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
+  return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
 /** An http issuer got past the settings: it is on loopback, or this is no production. Then nothing of it is https. */
