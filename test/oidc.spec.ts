@@ -135,6 +135,44 @@ describe('the adapter oidc', () => {
     expect(await userOf('carol')).toMatchObject({ username: 'carol', email: 'carol@idp.example' });
   });
 
+  describe('drops an e-mail address that the provider calls unverified', () => {
+    it.each([
+      [false, null],
+      ['false', null],
+      [true, 'nora@idp.example'],
+      [null, 'nora@idp.example'],
+    ])('in the ID token: %j, and asks no further', async (said, email) => {
+      proxy.tamper = inIdToken({ email_verified: said });
+      expect((await signIn('nora')).status).toBe(200);
+      expect(await userOf('nora')).toMatchObject({ username: 'nora', email });
+      expect(proxy.count('/me')).toBe(0);
+    });
+
+    it.each([
+      [false, null],
+      ['false', null],
+      [undefined, 'nora@idp.example'],
+    ])('at the userinfo endpoint: %j', async (said, email) => {
+      issuer.restart({ claimsInIdToken: false });
+      proxy.tamper = (path, body) => (path === '/me' ? { ...body, email_verified: said } : undefined);
+      expect((await signIn('nora')).status).toBe(200);
+      expect(await userOf('nora')).toMatchObject({ email });
+    });
+
+    it.each([
+      ['ID token', { email_verified: false }, {}],
+      ['ID token, against the other', { email_verified: false }, { email_verified: true }],
+      ['userinfo endpoint, against the other', { email_verified: true }, { email_verified: false }],
+    ])('at the %s, where both are asked', async (_name, inToken, atUserinfo) => {
+      issuer.restart({ claimsInIdToken: false });
+      proxy.tamper = (path, body) =>
+        path === '/me' ? { ...body, ...atUserinfo } : inIdToken(inToken)(path, body);
+      expect((await signIn('nora')).status).toBe(200);
+      expect(proxy.count('/me')).toBe(1);
+      expect(await userOf('nora')).toMatchObject({ email: null });
+    });
+  });
+
   it('takes the keys of the day: a new one at once, a withdrawn one no more', async () => {
     const old = issuer.key;
     expect((await signIn('frank')).status).toBe(200);

@@ -109,6 +109,20 @@ describe('a provider of the contract', () => {
     expect(await rowsOfUsers()).toEqual(before);
   });
 
+  it.each([false, 'false'])(
+    'may call an e-mail address unverified, which is dropped then: %j',
+    async (said) => {
+      const emailOf = async (): Promise<unknown> =>
+        query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = 'eve'`);
+      provider.answerWith(200, { provider_user_id: 'eve', email: 'eve@x.example', email_verified: null });
+      expect((await exchange()).status).toBe(200);
+      expect(await emailOf()).toEqual([{ email: 'eve@x.example' }]);
+      provider.answerWith(200, { provider_user_id: 'eve', email: 'ada@x.example', email_verified: said });
+      expect((await exchange()).status).toBe(200);
+      expect(await emailOf()).toEqual([{ email: null }]);
+    },
+  );
+
   it('may send any content type, a byte order mark, and gzip', async () => {
     provider.answerWith(200, '\uFEFF{"provider_user_id":"any"}', { 'Content-Type': 'text/plain' });
     expect((await exchange()).status).toBe(200);

@@ -1,4 +1,4 @@
-import { claimAt, identityOf } from './claims.js';
+import { claimAt, identityOf, isComplete } from './claims.js';
 
 const claims = {
   sub: 'u-1',
@@ -54,5 +54,37 @@ describe('identityOf', () => {
       username: 'Ada',
     });
     expect(identityOf({ sub: '1' }, {})).toEqual({ provider_user_id: '1' });
+  });
+
+  const mails = [
+    { value: 'a@x.example', verified: false },
+    { value: 'b@x.example', verified: true },
+  ];
+  it.each<[string, object, string, boolean]>([
+    ['of the claim beside it', { email: 'a@x.example', email_verified: 'false' }, 'email', false],
+    ['of the whole answer', { verified: false, user: { email: 'a@x.example' } }, 'user.email', false],
+    ['of the object that holds it', { user: { email: 'a@x', email_verified: false } }, 'user.email', false],
+    ['of the first of a list', { mails }, 'mails.0.value', false],
+    ['of another of a list', { mails }, 'mails.1.value', true],
+    ['of the whole answer, where it stands deeper', { work: { mail: 'w@x' }, ...mails[0] }, 'work.mail,value', false],
+    ['of one not there', { work: { verified: false }, email: 'a@x.example' }, 'work.mail,email', true],
+    ['of an object elsewhere', { email: 'a@x.example', phone: { verified: false } }, 'email', true],
+    [
+      'of a claim with dots',
+      { 'https://x.example/mail': 'a@x', verified: false },
+      'https://x.example/mail',
+      false,
+    ],
+  ])('knows the address for unverified, by the word %s', (_name, told, path, verified) => {
+    const identity = identityOf({ sub: '1', ...told }, { claim_email: path });
+    expect(identity.email).toEqual(expect.stringContaining('@'));
+    expect(identity.email_verified).toBe(verified ? undefined : false);
+  });
+
+  it('is complete with four fields, whatever is said of one', () => {
+    const four = { provider_user_id: '1', username: 'a', email: 'a@x.example', avatar_url: 'p' };
+    expect(isComplete({ ...four, email_verified: false })).toBe(true);
+    const { email: _, ...three } = four;
+    expect(isComplete({ ...three, email_verified: false })).toBe(false);
   });
 });

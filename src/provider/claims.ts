@@ -1,3 +1,4 @@
+import { callsUnverified } from './identity.js';
 import type { ProviderIdentity } from './provider-adapter.js';
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -11,23 +12,31 @@ const DEFAULTS: Options = {
   claim_avatar_url: 'picture',
 };
 
-/** The identity that some claims tell, without what they lack. `Provider` judges it, as every adapter's. */
+/** The identity that some claims tell, without what they lack. `parseIdentity` judges it, as every adapter's. */
 export function identityOf(claims: Claims, options: Options): Partial<ProviderIdentity> {
-  const at = (option: string): string | undefined =>
-    claimAt(claims, options[option] ?? DEFAULTS[option] ?? '');
+  const paths = (option: string): string => options[option] ?? DEFAULTS[option] ?? '';
+  const at = (option: string): string | undefined => claimAt(claims, paths(option));
   return Object.fromEntries(
     Object.entries({
       provider_user_id: at('claim_user_id'),
       username: at('claim_username'),
       email: at('claim_email'),
       avatar_url: at('claim_avatar_url'),
+      email_verified: isUnverified(claims, paths('claim_email')) ? false : undefined,
     }).filter(([, value]) => value !== undefined),
   );
 }
 
 /** Whether claims tell all four fields. */
 export function isComplete(identity: Partial<ProviderIdentity>): boolean {
-  return Object.keys(identity).length === 4;
+  return ['provider_user_id', 'username', 'email', 'avatar_url'].every((field) => field in identity);
+}
+
+/** Of the whole answer, or of the object that holds the address (`emails.0.value` beside `emails.0.verified`). */
+function isUnverified(claims: Claims, paths: string): boolean {
+  const path = pathsOf(paths).find((one) => textOf(claims, one)) ?? '';
+  const holder = valueAt(claims, path.slice(0, Math.max(path.lastIndexOf('.'), 0)));
+  return callsUnverified(claims) || (isObject(holder) && callsUnverified(holder));
 }
 
 /**
@@ -37,11 +46,19 @@ export function isComplete(identity: Partial<ProviderIdentity>): boolean {
  *   every path must be there; or several of both, separated by commas, of which the first that is there counts
  */
 export function claimAt(claims: Claims, paths: string): string | undefined {
-  for (const path of paths.split(',').map((one) => one.trim())) {
-    const text = path.includes('{') ? filled(claims, path) : textAt(claims, path);
-    if (text !== undefined && text !== '') return text;
+  for (const path of pathsOf(paths)) {
+    const text = textOf(claims, path);
+    if (text) return text;
   }
   return undefined;
+}
+
+function pathsOf(paths: string): readonly string[] {
+  return paths.split(',').map((one) => one.trim());
+}
+
+function textOf(claims: Claims, path: string): string | undefined {
+  return path.includes('{') ? filled(claims, path) : textAt(claims, path);
 }
 
 function filled(claims: Claims, template: string): string | undefined {
@@ -65,8 +82,12 @@ function valueAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;
   for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Claims)[key];
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
   }
   return value;
+}
+
+function isObject(value: unknown): value is Claims {
+  return typeof value === 'object' && value !== null;
 }

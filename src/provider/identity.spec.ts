@@ -37,6 +37,28 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     expect(parseIdentity({ provider_user_id: '1', ...fields })).toEqual({ providerUserId: '1', ...NONE });
   });
 
+  it.each<[string, object, boolean]>([
+    ['email_verified false', { email_verified: false }, false],
+    ['as text', { email_verified: 'false' }, false],
+    ['as text in capitals', { email_verified: 'False' }, false],
+    ['verified false', { verified: false }, false],
+    ['verified as text', { verified: 'false' }, false],
+    ['the one true, the other false', { email_verified: true, verified: false }, false],
+    ['both true', { email_verified: true, verified: true }, true],
+    ['null', { email_verified: null, verified: null }, true],
+    ['nothing', {}, true],
+    ['something else', { email_verified: 'yes', verified: { by: 'false' } }, true],
+  ])('an e-mail address of which is said: %s', (_name, said, kept) => {
+    const email = 'ada@x.example';
+    const { username, ...identity } = parseIdentity({
+      provider_user_id: '1',
+      username: 'Ada',
+      email,
+      ...said,
+    });
+    expect([username, identity.email]).toEqual(['Ada', kept ? email : null]);
+  });
+
   it('counts characters, not UTF-16 units', () => {
     const id = '🔑'.repeat(255);
     expect(parseIdentity({ provider_user_id: id }).providerUserId).toBe(id);

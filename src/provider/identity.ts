@@ -12,7 +12,8 @@ export interface Identity {
  * Judges a provider's answer (contract §6); pure.
  *
  * @param body what the provider sent, parsed: unknown until looked at.
- * @throws OAuthError `server_error` when there is no usable `provider_user_id`. Optional fields never fail: they are dropped.
+ * @throws OAuthError `server_error` when there is no usable `provider_user_id`. Optional fields never fail: they are dropped,
+ *   and so is an e-mail address that the provider calls unverified.
  */
 export function parseIdentity(body: unknown): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
@@ -23,9 +24,19 @@ export function parseIdentity(body: unknown): Identity {
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
-    email: isText(email, 255) ? email : null,
+    email: isText(email, 255) && !callsUnverified(fields) ? email : null,
     avatarUrl: isText(avatarUrl, 2048) && isHttpUrl(avatarUrl) ? avatarUrl : null,
   };
+}
+
+/**
+ * Whether somebody's e-mail address is called unverified beside it: `email_verified` (OpenID Connect Core §5.1) or
+ * `verified` (Discord) is false, as a boolean or as text. Whoever says nothing does not say so.
+ */
+export function callsUnverified(claims: Readonly<Record<string, unknown>>): boolean {
+  return [claims['email_verified'], claims['verified']].some(
+    (said) => said === false || (typeof said === 'string' && said.toLowerCase() === 'false'),
+  );
 }
 
 /** Whether PostgreSQL can store it as it is: no NUL, no lone surrogate. Length in characters, not in UTF-16 units. */

@@ -48,10 +48,12 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** The fields of spec §2.5. */
+/** The fields of spec §2.5, and what is known of one of them. */
 export interface ProviderIdentity {
   provider_user_id: string;
   username?: string;
   email?: string;
+  /** False: the provider calls the address unverified, so it is dropped (contract §6). */
+  email_verified?: boolean;
   avatar_url?: string;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
 import { identityOf, isComplete } from '../claims.js';
+import { callsUnverified } from '../identity.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -75,7 +76,9 @@ export class OidcAdapter implements ProviderAdapter {
     const identity = identityOf(claims, options);
     if (isComplete(identity) || !configuration.serverMetadata().userinfo_endpoint) return identity;
     const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
-    return identityOf({ ...more, ...claims }, options);
+    // Whichever of the two calls the address unverified: the other may say nothing of it, or be older.
+    const doubt = callsUnverified(more) ? { email_verified: false } : {};
+    return identityOf({ ...more, ...claims, ...doubt }, options);
   }
 
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
