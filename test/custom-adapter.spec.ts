@@ -12,6 +12,7 @@ import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { startServiceProcess } from './support/service-process.js';
+import { providerSettings } from './support/provider-settings.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const EXAMPLE = fileURLToPath(new URL('../examples/provider-adapter/', import.meta.url));
@@ -111,6 +112,7 @@ describe('an adapter of an integrator', () => {
     const adapter = file(
       'echo.mjs',
       `export default new (class {
+        issuer = 'own';
         authorizationUrl(provider, { state }) {
           return { url: new URL('https://corp.example/?state=' + state), memory: { nonce: 'n-' + state } };
         }
@@ -155,7 +157,7 @@ describe('an adapter of an integrator', () => {
       authorizationUrl: () => new Promise(() => undefined),
       exchange: () => Promise.reject(new Error('never asked')),
     };
-    const settings = { name: 'slow', adapter: 'x', clientId: 'c', clientSecret: 's', options: {} };
+    const settings = providerSettings('slow');
     const slow = new Provider(settings, adapter, 50);
     await expect(
       slow.authorizationUrl({ state: 's', redirectUri: 'https://a.example' }),

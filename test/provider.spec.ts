@@ -1,11 +1,14 @@
+import { jest } from '@jest/globals';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
+import type { ProviderAdapter } from '../src/provider/provider-adapter.js';
 import { Provider } from '../src/provider/provider.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
+import { providerSettings } from './support/provider-settings.js';
 import { StubProvider } from './support/stub-provider.js';
 
 /** The default adapter against a provider that does as it is told (spec §4.5.2, §7.3; contract §3, §6). */
@@ -213,7 +216,7 @@ describe('a provider of the contract', () => {
   });
 
   describe('that takes its time', () => {
-    const settings = { name: 'slow', adapter: 'x', clientId: 'c', clientSecret: 's', options: {} };
+    const settings = providerSettings('slow');
     const requested = { code: 'c', state: 's', redirectUri: 'https://a.example' };
 
     it('is given up at the deadline, even if its adapter does not listen', async () => {
@@ -231,6 +234,19 @@ describe('a provider of the contract', () => {
       );
       await expect(slow.exchange(requested)).rejects.toMatchObject({ error: 'server_error' });
       expect(aborted).toBe(true);
+    });
+
+    it('gets no code once it is given up, though its issuer is known at last', async () => {
+      let know = (_issuer: string): void => undefined;
+      const known = new Promise<string>((resolve) => (know = resolve));
+      const exchange = jest.fn<ProviderAdapter['exchange']>();
+      const authorizationUrl = () => new URL('https://a.example');
+      const slow = new Provider(settings, { authorizationUrl, exchange, issuer: () => known }, 50);
+      const asked = slow.exchange({ ...requested, iss: 'https://a.example' });
+      await expect(asked).rejects.toMatchObject({ error: 'server_error' });
+      know('https://a.example');
+      await new Promise(setImmediate);
+      expect(exchange).not.toHaveBeenCalled();
     });
 
     it('has 5 s in all, also when it sends a byte now and then', async () => {

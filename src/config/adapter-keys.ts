@@ -62,7 +62,8 @@ export const adapterKeys = {
     name: 'token_endpoint_auth_method',
     section,
     kind: kinds.oneOf('client_secret_basic', 'client_secret_post'),
-    defaultShown: 'what the discovery document says; `client_secret_post` for `oauth2`',
+    defaultShown:
+      '`client_secret_post` where the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
     doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
   },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -3,7 +3,7 @@ import { adapterKeys } from './adapter-keys.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
-import { adapterRules } from './provider-adapters.js';
+import { adapterRules, type AdapterRules } from './provider-adapters.js';
 import { providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
@@ -51,19 +51,41 @@ export function parseProvider(
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,
-    ...ownRedirectUris(name, given, faults),
+    ...ownCallback(name, given, faults, presetIssuer(rules, given)),
     options: options(given),
   };
 }
 
-/** The provider's own allow-list, as a part of its settings; empty where it has none. */
-export function ownRedirectUris(
+/** What the settings say of the provider's callback: its own allow-list, and what `iss` must be. */
+export function ownCallback(
   name: string,
   given: ProviderVariables,
   faults: Faults,
-): Pick<ProviderSettings, 'redirectUris'> {
+  usualIssuer?: string,
+): Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables'> {
   const redirectUris = readKey(name, given, providerKeys.redirectUris, faults);
-  return redirectUris ? { redirectUris } : {};
+  const issuer = readKey(name, given, providerKeys.issuer, faults) ?? usualIssuer;
+  return {
+    ...(redirectUris && { redirectUris }),
+    ...(issuer !== undefined && { issuer }),
+    variables: {
+      adapter: providerVariable(name, 'adapter', given),
+      issuer: providerVariable(name, 'issuer', given),
+    },
+  };
+}
+
+// Where a preset is used with another server (GitHub Enterprise), the issuer of the preset is a stranger, whose codes
+// would go to that server (RFC 9700 §4.4).
+function presetIssuer({ issuer, defaults }: AdapterRules, given: ProviderVariables): string | undefined {
+  const isSameServer = ['authorize_url', 'token_url'].every(
+    (key) => originOf(given.get(key)?.text) === originOf(defaults[key]),
+  );
+  return isSameServer ? issuer : undefined;
+}
+
+function originOf(url = ''): string | undefined {
+  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 /** Every key that the service does not read itself, as it was given. */
@@ -73,11 +95,7 @@ export function options(given: ProviderVariables): Readonly<Record<string, strin
 }
 
 function readKey<T>(name: string, given: ProviderVariables, key: Setting<T>, faults: Faults): T | undefined {
-  const { variable, text } = given.get(key.name) ?? {
-    variable: providerVariable(name, key.name, given),
-    text: undefined,
-  };
-  return read(key, variable, text, faults);
+  return read(key, providerVariable(name, key.name, given), given.get(key.name)?.text, faults);
 }
 
 function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults): void {

@@ -1,12 +1,14 @@
 import { kind } from './kind.js';
 
 /** What an adapter of the service needs of a provider beside its credentials, and what a preset fills in. */
-interface AdapterRules {
+export interface AdapterRules {
   /** The adapter that does the work, where this is a preset of it (contract §6). */
   readonly presetOf?: string;
   readonly requires: readonly string[];
   /** Keys that have these values unless they are given. */
   readonly defaults: Readonly<Record<string, string>>;
+  /** What `iss` in the callback is (RFC 9207), as long as the servers are those of the preset. */
+  readonly issuer?: string;
 }
 
 /** The adapters that come with the service (contract §2, `adapter`). */
@@ -28,6 +30,7 @@ export const ADAPTERS: ReadonlyMap<string, AdapterRules> = new Map<string, Adapt
         claim_username: 'name,login',
         claim_avatar_url: 'avatar_url',
       },
+      issuer: 'https://github.com/login/oauth',
     },
   ],
   [
@@ -44,6 +47,7 @@ export const ADAPTERS: ReadonlyMap<string, AdapterRules> = new Map<string, Adapt
         claim_username: 'global_name,username',
         claim_avatar_url: 'https://cdn.discordapp.com/avatars/{id}/{avatar}.png',
       },
+      issuer: 'https://discord.com',
     },
   ],
   ['google', { presetOf: 'oidc', requires: [], defaults: { url: 'https://accounts.google.com' } }],

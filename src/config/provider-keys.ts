@@ -45,4 +45,11 @@ export const providerKeys = {
     defaultShown: '`REDIRECT_URIS`',
     doc: "The provider's own allow-list of redirect URIs, instead of `REDIRECT_URIS`.",
   },
+  issuer: {
+    name: 'issuer',
+    section: 'Providers',
+    kind: kinds.endpointUrl,
+    defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
+    doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. A callback that has one is refused where it is not known.',
+  },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -37,8 +37,10 @@ export function providerVariables(env: Environment, faults: Faults): Map<string,
   return providers;
 }
 
-/** The variable to name for a key that was not given, in the spelling of the keys that were. */
+/** The variable to name for a key: the one that was given, else one in the spelling of the keys that were. */
 export function providerVariable(name: string, key: string, given: ProviderVariables): string {
+  const own = given.get(key);
+  if (own) return own.variable;
   const dotted = [...given.values()].some(({ variable }) => variable.startsWith('providers.'));
   return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
 }

@@ -12,8 +12,13 @@ const parsed = {
   url: 'https://idp.example/base',
   clientId: 'web',
   clientSecret: 's3cret',
+  variables: { adapter: 'PROVIDERS_IDP_ADAPTER', issuer: 'PROVIDERS_IDP_ISSUER' },
   options: {},
 };
+const dotted = (name: string) => ({
+  adapter: `providers.${name}.adapter`,
+  issuer: `providers.${name}.issuer`,
+});
 const oauth2 = {
   'providers.idp.adapter': 'oauth2',
   'providers.idp.authorize_url': 'https://idp.example/authorize?prompt=login',
@@ -38,7 +43,11 @@ describe('both spellings', () => {
       'providers.my-idp_2.client_id': 'web',
       'providers.my-idp_2.client_secret': 's3cret',
     });
-    expect(providers.get('my-idp_2')).toEqual({ ...parsed, name: 'my-idp_2' });
+    expect(providers.get('my-idp_2')).toEqual({
+      ...parsed,
+      name: 'my-idp_2',
+      variables: dotted('my-idp_2'),
+    });
   });
 
   it('mixed, and twice the same', () => {
@@ -50,6 +59,7 @@ describe('both spellings', () => {
     expect(parseSettings(mixed).providers.get('idp')).toEqual({
       ...parsed,
       redirectUris: ['https://app.example/cb'],
+      variables: dotted('idp'),
     });
   });
 
@@ -87,6 +97,7 @@ describe('adapters', () => {
       adapter: 'oauth2',
       clientId: 'web',
       clientSecret: 's3cret of more than sixteen',
+      variables: dotted('idp'),
       options: {
         authorize_url: 'https://idp.example/authorize?prompt=login',
         token_url: 'https://idp.example/token',
@@ -115,6 +126,47 @@ describe('adapters', () => {
       authorize_url: 'https://github.com/login/oauth/authorize',
       token_url: 'https://github.corp.example/login/oauth/access_token',
     });
+  });
+
+  describe('issuer (RFC 9207)', () => {
+    const issuerOf = (keys: Record<string, string>) => {
+      const own = Object.entries(keys).map(([key, value]) => [`providers.idp.${key}`, value]);
+      return idpOf({ ...credentials, ...Object.fromEntries(own) })?.issuer;
+    };
+    const enterprise = {
+      adapter: 'github',
+      authorize_url: 'https://github.corp.example/login/oauth/authorize',
+      token_url: 'https://github.corp.example/login/oauth/access_token',
+    };
+
+    it.each<[string, Record<string, string>, string | undefined]>([
+      ['github', { adapter: 'github' }, 'https://github.com/login/oauth'],
+      ['discord', { adapter: 'discord' }, 'https://discord.com'],
+      ['google, from its discovery document', { adapter: 'google' }, undefined],
+      ['contract', { url: 'https://idp.example' }, undefined],
+      [
+        'contract, as set',
+        { url: 'https://idp.example', issuer: 'https://idp.example/' },
+        'https://idp.example/',
+      ],
+      ['an own adapter, as set', { adapter: './a.js', issuer: 'https://idp.example' }, 'https://idp.example'],
+      ['github with another one', { adapter: 'github', issuer: 'https://x.example' }, 'https://x.example'],
+      [
+        'github with a parameter more',
+        { adapter: 'github', authorize_url: 'https://github.com/login/oauth/authorize?prompt=login' },
+        'https://github.com/login/oauth',
+      ],
+      ['GitHub Enterprise, whose issuer is not GitHub', enterprise, undefined],
+      ['one address of it', { adapter: 'github', token_url: enterprise.token_url }, undefined],
+      [
+        'GitHub Enterprise, as set',
+        { ...enterprise, issuer: 'https://github.corp.example' },
+        'https://github.corp.example',
+      ],
+    ])('%s', (_name, keys, issuer) => expect(issuerOf(keys)).toBe(issuer));
+
+    it('is no option of the adapter', () =>
+      expect(idpOf({ ...idp, PROVIDERS_IDP_ISSUER: 'https://idp.example' })?.options).toEqual({}));
   });
 
   it('may be a file, from the working directory on, or a package; neither needs a url', () => {
@@ -196,6 +248,7 @@ describe('faults', () => {
       { ...idp, PROVIDERS_IDP_REDIRECT_URIS: 'data:x' },
       'PROVIDERS_IDP_REDIRECT_URIS: was "data:x"',
     ],
+    ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER: was "idp.example"'],
     ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
     [
       'conflict',
@@ -231,6 +284,7 @@ describe('the built-in mock', () => {
       internalUrl: 'http://127.0.0.1:4000/providers/mock',
       clientId: 'latchkey',
       clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
+      variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
       options: {},
     });
     expect(sampleProvider).toEqual({
@@ -295,7 +349,12 @@ describe('the built-in mock', () => {
       'providers.mock.client_secret': 's3cret',
     });
     expect(sampleProvider).toBeUndefined();
-    expect(providers.get('mock')).toEqual({ ...parsed, name: 'mock', url: 'https://idp.example' });
+    expect(providers.get('mock')).toEqual({
+      ...parsed,
+      name: 'mock',
+      url: 'https://idp.example',
+      variables: dotted('mock'),
+    });
   });
 
   it('has credentials of its own, which a warning says', () => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { deriveKey } from './derive-key.js';
 import type { Faults } from './invalid-settings.js';
-import { isEnabled, options, ownRedirectUris } from './parse-provider.js';
+import { isEnabled, options, ownCallback } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from './settings.js';
@@ -12,7 +12,7 @@ export const SAMPLE_PROVIDER = 'mock';
 /** What was asked of the built-in provider; the rest follows from the address and the secret key. */
 export interface SampleProviderRequest {
   readonly accountsFile?: string;
-  readonly provider: Pick<ProviderSettings, 'redirectUris' | 'options'>;
+  readonly provider: Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables' | 'options'>;
 }
 
 /** On outside production; in production only when enabled by name and with accounts of its own (contract §2). */
@@ -31,7 +31,7 @@ export function requestedSampleProvider(
   }
   return {
     ...(accounts !== undefined && { accountsFile: resolve(cwd, accounts) }),
-    provider: { ...ownRedirectUris(SAMPLE_PROVIDER, given, faults), options: others },
+    provider: { ...ownCallback(SAMPLE_PROVIDER, given, faults), options: others },
   };
 }
 

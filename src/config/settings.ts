@@ -66,6 +66,10 @@ export interface ProviderSettings {
   readonly clientSecret: string;
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[];
+  /** What `iss` in the callback must be, where the adapter does not know it (RFC 9207). */
+  readonly issuer?: string;
+  /** What the variables are called that messages speak of, in the spelling that was used. */
+  readonly variables: { readonly adapter: string; readonly issuer: string };
   /** Every other key of the provider, handed to its adapter as it is. */
   readonly options: Readonly<Record<string, string>>;
 }

@@ -66,7 +66,12 @@ describe('identityOf', () => {
     ['of the object that holds it', { user: { email: 'a@x', email_verified: false } }, 'user.email', false],
     ['of the first of a list', { mails }, 'mails.0.value', false],
     ['of another of a list', { mails }, 'mails.1.value', true],
-    ['of the whole answer, where it stands deeper', { work: { mail: 'w@x' }, ...mails[0] }, 'work.mail,value', false],
+    [
+      'of the whole answer, where it stands deeper',
+      { work: { mail: 'w@x' }, ...mails[0] },
+      'work.mail,value',
+      false,
+    ],
     ['of one not there', { work: { verified: false }, email: 'a@x.example' }, 'work.mail,email', true],
     ['of an object elsewhere', { email: 'a@x.example', phone: { verified: false } }, 'email', true],
     [

@@ -10,10 +10,7 @@ export interface ProviderAdapter {
    * The address of the provider's authorization page (spec §4.2 `redirect_url`, §4.5.1).
    * @returns a URL, or `{url, memory}`: `memory` is kept with the state and comes back at `exchange`.
    */
-  authorizationUrl(
-    provider: ProviderSettings,
-    request: AuthorizationRequest,
-  ): AuthorizationUrl | Promise<AuthorizationUrl>;
+  authorizationUrl(provider: ProviderSettings, request: AuthorizationRequest): MaybePromise<AuthorizationUrl>;
 
   /**
    * Redeems an authorization code for the user's identity (spec §4.5.2).
@@ -22,7 +19,27 @@ export interface ProviderAdapter {
    *   any other error means that it could not be asked or broke its contract.
    */
   exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity>;
+
+  /**
+   * May be left out: what `iss` in the callback must be (RFC 9207). The service compares it, as an exact string, before
+   * it calls `exchange`; it is asked only where a callback has an `iss`.
+   * @returns the issuer; `undefined`, as if the method were not there: then it is what the setting `issuer` says, and
+   *   without that a callback that has an `iss` is refused (RFC 9700 §4.4).
+   *
+   * Or the word `'own'` in place of the method: `exchange` compares `request.iss` itself, before the code goes anywhere.
+   */
+  readonly issuer?: 'own' | ((provider: ProviderSettings) => MaybePromise<string | undefined>);
+
+  /**
+   * May be left out: looks at the settings once, before the service starts.
+   * @throws an error whose `error` is `invalid_request` or `invalid_client`: they cannot work, and the service does not
+   *   start. Any other error, or no answer within 5 s, is a warning in the log: a provider that is away for a moment
+   *   must not keep the service from starting.
+   */
+  readonly check?: (provider: ProviderSettings) => MaybePromise<void>;
 }
+
+type MaybePromise<T> = T | Promise<T>;
 
 export interface AuthorizationRequest {
   /** 64 hex characters, to be echoed back unchanged. */
@@ -41,7 +58,7 @@ export interface ExchangeRequest {
   readonly state: string;
   /** The one of the authorization request. */
   readonly redirectUri: string;
-  /** `iss` of the callback, where the client passed it on (RFC 9207). */
+  /** `iss` of the callback, where the client passed it on (RFC 9207); compared already, unless `issuer` is `'own'`. */
   readonly iss?: string;
   readonly memory?: AdapterMemory;
   /** Aborts when the provider's time is over. */

@@ -1,5 +1,6 @@
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
+import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
 import type {
   AdapterMemory,
@@ -44,9 +45,12 @@ export class Provider {
    * @throws OAuthError as the table above maps it, `server_error` for all else.
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
-    return this.ask(async (signal) =>
-      parseIdentity(await this.adapter.exchange(this.settings, { ...request, signal })),
-    );
+    return this.ask(async (signal) => {
+      // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
+      if (request.iss !== undefined) await checkIssuer(this.adapter, this.settings, request.iss);
+      signal.throwIfAborted(); // the code does not leave after the answer
+      return parseIdentity(await this.adapter.exchange(this.settings, { ...request, signal }));
+    });
   }
 
   private async ask<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -2,9 +2,8 @@ import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
-import { reissue } from '../support/oidc-id-token.js';
-import { makeSigningKey } from '../support/oidc-issuer.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { speakOpenId } from '../support/stub-openid.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SECRET = 'a client secret that no proxy may see';
@@ -19,8 +18,7 @@ const NEAR = ['127.0.0.2', '127.255.255.254', '[::1]', '[::ffff:127.0.0.1]', 'lo
  * must not (issue 9, 15). The environment names a proxy for everything; it counts what it gets.
  */
 describe('a proxy in the environment', () => {
-  const key = makeSigningKey('first');
-  const nonces = new Map<string, string>();
+  let nonces: Map<string, string>;
   let provider: StubProvider;
   let proxy: Server;
   let seen: string;
@@ -29,12 +27,7 @@ describe('a proxy in the environment', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    provider.answer = ({ path, body }, response, { headers }) =>
-      response
-        .writeHead(200, { 'Content-Type': 'application/json' })
-        .end(
-          JSON.stringify(answerOf(path, `http://${headers.host}`, new URLSearchParams(body).get('code')!)),
-        );
+    nonces = speakOpenId(provider);
     proxy = createServer((socket) => {
       socket.on('data', (bytes: Buffer) => {
         seen += bytes.toString('latin1');
@@ -82,34 +75,6 @@ describe('a proxy in the environment', () => {
       const all = { ...own, client_id: 'latchkey', client_secret: SECRET };
       for (const [name, value] of Object.entries(all)) yield [`providers.${adapter}-${n}.${name}`, value];
     }
-  }
-
-  function answerOf(path: string, issuer: string, code: string): object {
-    if (path.startsWith('/.well-known')) {
-      const at = (name: string) => `${issuer}/${name}`;
-      return {
-        issuer,
-        authorization_endpoint: at('authorize'),
-        token_endpoint: at('token'),
-        userinfo_endpoint: at('me'),
-        jwks_uri: at('jwks'),
-        id_token_signing_alg_values_supported: ['ES256'],
-      };
-    }
-    if (path === '/jwks') return { keys: [{ ...key.jwk, d: undefined }] };
-    if (path === '/me') return { sub: 'ada' };
-    if (path !== '/token') return { provider_user_id: 'ada' };
-    const now = Math.floor(Date.now() / 1000);
-    const claims = {
-      iss: issuer,
-      aud: 'latchkey',
-      sub: 'ada',
-      iat: now,
-      exp: now + 60,
-      nonce: nonces.get(code),
-    };
-    const idToken = reissue('e30.e30.', key, claims, { alg: 'ES256', kid: 'first' });
-    return { access_token: 'an access token', token_type: 'Bearer', id_token: idToken };
   }
 
   async function signIn(name: string): Promise<number> {

@@ -45,12 +45,12 @@ export class OidcAdapter implements ProviderAdapter {
     return { url, memory: { codeVerifier, nonce } };
   }
 
+  async issuer(provider: ProviderSettings): Promise<string> {
+    return (await this.metadata(provider)).issuer;
+  }
+
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const metadata = await this.metadata(provider);
-    // RFC 9207 §2.4: the callback of another server. A client that knows only the spec does not pass it on.
-    if (request.iss !== undefined && request.iss !== metadata.issuer) {
-      throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
-    }
     const configuration = configure(this.http, provider, metadata, request.signal);
     try {
       return (await this.redeem(configuration, provider, request)) as ProviderIdentity;

@@ -1,0 +1,228 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import request from 'supertest';
+import { startTestService, type TestService } from '../support/service.js';
+import { speakOpenId } from '../support/stub-openid.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SECRET = 'a client secret of the table';
+const HONEST = 'https://honest.example';
+const UNKNOWN = 'unknown';
+
+/** What its adapter, and the settings beside it, know of the issuer. */
+interface Known {
+  readonly keys: Record<string, string>;
+  /** What `iss` must be; `UNKNOWN`: nobody knows, so that every one is refused. */
+  readonly issuer: string;
+}
+
+/**
+ * Mix-up (RFC 9700 §4.4): the user begins at the attacker's provider, which sends him on to the honest one, under the
+ * honest client id. The code that comes back is the honest provider's, and the state is of the attacker's: without a look
+ * at `iss` (RFC 9207) the code would go to the attacker. contract §6, for every adapter.
+ */
+describe('mix-up', () => {
+  let directory: string;
+  let attacker: StubProvider;
+  let nonces: Map<string, string>;
+  let service: TestService;
+  const cost = { victims: 0, bytes: 0 };
+
+  const endpoints = () => ({
+    authorize_url: `${attacker.url}/authorize`,
+    token_url: `${attacker.url}/token`,
+    userinfo_url: `${attacker.url}/me`,
+    claim_user_id: 'sub',
+  });
+  const own = (name: string, issuer: string): Record<string, string> => {
+    const file = join(directory, `${name}.mjs`);
+    writeFileSync(
+      file,
+      `export default {
+        authorizationUrl: (provider, { state }) => new URL(provider.url + '/login?state=' + state),
+        async exchange(provider, { code, iss, signal }) {
+          if (iss === 'https://refused.example') throw Object.assign(new Error('no'), { error: 'invalid_grant' });
+          await fetch(provider.url + '/exchange', { method: 'POST', signal, body: new URLSearchParams({ code }) });
+          return { provider_user_id: 'ada' };
+        },
+        ${issuer}
+      };`,
+    );
+    return { adapter: file, url: attacker.url };
+  };
+
+  /** Every adapter, with and without the setting. */
+  const TABLE: Record<string, () => Known> = {
+    contract: () => ({ keys: { url: attacker.url }, issuer: UNKNOWN }),
+    'contract-set': () => ({ keys: { url: attacker.url, issuer: HONEST }, issuer: HONEST }),
+    oauth2: () => ({ keys: { adapter: 'oauth2', ...endpoints() }, issuer: UNKNOWN }),
+    'oauth2-set': () => ({ keys: { adapter: 'oauth2', ...endpoints(), issuer: HONEST }, issuer: HONEST }),
+    'github-elsewhere': () => ({ keys: { adapter: 'github', ...endpoints() }, issuer: UNKNOWN }),
+    'discord-set': () => ({ keys: { adapter: 'discord', ...endpoints(), issuer: HONEST }, issuer: HONEST }),
+    oidc: () => ({ keys: { adapter: 'oidc', url: attacker.url }, issuer: attacker.url }),
+    // What the adapter knows counts, not the setting.
+    'oidc-set': () => ({
+      keys: { adapter: 'oidc', url: attacker.url, issuer: HONEST },
+      issuer: attacker.url,
+    }),
+    google: () => ({ keys: { adapter: 'google', url: attacker.url }, issuer: attacker.url }),
+    own: () => ({ keys: own('without', ''), issuer: UNKNOWN }),
+    'own-set': () => ({ keys: { ...own('without', ''), issuer: HONEST }, issuer: HONEST }),
+    'own-method': () => ({ keys: own('method', `issuer: () => '${HONEST}'`), issuer: HONEST }),
+    'own-promise': () => ({ keys: own('promise', `issuer: async () => '${HONEST}'`), issuer: HONEST }),
+    'own-undefined': () => ({ keys: own('undefined', 'issuer() {}'), issuer: UNKNOWN }),
+    'own-undefined-set': () => ({
+      keys: { ...own('undefined', 'issuer() {}'), issuer: HONEST },
+      issuer: HONEST,
+    }),
+  };
+  const names = Object.keys(TABLE);
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'latchkey-mix-up-'));
+    attacker = await StubProvider.start();
+    nonces = speakOpenId(attacker);
+    const providers = {
+      ...Object.fromEntries(names.map((name) => [name, TABLE[name]!().keys])),
+      judge: own('judge', `issuer: 'own'`),
+      failing: own('failing', `issuer() { throw new Error('away'); }`),
+      number: own('number', 'issuer: () => 7'),
+    };
+    const env = Object.entries(providers).flatMap(([name, keys]) =>
+      Object.entries({ client_id: 'latchkey', client_secret: SECRET, ...keys }).map(([key, value]) => [
+        `providers.${name}.${key}`,
+        value,
+      ]),
+    );
+    service = await startTestService(Object.fromEntries(env));
+  });
+  afterAll(async () => {
+    await service?.close();
+    await attacker?.close();
+    rmSync(directory, { recursive: true });
+    process.stdout.write(
+      `mix-up: costs the attacker a provider of his own and 2 requests, ${Math.round(cost.bytes / cost.victims)} bytes, a victim; 0 of ${cost.victims} codes reached him\n`,
+    );
+  });
+  beforeEach(() => (attacker.requests.length = 0));
+
+  async function begin(provider: string, code: string): Promise<string> {
+    const { body } = await request(service.url).get('/oauth2/authorize').query({ provider }).expect(200);
+    const { redirect_url, state } = body as { redirect_url: string; state: string };
+    nonces.set(code, new URL(redirect_url).searchParams.get('nonce') ?? '');
+    return state;
+  }
+
+  let serial = 0;
+  /** A victim's callback; everything that must hold when it is refused. */
+  async function refused(provider: string, iss: string): Promise<void> {
+    const code = `code-of-the-victim-${serial++}`;
+    const state = await begin(provider, code);
+    const posted = { code, state, iss };
+    const { status, body, text } = await request(service.url).post('/oauth2/token').send(posted);
+    expect([status, body]).toMatchObject([401, { error: 'invalid_grant' }]);
+    expect(text).not.toContain(iss);
+    cost.victims++;
+    cost.bytes += Buffer.byteLength(`${provider}${JSON.stringify(posted)}`);
+    const again = await request(service.url).post('/oauth2/token').send({ code, state });
+    expect([again.status, again.body]).toMatchObject([
+      401,
+      { error_description: expect.stringMatching(/^state/) },
+    ]);
+    expect(attacker.requests.filter(({ method }) => method === 'POST')).toEqual([]); // neither code nor secret
+  }
+
+  const variants = (issuer: string): string[] => [
+    'https://evil.example',
+    `${issuer}/`,
+    issuer.slice(0, -1),
+    issuer.toUpperCase(),
+    `${issuer}.evil.example`,
+    ` ${issuer}`,
+    `${issuer}#`,
+    issuer.replace('://', '://x@'),
+    'null',
+    'own',
+  ];
+
+  describe.each(names)('with %s', (name) => {
+    const known = (): Known => TABLE[name]!();
+
+    it('refuses every iss but the right one; the code stays here, and the state is spent', async () => {
+      const { issuer } = known();
+      for (const iss of variants(issuer === UNKNOWN ? HONEST : issuer)) await refused(name, iss);
+    });
+
+    it('takes the right one, if it is known', async () => {
+      const { issuer } = known();
+      if (issuer === UNKNOWN) return refused(name, HONEST);
+      const state = await begin(name, 'good');
+      await request(service.url).post('/oauth2/token').send({ code: 'good', state, iss: issuer }).expect(200);
+    });
+
+    it('serves a client that knows only the specification, and passes none on (spec §4.3)', async () => {
+      for (const more of [{}, { iss: '' }, { iss: null }]) {
+        const state = await begin(name, 'good');
+        await request(service.url)
+          .post('/oauth2/token')
+          .send({ code: 'good', state, ...more })
+          .expect(200);
+      }
+    });
+
+    it('says in the log which setting is missing, once for each, and nothing that is secret', async () => {
+      const { issuer } = known();
+      const seen = service.log.length;
+      await refused(name, 'https://evil.example/?secret-of-the-url');
+      const lines = service.log.slice(seen);
+      const named = lines.filter((line) => line.includes(`providers.${name}.issuer`));
+      expect(named).toHaveLength(issuer === UNKNOWN ? 1 : 0);
+      expect(named.every((line) => line.includes('"warn"') && line.includes(`provider ${name} `))).toBe(true);
+      expect(
+        lines.filter((line) => /secret-of-the-url|code-of-the-victim/.test(line) || line.includes(SECRET)),
+      ).toEqual([]);
+    });
+  });
+
+  it('an adapter that judges it itself gets it, whatever it is', async () => {
+    const state = await begin('judge', 'c');
+    await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(200);
+    attacker.requests.length = 0;
+    await refused('judge', 'https://refused.example');
+  });
+
+  it.each(['failing', 'number'])(
+    'an adapter whose issuer is %s is a server_error; the code stays here',
+    async (name) => {
+      const state = await begin(name, 'c');
+      await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(500);
+      expect(attacker.requests).toEqual([]);
+    },
+  );
+
+  it('of 400 random pairs of state and iss, only codes of those that belong together leave (P2)', async () => {
+    const pick = () => names[Math.floor(Math.random() * names.length)]!;
+    const expected: string[] = [];
+    for (let round = 0; round < 20; round++) {
+      await Promise.all(
+        Array.from({ length: 20 }, async (_, n) => {
+          const [begun, other] = [pick(), pick()];
+          const iss = other.startsWith('oidc') ? attacker.url : HONEST;
+          const code = `pair-${round}-${n}`;
+          const state = await begin(begun, code);
+          const fits = TABLE[begun]!().issuer === iss;
+          if (fits) expected.push(code);
+          await request(service.url)
+            .post('/oauth2/token')
+            .send({ code, state, iss })
+            .expect(fits ? 200 : 401);
+        }),
+      );
+    }
+    const sent = attacker.requests
+      .filter(({ method }) => method === 'POST')
+      .map(({ body }) => new URLSearchParams(body).get('code'));
+    expect(sent.toSorted()).toEqual(expected.toSorted());
+  });
+});
