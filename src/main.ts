@@ -1,11 +1,13 @@
 import 'reflect-metadata';
 import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
+import { checkAdapters } from './provider/check-adapters.js';
 
 async function main(): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel);
   for (const warning of settings.warnings) log.warn(warning);
+  await checkAdapters(settings, (line) => log.warn(line)); // fails as fast
 
   const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack
   const starting = startService(settings, log);

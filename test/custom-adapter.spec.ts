@@ -1,13 +1,15 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
+import type { InvalidSettings } from '../src/config/invalid-settings.js';
 import { parseSettings } from '../src/config/parse-settings.js';
+import { checkAdapters } from '../src/provider/check-adapters.js';
 import { Provider } from '../src/provider/provider.js';
 import type { ProviderAdapter } from '../src/provider/provider-adapter.js';
-import { ProviderRegistry } from '../src/provider/provider.registry.js';
 import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -164,10 +166,20 @@ describe('an adapter of an integrator', () => {
     ).rejects.toMatchObject({ error: 'server_error' });
   });
 
-  describe('that is none', () => {
-    const load = (adapter: string): Promise<ProviderRegistry> =>
-      ProviderRegistry.load(parseSettings(env(adapter)), new Map());
+  const check = async (variables: Record<string, string>, times = {}): Promise<string[]> => {
+    const warnings: string[] = [];
+    const all = { load: 30_000, check: 30_000, ...times };
+    await checkAdapters(parseSettings(variables), (line) => void warnings.push(line), all);
+    return warnings;
+  };
+  const UPPER = (adapter: string): Record<string, string> => ({
+    PROVIDERS_CORP_ADAPTER: adapter,
+    PROVIDERS_CORP_CLIENT_ID: 'app',
+    PROVIDERS_CORP_CLIENT_SECRET: SECRET,
+  });
+  const working = 'authorizationUrl() {}, exchange() {}';
 
+  describe('that is none', () => {
     it.each<[string, () => string, string]>([
       ['no such file', () => join(directory, 'nothing.js'), 'cannot be loaded (Cannot find module'],
       ['no such package', () => 'oicd', 'cannot be loaded (Cannot find'],
@@ -175,6 +187,11 @@ describe('an adapter of an integrator', () => {
         'a file with a fault',
         () => file('fault.mjs', 'throw new Error("no\\nway")'),
         'cannot be loaded (no)',
+      ],
+      [
+        'a file that is no program',
+        () => file('syntax.mjs', 'export default {'),
+        'cannot be loaded (Unexpected',
       ],
       [
         'no default export',
@@ -192,35 +209,141 @@ describe('an adapter of an integrator', () => {
         'is no adapter',
       ],
       ['another package', () => 'dotenv', 'is no adapter'],
+      [
+        'an issuer that is text',
+        () => file('issuer.mjs', `export default { ${working}, issuer: 'https://corp.example' };`),
+        "its issuer is neither a function nor 'own'",
+      ],
+      [
+        'a check that is none',
+        () => file('check.mjs', `export default { ${working}, check: true };`),
+        'its check is no function',
+      ],
     ])('is told in one line: %s', async (_name, make, reason) => {
       const adapter = make();
-      await expect(load(adapter)).rejects.toMatchObject({
-        name: 'InvalidSettings',
-        faults: [
-          expect.stringMatching(/^providers\.corp\.adapter: was "[^\n]*; accepted: contract, oidc, [^\n]*$/),
-        ],
-      });
-      await expect(load(adapter)).rejects.toThrow(reason);
+      for (const [variables, name] of [
+        [env(adapter), 'providers.corp.adapter'],
+        [UPPER(adapter), 'PROVIDERS_CORP_ADAPTER'],
+      ] as const) {
+        const [before = '', ...after] = (await refusal(variables)).split(reason);
+        expect(before).toMatch(`${name}: was "`);
+        expect(after.join(reason)).toMatch(/^[^\n]*; accepted: contract, oidc, [^\n]*$/);
+      }
     });
 
-    it('stops the start, with that line and nothing else', async () => {
+    it('is told when it never ends loading', async () => {
+      const endless = file('endless.mjs', 'await new Promise(() => undefined); export default {};');
+      await expect(check(env(endless), { load: 50 })).rejects.toThrow('which was not done within 50 ms');
+    });
+
+    it('is told together with all others', async () => {
+      const two = { ...env(join(directory, 'one.js')), ...UPPER('no-such-package') };
+      const others = Object.entries(two).map(([name, value]) => [name.replace('CORP', 'OTHER'), value]);
+      await expect(check(Object.fromEntries(others))).rejects.toMatchObject({
+        faults: [
+          expect.stringContaining('providers.corp.adapter: '),
+          expect.stringContaining('PROVIDERS_OTHER_ADAPTER: '),
+        ],
+      });
+    });
+
+    /** The one fault of the settings. */
+    async function refusal(variables: Record<string, string>): Promise<string> {
+      const error: unknown = await check(variables).catch((thrown: unknown) => thrown);
+      expect(error).toMatchObject({ name: 'InvalidSettings', faults: [expect.any(String)] });
+      return (error as InvalidSettings).faults[0]!;
+    }
+
+    it('stops the start before anything is there, with that line and nothing else', async () => {
+      let connections = 0;
+      const database = createServer((socket) => {
+        connections++;
+        socket.destroy();
+      });
+      await new Promise<void>((resolve) => database.listen(0, '127.0.0.1', resolve));
+      const DATABASE_URL = `postgres://u:p@127.0.0.1:${(database.address() as AddressInfo).port}/x`;
+      const dataDir = mkdtempSync(join(directory, 'data-'));
+      try {
+        for (const [place, variables, name] of [
+          [{ DATABASE_URL }, env('./no-such-adapter.js'), 'providers.corp.adapter'],
+          [{}, UPPER('./no-such-adapter.js'), 'PROVIDERS_CORP_ADAPTER'],
+        ] as const) {
+          const started = startServiceProcess({ ...variables, ...place, DATA_DIR: dataDir });
+          const { message } = (await started.catch((error: unknown) => error)) as Error;
+          expect(message).not.toMatch(/^\s*at |"stack"|Retrying|PostgreSQL/m);
+          const text = message.split('\n').filter((line) => line !== '' && !line.startsWith('{')); // beside the log
+          expect(text).toEqual([
+            'the service ended with code 1:',
+            'invalid settings, nothing was started:',
+            expect.stringMatching(
+              new RegExp(
+                `^ {2}${name}: was ".*no-such-adapter\\.js", which cannot be loaded .*; accepted: contract, `,
+              ),
+            ),
+          ]);
+        }
+        expect([connections, readdirSync(dataDir)]).toEqual([0, []]);
+      } finally {
+        database.close();
+      }
+    });
+  });
+
+  describe('that looks at its settings', () => {
+    const checking = (body: string): string =>
+      file(`check-${files++}.mjs`, `export default { ${working}, async check(provider) { ${body} } };`);
+    let files = 0;
+
+    it('is given them before the start, as at exchange', async () => {
+      const adapter = checking(
+        `const { name, clientId, options } = provider;
+         throw new Error([this !== undefined, name, clientId, options.department].join());`,
+      );
+      expect(await check(env(adapter))).toEqual([
+        'Provider corp could not be checked (true,corp,app,engineering): the service starts all the same.',
+      ]);
+    });
+
+    it.each(['invalid_request', 'invalid_client'])('stops the start with %s', async (error) => {
+      const adapter = checking(
+        `throw Object.assign(new Error('department\\u001b[1m\\nis'), { error: '${error}' });`,
+      );
+      await expect(check(UPPER(adapter))).rejects.toMatchObject({
+        faults: [
+          `PROVIDERS_CORP_ADAPTER: was ${JSON.stringify(adapter)}, which refuses its settings (department [1m); accepted: settings that it takes`,
+        ],
+      });
+    });
+
+    it.each([
+      ['of another kind', `throw Object.assign(new Error('away'), { error: 'server_error' });`, 'away'],
+      ['that is none', 'throw null;', 'unknown error'],
+      ['about the network', `await fetch('http://127.0.0.1:1');`, 'fetch failed'],
+    ])(
+      'does not stop it with an error %s: a provider may be away for a moment',
+      async (_name, body, reason) => {
+        expect(await check(env(checking(body)))).toEqual([
+          `Provider corp could not be checked (${reason}): the service starts all the same.`,
+        ]);
+      },
+    );
+
+    it('does not stop it when it never ends', async () => {
+      const endless = checking('await new Promise(() => undefined);');
+      expect(await check(env(endless), { check: 50 })).toEqual([
+        'Provider corp could not be checked (was not done within 50 ms): the service starts all the same.',
+      ]);
+    });
+
+    it('says nothing when all is well', async () => expect(await check(env(checking('')))).toEqual([]));
+
+    it('does so when the service starts', async () => {
+      const away = checking(`throw new Error('away');`);
       const database = await createDatabase();
       try {
-        const started = startServiceProcess({
-          ...env('./no-such-adapter.js'),
-          DATABASE_URL: database.url,
-          LOG_LEVEL: 'error',
-        });
-        const { message } = (await started.catch((error: unknown) => error)) as Error;
-        expect(message).not.toMatch(/^\s*at |"stack"/m);
-        const text = message.split('\n').filter((line) => line !== '' && !line.startsWith('{')); // beside the log
-        expect(text).toEqual([
-          'the service ended with code 1:',
-          'invalid settings, nothing was started:',
-          expect.stringMatching(
-            /^ {2}providers\.corp\.adapter: was ".*no-such-adapter\.js", which cannot be loaded .*; accepted: contract, /,
-          ),
-        ]);
+        const service = await startServiceProcess({ ...env(away), DATABASE_URL: database.url });
+        expect(service.output().match(/Provider corp could not be checked/g)).toHaveLength(1);
+        expect(await service.end('SIGTERM')).toBe(0);
       } finally {
         await database.drop();
       }

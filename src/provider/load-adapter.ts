@@ -16,6 +16,13 @@ export async function loadAdapter(name: string): Promise<ProviderAdapter> {
       `is no adapter: its default export has no ${missing.map((m) => `${m}()`).join(' and no ')}`,
     );
   }
+  const { issuer, check } = adapter as Record<string, unknown>;
+  if (issuer !== undefined && issuer !== 'own' && typeof issuer !== 'function') {
+    throw new Error("is no adapter: its issuer is neither a function nor 'own'");
+  }
+  if (check !== undefined && typeof check !== 'function') {
+    throw new Error('is no adapter: its check is no function');
+  }
   return adapter as ProviderAdapter;
 }
 

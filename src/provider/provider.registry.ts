@@ -1,5 +1,3 @@
-import { ADAPTER_ACCEPTS } from '../config/provider-adapters.js';
-import { InvalidSettings } from '../config/invalid-settings.js';
 import type { Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { loadAdapter } from './load-adapter.js';
@@ -11,26 +9,19 @@ export class ProviderRegistry {
   private constructor(private readonly providers: ReadonlyMap<string, Provider>) {}
 
   /**
-   * Gives each provider its adapter; those of integrators are loaded, and checked, now. No provider is asked anything.
+   * Gives each provider its adapter. Those of integrators have been judged before the start (check-adapters.ts).
+   * No provider is asked anything.
    * @param builtIn the adapters that come with the service, by name
-   * @throws InvalidSettings with a line for each adapter that is none
    */
   static async load(
     { providers }: Pick<Settings, 'providers'>,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
-    const faults: string[] = [];
     for (const [name, settings] of providers) {
-      try {
-        const adapter = builtIn.get(settings.adapter) ?? (await loadAdapter(settings.adapter));
-        loaded.set(name, new Provider(settings, adapter));
-      } catch (error) {
-        const was = `was ${JSON.stringify(settings.adapter)}, which ${(error as Error).message}`;
-        faults.push(`providers.${name}.adapter: ${was}; accepted: ${ADAPTER_ACCEPTS}`);
-      }
+      const adapter = builtIn.get(settings.adapter) ?? (await loadAdapter(settings.adapter));
+      loaded.set(name, new Provider(settings, adapter));
     }
-    if (faults.length > 0) throw new InvalidSettings(faults);
     return new ProviderRegistry(loaded);
   }
 
