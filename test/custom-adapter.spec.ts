@@ -341,8 +341,23 @@ describe('an adapter of an integrator', () => {
       const away = checking(`throw new Error('away');`);
       const database = await createDatabase();
       try {
-        const service = await startServiceProcess({ ...env(away), DATABASE_URL: database.url });
-        expect(service.output().match(/Provider corp could not be checked/g)).toHaveLength(1);
+        const service = await startServiceProcess({
+          ...env(away),
+          DATABASE_URL: database.url,
+          CORS_ORIGIN: 'https://app.example',
+          REDIRECT_URIS: 'https://*.app.example/cb',
+          PROVIDERS_HALF_ADAPTER: './half.js',
+          PROVIDERS_HALF_URL: 'https://half.example',
+        });
+        // A line each, as the other warnings of the settings.
+        for (const line of [
+          'Provider corp could not be checked',
+          'CORS_ORIGIN is no setting',
+          'REDIRECT_URIS has an entry with',
+          'Provider half has no client_id',
+        ]) {
+          expect(service.output().split(line)).toHaveLength(2);
+        }
         expect(await service.end('SIGTERM')).toBe(0);
       } finally {
         await database.drop();

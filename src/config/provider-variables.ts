@@ -37,6 +37,11 @@ export function providerVariables(env: Environment, faults: Faults): Map<string,
   return providers;
 }
 
+/** Whether it is a key of a provider, in one of the two spellings. */
+export function isProviderVariable(variable: string): boolean {
+  return DOTTED.test(variable) || UPPER.test(variable);
+}
+
 /** The variable to name for a key: the one that was given, else one in the spelling of the keys that were. */
 export function providerVariable(name: string, key: string, given: ProviderVariables): string {
   const own = given.get(key);

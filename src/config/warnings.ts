@@ -1,9 +1,12 @@
+import { adapterKeys } from './adapter-keys.js';
 import { defaultsToOn } from './parse-provider.js';
+import { providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Values } from './read-values.js';
 import { SAMPLE_PROVIDER } from './sample-provider.js';
 import type { Environment, Setting } from './setting.js';
 import { settingsTable } from './settings-table.js';
+import { unknownVariables } from './unknown-variables.js';
 
 /** What is accepted, but might not be meant; one sentence each, for the log at start. No values, so no secrets. */
 export function warningsFor(
@@ -27,13 +30,39 @@ export function warningsFor(
       warnings.push(`${setting.name} is checked, but not yet in effect in this version.`);
     }
   }
-  return [...warnings, ...[...providers].flatMap(([name, given]) => providerWarning(name, given))];
+  return [
+    ...warnings,
+    ...[...providers].flatMap(([name, given]) => providerWarning(name, given)),
+    ...withAsterisk(env, providers).map(
+      (variable) =>
+        `${variable} has an entry with *: entries are compared as they are, so * stands for itself.`,
+    ),
+    ...unknownVariables(env, providers),
+  ];
 }
 
+const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
+/** What the built-in sample provider has a use for. */
+const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer'];
+
+/** Something is given for a provider, but not what would enable it. */
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {
-  const isClient = given.has('client_id') || given.has('client_secret');
-  const missing = name === SAMPLE_PROVIDER ? 'url' : defaultsToOn(given);
-  if (!isClient || given.has(missing) || given.has('enabled')) return [];
-  const is = name === SAMPLE_PROVIDER ? 'the built-in sample provider, with credentials of its own' : 'off';
+  const isSample = name === SAMPLE_PROVIDER;
+  const missing = isSample ? 'url' : defaultsToOn(given);
+  if (given.has(missing) || given.has('enabled')) return [];
+  if (!KEYS.some((key) => given.has(key) && !(isSample && KEYS_OF_SAMPLE.includes(key)))) return [];
+  const is = isSample ? 'the built-in sample provider, with credentials of its own' : 'off';
   return [`Provider ${name} has no ${missing}: it is ${is}.`];
+}
+
+/** The allow-lists of redirect URIs that somebody takes for patterns. */
+function withAsterisk(
+  env: Environment,
+  providers: ReadonlyMap<string, ProviderVariables>,
+): readonly string[] {
+  const { name } = settingsTable.redirectUris;
+  const own = [...providers.values()].map((given) => given.get(providerKeys.redirectUris.name));
+  return [{ variable: name, text: env[name] }, ...own].flatMap((list) =>
+    list?.text?.includes('*') ? [list.variable] : [],
+  );
 }

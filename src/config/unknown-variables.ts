@@ -1,0 +1,60 @@
+import { adapterKeys } from './adapter-keys.js';
+import { lookAlike } from './look-alikes.js';
+import { ADAPTERS } from './provider-adapters.js';
+import { providerKeys } from './provider-keys.js';
+import { isProviderVariable, type ProviderVariables } from './provider-variables.js';
+import type { Environment, Setting } from './setting.js';
+import { settingsTable } from './settings-table.js';
+
+const OF_THE_SERVICE = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];
+// Names of one word (HOST, PORT) are too common outside to guess about.
+const GUESSED = OF_THE_SERVICE.filter((name) => name.includes('_'));
+const OF_A_PROVIDER = namesOf(providerKeys, '_file');
+const OF_OUR_ADAPTERS = [...OF_A_PROVIDER, ...namesOf(adapterKeys, '_file'), 'accounts'];
+
+/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; others have variables of such names too. */
+const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
+
+/**
+ * A sentence for each variable that looks like a setting and is none (contract §2), so that nobody takes a limit or a list
+ * for set that is not. No values.
+ */
+export function unknownVariables(
+  env: Environment,
+  providers: ReadonlyMap<string, ProviderVariables>,
+): readonly string[] {
+  return [
+    ...Object.keys(env).flatMap((variable) => (env[variable] ? ofTheService(variable) : [])),
+    ...[...providers.values()].flatMap(ofAProvider),
+  ];
+}
+
+function ofTheService(variable: string): readonly string[] {
+  if (isProviderVariable(variable) || OF_THE_SERVICE.includes(variable)) return [];
+  const meant = lookAlike(variable, GUESSED);
+  if (meant !== undefined) return [sentence(variable, meant)];
+  return MISSPELLED_PROVIDER.test(variable) ? [sentence(variable, 'providers.<name>.<key>')] : [];
+}
+
+function ofAProvider(given: ProviderVariables): readonly string[] {
+  // An adapter of an integrator has keys of its own, that may look like those of ours.
+  const isOurs = ADAPTERS.has(given.get('adapter')?.text ?? providerKeys.adapter.default);
+  const known = isOurs ? OF_OUR_ADAPTERS : OF_A_PROVIDER;
+  const isProvider = [...given.keys()].some((key) => OF_A_PROVIDER.includes(key));
+  return [...given].flatMap(([key, { variable }]) => {
+    const meant = lookAlike(key, known);
+    if (meant !== undefined) return [sentence(variable, `the key ${meant}`)];
+    // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider `my`.
+    if (isProvider || !/_client_(?:id|secret)$/.test(key)) return [];
+    return [sentence(variable, 'providers.<name>.<key>, as the name has an underscore')];
+  });
+}
+
+function sentence(variable: string, meant: string): string {
+  return `${variable} is no setting of the service: perhaps ${meant} is meant.`;
+}
+
+/** The names of a table, and those of the files that its secrets may come from. */
+function namesOf(table: Readonly<Record<string, Setting<unknown>>>, suffix: string): readonly string[] {
+  return Object.values(table).flatMap(({ name, secret }) => (secret ? [name, `${name}${suffix}`] : [name]));
+}
