@@ -381,7 +381,7 @@ describe('an adapter of an integrator', () => {
       });
       expect(output).toMatch(/# pass \d+/);
       const failed = [...output.matchAll(/^ {4,8}not ok \d+ - (.*)$/gm)].map(([, name]) => name!);
-      return failed.filter((name) => !['authorizationUrl', 'exchange'].includes(name));
+      return failed.filter((name) => !['authorizationUrl', 'issuer and check', 'exchange'].includes(name));
     }
 
     it('passes on the template', async () => expect(await failures((source) => source)).toEqual([]));
@@ -392,6 +392,21 @@ describe('an adapter of an integrator', () => {
         ', state }).toString',
         ' }).toString',
         ['passes state and redirect URI on unchanged, and keeps the secret to itself'],
+      ],
+      [
+        'an issuer that is text',
+        '  check(',
+        "  issuer: 'https://corp.example',\n  check(",
+        ['are left out, or functions; issuer may be the word own'],
+      ],
+      ['settings refused that are right', '!provider.url', 'provider.url', ['take these settings']],
+      [
+        'an issuer that nobody judges',
+        '  check(',
+        "  issuer: 'own',\n  check(",
+        [
+          'refuse the callback of another server before the code goes anywhere, if the adapter judges it itself',
+        ],
       ],
       ['a redirect followed', "redirect: 'error',", '', ['follows no redirect']],
       ['a signal ignored', 'signal, //', '//', ['ends when the signal says so']],

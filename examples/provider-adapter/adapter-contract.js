@@ -58,11 +58,12 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
   }
 
   /** A sign-in that has got as far as the code; `memory` has been in the database. */
-  async function exchange(how, { code = 'a code', signal = AbortSignal.timeout(5000) } = {}) {
+  async function exchange(how, { code = 'a code', iss, signal = AbortSignal.timeout(5000) } = {}) {
     answer = how;
     requests = [];
     const { memory } = await begin();
     const kept = memory === undefined ? {} : { memory: JSON.parse(JSON.stringify(memory)) };
+    if (iss !== undefined) kept.iss = iss;
     requests = [];
     return adapter.exchange(provider, { code, state: STATE, redirectUri: REDIRECT_URI, signal, ...kept });
   }
@@ -99,6 +100,30 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
       assert.ok(values.includes(STATE), 'the state is not there');
       assert.ok(values.includes(REDIRECT_URI), 'the redirect URI is not there');
       assert.ok(!values.some((value) => value.includes(SECRET)), 'the secret is there');
+    });
+  });
+
+  describe('issuer and check', () => {
+    it('are left out, or functions; issuer may be the word own', () => {
+      assert.ok(['undefined', 'function'].includes(typeof adapter.check), 'check is no function');
+      assert.ok(
+        adapter.issuer === 'own' || ['undefined', 'function'].includes(typeof adapter.issuer),
+        'issuer is neither',
+      );
+    });
+
+    it('take these settings', async () => {
+      answer = say(accepted);
+      await adapter.check?.(provider);
+      const issuer = typeof adapter.issuer === 'function' ? await adapter.issuer(provider) : undefined;
+      assert.ok(['string', 'undefined'].includes(typeof issuer), 'the issuer is no text');
+    });
+
+    it('refuse the callback of another server before the code goes anywhere, if the adapter judges it itself', async () => {
+      if (adapter.issuer !== 'own') return; // the service does
+      const error = await failure(exchange(say(accepted), { iss: 'https://another-server.example' }));
+      assert.equal(error?.error, 'invalid_grant');
+      assert.equal(requests.length, 0, 'something was sent');
     });
   });
 

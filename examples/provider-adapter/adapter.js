@@ -5,6 +5,12 @@ const LARGEST_ANSWER = 64 * 1024;
 
 /** @type {import('../../src/provider/provider-adapter.ts').ProviderAdapter} */
 export default {
+  /** May be left out: a look at the settings, before the service starts. With this code it does not start. */
+  check(provider) {
+    if (!provider.url) throw Object.assign(new Error('url is unset'), { error: 'invalid_request' });
+  },
+  // issuer: () => 'https://login.corp.example', // if your provider puts `iss` into the callback (RFC 9207)
+
   /** Where the user's browser goes to sign in. It must come back to `redirectUri` with `code` and `state`. */
   authorizationUrl(provider, { state, redirectUri }) {
     const url = new URL(`${provider.url}/login`);
