@@ -239,14 +239,14 @@ describe('a provider of the contract', () => {
     it('gets no code once it is given up, though its issuer is known at last', async () => {
       let know = (_issuer: string): void => undefined;
       const known = new Promise<string>((resolve) => (know = resolve));
-      const exchange = jest.fn<ProviderAdapter['exchange']>();
+      const redeem = jest.fn<ProviderAdapter['exchange']>();
       const authorizationUrl = () => new URL('https://a.example');
-      const slow = new Provider(settings, { authorizationUrl, exchange, issuer: () => known }, 50);
+      const slow = new Provider(settings, { authorizationUrl, exchange: redeem, issuer: () => known }, 50);
       const asked = slow.exchange({ ...requested, iss: 'https://a.example' });
       await expect(asked).rejects.toMatchObject({ error: 'server_error' });
       know('https://a.example');
       await new Promise(setImmediate);
-      expect(exchange).not.toHaveBeenCalled();
+      expect(redeem).not.toHaveBeenCalled();
     });
 
     it('has 5 s in all, also when it sends a byte now and then', async () => {

@@ -32,5 +32,5 @@ function isOneSlip(one: string, other: string): boolean {
   let end = 0;
   while (end < rest && one.at(-1 - end) === other.at(-1 - end)) end++;
   const [a, b] = [one, other].map((text) => text.slice(start, text.length - end)) as [string, string];
-  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && a === [...b].toReversed().join(''));
+  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && b.length === 2 && a === `${b[1]}${b[0]}`);
 }

@@ -69,7 +69,7 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
 /** What an error says, on one line that leaves a terminal alone, and not all of a page. */
 function oneLine(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown };
-  const [line = ''] = String(message ?? 'unknown error').split('\n');
+  const [line = ''] = (typeof message === 'string' ? message : 'unknown error').split('\n');
   // oxlint-disable-next-line no-control-regex -- control characters are what goes
   return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ').slice(0, 300);
 }
