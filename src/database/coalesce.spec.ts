@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { coalesce } from './coalesce.js';
 
 /** Runs that end when the test says so. */
@@ -45,5 +46,89 @@ describe('coalesce', () => {
     batches[1]!.end();
     batches[2]!.end();
     expect(await Promise.all([second, third])).toEqual([20, 30]);
+  });
+});
+
+describe('a database that does not answer', () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  /** What became of each promise, and after how many ms. */
+  function outcomes(results: Promise<number>[]): string[] {
+    const began = performance.now();
+    const seen = results.map(() => 'waiting');
+    results.forEach((result, i) => {
+      const after = (): string => `${Math.ceil((performance.now() - began) / 20) * 20}`;
+      result.then(
+        (value) => (seen[i] = `${value} after ${after()}`),
+        (error: Error) => (seen[i] = `${error.name} after ${after()}`),
+      );
+    });
+    return seen;
+  }
+
+  it('lets nobody wait longer than 1.8 s, in a statement or before it', async () => {
+    const { batches, add } = heldRuns();
+    const seen = outcomes(Array.from({ length: 600 }, (_, n) => add(n)));
+    await jest.advanceTimersByTimeAsync(1700);
+    expect(new Set(seen)).toEqual(new Set(['waiting']));
+    await jest.advanceTimersByTimeAsync(150);
+    expect(new Set(seen)).toEqual(new Set(['DatabaseBusy after 1800']));
+    expect(batches).toHaveLength(2);
+  });
+
+  it('never sends what was given up, and serves whoever came later', async () => {
+    const { batches, add } = heldRuns();
+    outcomes([add(1), add(2), add(3)]);
+    await jest.advanceTimersByTimeAsync(1000);
+    const later = outcomes([add(4)]);
+    await jest.advanceTimersByTimeAsync(850);
+    batches[0]!.end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2], [4]]);
+    batches[2]!.end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(later).toEqual(['40 after 860']);
+  });
+
+  it('does not send what is late when the process itself was held up', async () => {
+    const { batches, add } = heldRuns();
+    const seen = outcomes([add(1), add(2), add(3)]);
+    const now = performance.now() + 1801; // the clock goes on, and no timer has run
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
+    batches[0]!.end();
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2]]);
+    expect(seen[2]).toContain('DatabaseBusy');
+    clock.mockRestore();
+  });
+
+  it('gives up who waited and was then sent, at their own time; the statement’s result is dropped', async () => {
+    const { batches, add } = heldRuns();
+    const first = outcomes([add(1), add(2), add(3)]);
+    await jest.advanceTimersByTimeAsync(1500);
+    batches[0]!.end();
+    await jest.advanceTimersByTimeAsync(350);
+    expect(first).toEqual(['10 after 1500', 'DatabaseBusy after 1800', 'DatabaseBusy after 1800']);
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2], [3]]);
+    batches[1]!.end();
+    batches[2]!.end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(first[2]).toBe('DatabaseBusy after 1800');
+    expect(jest.getTimerCount()).toBe(0); // nobody waits: nothing ticks
+  });
+
+  it('refuses at once who comes when 10,000 wait', async () => {
+    const { add } = heldRuns();
+    const seen = outcomes(Array.from({ length: 10_003 }, (_, n) => add(n)));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(seen.filter((what) => what !== 'waiting')).toEqual(['DatabaseBusy after 0']);
+    expect(seen.at(-1)).toBe('DatabaseBusy after 0');
+  });
+
+  it('asks for one timer, however many come', () => {
+    const { add } = heldRuns();
+    outcomes(Array.from({ length: 1000 }, (_, n) => add(n)));
+    expect(jest.getTimerCount()).toBe(1);
   });
 });

@@ -11,6 +11,7 @@ import { AccessToken } from '../token/access-token.entity.js';
 import { RefreshToken } from '../token/refresh-token.entity.js';
 import { SigningKey } from '../token/signing-key.entity.js';
 import { User } from '../user/user.entity.js';
+import { boundedPg } from './bounded-pool.js';
 import { Init1700000000000 } from './migrations/1700000000000-init.js';
 import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
 import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
@@ -25,6 +26,7 @@ const QUERY_TIMEOUT_MS = 1000;
 export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSourceOptions {
   return {
     type: 'postgres',
+    driver: boundedPg,
     url: databaseUrl,
     entities: [
       User,

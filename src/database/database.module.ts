@@ -13,7 +13,8 @@ import { Sql } from './sql.js';
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
         ...dataSourceOptions(settings.databaseUrl!, settings.databasePoolSize), // start.ts has made sure of a URL
-        retryAttempts: 0, // the migration before has waited for the database already
+        retryAttempts: 0, // start.ts tries again,
+        toRetry: () => false, // and nothing is printed that says `Retrying`
       }),
     }),
   ],

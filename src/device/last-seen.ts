@@ -19,6 +19,8 @@ const WRITE = {
     WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
 };
 const LARGEST_WRITE = 1000;
+/** Sessions remembered between two writes: those above are seen again before their minute is over. */
+const MOST_SEEN = 20_000;
 
 /** Remembers when devices were last used, without a write on every request: all of some seconds share one. */
 @Injectable()
@@ -26,15 +28,18 @@ export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);
   private readonly timer: NodeJS.Timeout;
   private seen = new Map<string, Session>();
+  private writing = false;
 
   constructor(
     private readonly sql: Sql,
     events: Events,
   ) {
     events.on('session.used', (session) => {
-      if (session.deviceId !== null) this.seen.set(session.sessionId, session);
+      if (session.deviceId !== null && this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
     });
-    this.timer = setInterval(() => void this.write(), WRITE_EVERY_MS).unref();
+    this.timer = setInterval(() => {
+      if (!this.writing) void this.write(); // while the database is slow, what is seen waits, within its bound
+    }, WRITE_EVERY_MS).unref();
   }
 
   onApplicationShutdown(): void {
@@ -43,6 +48,7 @@ export class LastSeen implements OnApplicationShutdown {
 
   /** Writes what has been seen since the last time; if the database is away, that much is forgotten. */
   async write(): Promise<void> {
+    this.writing = true;
     const sessions = [...this.seen.values()];
     this.seen = new Map();
     try {
@@ -52,6 +58,8 @@ export class LastSeen implements OnApplicationShutdown {
       }
     } catch (error) {
       this.logger.warn({ err: error, msg: 'last_seen_at could not be written' });
+    } finally {
+      this.writing = false;
     }
   }
 }
