@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { appendEvent } from '../channel/append.sql.js';
 import { OWN_EVENTS_TTL, type ChannelEvent } from '../channel/channel-event.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { Events, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
@@ -47,19 +50,18 @@ const RECORD = {
           user_agent = coalesce(excluded.user_agent, devices.user_agent),
           last_seen_at = now()
       RETURNING device_id, device_name, user_agent, created_at, last_seen_at
-    ), counter AS (
-      INSERT INTO channels (user_id, last_offset) SELECT $1, 1 FROM device
-      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
-      RETURNING last_offset
-    ), channel_event AS (
-      INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
-      SELECT $1, last_offset, $16::uuid, 'device.signed_in', json_build_object(
-          'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
-          'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
-        )::text, now(), now() + make_interval(secs => ${OWN_EVENTS_TTL})
-      FROM device, counter
-      RETURNING event_offset, data, sent_at
-    ), refresh_token AS (
+    ), ${appendEvent({
+      userId: '$1',
+      id: '$16::uuid',
+      event: `'device.signed_in'`,
+      data: `json_build_object(
+        'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
+        'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
+      )::text`,
+      ttl: String(OWN_EVENTS_TTL),
+      history: '$17',
+      from: 'device',
+    })}, refresh_token AS (
       INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
       VALUES ($1, $10, $7, $11, now() + make_interval(secs => $12))
     ), access_token AS (
@@ -74,6 +76,7 @@ export class SignInStore {
   constructor(
     private readonly sql: Sql,
     private readonly events: Events,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Records a sign-in. Once this has returned, its tokens survive a crash. */
@@ -97,6 +100,7 @@ export class SignInStore {
       accessToken.expiresAt,
       accessToken.token,
       id,
+      this.settings.channelHistory,
     ]);
     this.events.emit('session.started', { ...session, provider });
     if (row) this.events.emit('channel.appended', channelEvent(id, session.userId, row));

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
+import { appendEvent } from './append.sql.js';
 import { OWN_EVENTS_TTL, type ChannelEvent } from './channel-event.js';
 
 /** Where a user's history stands, seen from an offset. */
@@ -29,16 +32,9 @@ interface Row {
   readonly sent_at: Date;
 }
 
-// The counter's row stays locked until the transaction ends: nobody sees an offset before the one below it.
 const APPEND = `
-  WITH counter AS (
-    INSERT INTO channels (user_id, last_offset) VALUES ($1, 1)
-    ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
-    RETURNING last_offset
-  )
-  INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
-  SELECT $1, last_offset, $2, $3, $4, now(), now() + make_interval(secs => $5) FROM counter
-  RETURNING event_offset, sent_at`;
+  WITH ${appendEvent({ userId: '$1', id: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
+  SELECT event_offset, sent_at FROM channel_event`;
 
 const READ = {
   name: 'channel-read',
@@ -62,6 +58,7 @@ export class ChannelHistory {
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly events: Events,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** Runs work in a transaction, and tells of the events that it appended once they are committed. */
@@ -71,7 +68,7 @@ export class ChannelHistory {
       work({
         manager,
         append: async (userId, event, data) => {
-          appended.push(await append(manager, userId, event, data));
+          appended.push(await this.append(manager, userId, event, data));
         },
       }),
     );
@@ -98,17 +95,18 @@ export class ChannelHistory {
     const [row] = await this.sql.query<{ last: string; kept: string }>(STATE, [userId, offset]);
     return { last: Number(row!.last), kept: Number(row!.kept) };
   }
-}
 
-async function append(
-  manager: EntityManager,
-  userId: string,
-  event: string,
-  data: object,
-): Promise<ChannelEvent> {
-  const id = randomUUID();
-  const values = [userId, id, event, JSON.stringify(data), OWN_EVENTS_TTL];
-  const [row] = await manager.query<Pick<Row, 'event_offset' | 'sent_at'>[]>(APPEND, values);
-  const { event_offset: offset, sent_at: sentAt } = row!;
-  return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
+  private async append(
+    manager: EntityManager,
+    userId: string,
+    event: string,
+    data: object,
+  ): Promise<ChannelEvent> {
+    const id = randomUUID();
+    const { channelHistory } = this.settings;
+    const values = [userId, id, event, JSON.stringify(data), OWN_EVENTS_TTL, channelHistory];
+    const [row] = await manager.query<Pick<Row, 'event_offset' | 'sent_at'>[]>(APPEND, values);
+    const { event_offset: offset, sent_at: sentAt } = row!;
+    return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
+  }
 }

@@ -1,6 +1,9 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { appendEvent } from '../channel/append.sql.js';
 import type { ChannelEvent } from '../channel/channel-event.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 
 /** A push as it is stored; `ttl` in seconds. */
@@ -21,16 +24,17 @@ const PUSH = {
     WITH target AS (
       SELECT user_id FROM users
       WHERE user_id = $1 AND ($5::uuid IS NULL OR EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $5))
-    ), counter AS (
-      INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM target WHERE $6 > 0
-      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
-      RETURNING last_offset
-    ), stored AS (
-      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
-      SELECT $1, last_offset, $2, $3, $4, $5, now(), now() + make_interval(secs => $6) FROM counter
-      RETURNING event_offset
-    )
-    SELECT (SELECT event_offset FROM stored) AS event_offset, now() AS sent_at FROM target`,
+    ), ${appendEvent({
+      userId: '$1',
+      id: '$2',
+      event: '$3',
+      data: '$4',
+      deviceId: '$5',
+      ttl: '$6',
+      history: '$7',
+      from: '(SELECT FROM target WHERE $6 > 0) AS kept',
+    })}
+    SELECT (SELECT event_offset FROM channel_event) AS event_offset, now() AS sent_at FROM target`,
 };
 
 @Injectable()
@@ -38,11 +42,12 @@ export class PushStore {
   constructor(
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
+    @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** @returns the event with its place in the history; undefined when user or device do not exist. */
   async push(event: NewEvent): Promise<ChannelEvent | undefined> {
-    const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, values(event));
+    const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, this.values(event));
     return row && placed(event, row);
   }
 
@@ -67,7 +72,7 @@ export class PushStore {
         if (!known!.body_hash.equals(key.bodyHash)) return 'other body';
         return { answer: JSON.parse(known!.answer) as Answer };
       }
-      const [row] = await manager.query<Row[]>(PUSH.text, values(event));
+      const [row] = await manager.query<Row[]>(PUSH.text, this.values(event));
       if (!row) {
         await manager.query('DELETE FROM idempotency_keys WHERE key_hash = $1', [key.keyHash]);
         return undefined;
@@ -81,6 +86,10 @@ export class PushStore {
       return { answer: first, pushed };
     });
   }
+
+  private values({ userId, id, event, data, deviceId, ttl }: NewEvent): unknown[] {
+    return [userId, id, event, JSON.stringify(data), deviceId, ttl, this.settings.channelHistory];
+  }
 }
 
 // Waits for whoever holds the key; then it is there with its answer, unless that push failed or was too long ago.
@@ -92,10 +101,6 @@ const CLAIM = `
     answer = CASE WHEN k.expires_at > now() THEN k.answer END,
     expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > now() THEN k.expires_at ELSE excluded.expires_at END)
   RETURNING body_hash, answer`;
-
-function values({ userId, id, event, data, deviceId, ttl }: NewEvent): unknown[] {
-  return [userId, id, event, JSON.stringify(data), deviceId, ttl];
-}
 
 function placed({ ttl: _ttl, ...event }: NewEvent, row: Row): ChannelEvent {
   const offset = row.event_offset === null ? null : Number(row.event_offset);

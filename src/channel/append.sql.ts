@@ -1,0 +1,51 @@
+/** A history is trimmed by every so many appends (contract §2, CHANNEL_HISTORY) … */
+const TRIM_EVERY = 100;
+/**
+ * … of so many events at most, a hundred times what has come since. A history that is far too long, since the setting was
+ * lowered, comes down step by step: an append that ran into the timeout of statements would be tried, and fail, forever.
+ */
+const LARGEST_TRIM = 10_000;
+
+/** One append, as SQL expressions; where a value is a parameter, its number (`$1`). */
+export interface Append {
+  readonly userId: string;
+  readonly id: string;
+  /** The event's name. */
+  readonly event: string;
+  /** JSON, as text. */
+  readonly data: string;
+  /** Null: for all of the user's devices, the default. */
+  readonly deviceId?: string;
+  /** Seconds. */
+  readonly ttl: string;
+  /** `Settings.channelHistory` */
+  readonly history: string;
+  /** Something of one row, or of none: then nothing is appended. The expressions above may name its columns. */
+  readonly from?: string;
+}
+
+/**
+ * The part of a statement that appends an event to a user's history, and keeps that in bounds: the three members `counter`
+ * (`last_offset`), `channel_event` (`event_offset`, `data`, `sent_at`) and `trimmed` of a `WITH`.
+ * The counter's row stays locked until the transaction ends: nobody sees an offset before the one below it.
+ */
+export function appendEvent(append: Append): string {
+  const { userId, id, event, data, deviceId = 'NULL', ttl, history, from = '(SELECT) AS one_row' } = append;
+  return `
+    counter AS (
+      INSERT INTO channels (user_id, last_offset) SELECT ${userId}, 1 FROM ${from}
+      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
+      RETURNING last_offset
+    ), channel_event AS (
+      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+      SELECT ${userId}, last_offset, ${id}, ${event}, ${data}, ${deviceId}, now(), now() + make_interval(secs => ${ttl})
+      FROM counter, ${from}
+      RETURNING event_offset, data, sent_at
+    ), trimmed AS (
+      DELETE FROM channel_events
+      WHERE user_id = ${userId} AND event_offset < (
+        SELECT least(last_offset - ${history}, (
+          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = ${userId}
+        )) FROM counter WHERE last_offset % ${TRIM_EVERY} = 0)
+    )`;
+}
