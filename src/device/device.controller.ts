@@ -1,8 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Optional, Param, Patch } from '@nestjs/common';
 import type { DeviceFacts } from '../channel/device-facts.js';
 import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
 import { Caller } from '../http/access.js';
+import { RateLimits } from '../http/rate-limit.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
 import { describeDevice } from './device-view.js';
@@ -21,6 +22,7 @@ export class DeviceController {
   constructor(
     private readonly devices: DeviceService,
     private readonly presence: PresenceStore,
+    @Optional() private readonly limits?: RateLimits,
   ) {}
 
   /** The caller's devices, newest use first. */
@@ -31,18 +33,19 @@ export class DeviceController {
     return { devices: devices.map((device) => view(device, caller, online)) };
   }
 
-  /** Rename a device. */
+  /** Rename a device. Limited for each user (contract §2): each renaming is an event in their history. */
   @Patch(':device_id')
   async rename(
     @Caller() caller: Session,
     @Param('device_id', DeviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
   ): Promise<DeviceView> {
+    await this.limits?.countUser('write', caller.userId);
     const device = await this.devices.rename(caller.userId, deviceId, name);
     return view(device, caller, await this.presence.onlineDevices(caller.userId));
   }
 
-  /** Sign a device out and forget it. */
+  /** Sign a device out and forget it. Never limited: a thief of a token must not keep the owner from it. */
   @Delete(':device_id')
   @HttpCode(204)
   async remove(@Caller() caller: Session, @Param('device_id', DeviceIdPipe) deviceId: string): Promise<void> {

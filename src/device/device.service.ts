@@ -41,7 +41,7 @@ export class DeviceService {
 
   /**
    * Signs the device out and forgets it. Its row is locked first: a sign-in on this device that races waits, and begins
-   * anew.
+   * anew; another removal waits, and finds nothing.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {
