@@ -15,7 +15,8 @@ const KNOWN_TOKENS = 4096;
  * @returns the plaintext of those that the load generator refreshes with, some thousands.
  */
 export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<string[]> {
-  await migrate(dataSourceOptions(databaseUrl, 1), () => undefined);
+  const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+  await migrate(dataSourceOptions(databaseUrl, 1), patience);
   await admin.query(FLOOR_SCHEMA);
   await insertUsers(admin);
 

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { once } from 'node:events';
 import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
 import { checkAdapters } from './provider/check-adapters.js';
@@ -6,27 +7,31 @@ import { checkAdapters } from './provider/check-adapters.js';
 async function main(): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel);
-  for (const warning of settings.warnings) log.warn(warning);
-  await checkAdapters(settings, (line) => log.warn(line)); // fails as fast
 
-  const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack
-  const starting = startService(settings, log);
-
-  let stopping: Promise<void> | undefined;
+  const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.on(signal, () => {
-      stopping ??= stop(signal).catch(fail); // a second signal changes nothing
+      if (stopping.signal.aborted) return; // a second signal changes nothing
+      log.info(`${signal}: stopping`);
+      stopping.abort();
     });
   }
-  async function stop(signal: string): Promise<void> {
-    log.info(`${signal}: stopping`);
-    const service = await starting;
-    await service.stop();
-    process.exit(0);
-  }
 
-  await starting;
+  const told = once(stopping.signal, 'abort');
+
+  for (const warning of settings.warnings) log.warn(warning);
+  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), told]); // before anything is started
+  if (stopping.signal.aborted) process.exit(0); // told to stop during the start (contract §1)
+  const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack
+  const service = await startService(settings, log, stopping.signal).catch((error: unknown) => {
+    if (stopping.signal.aborted) process.exit(0);
+    throw error;
+  });
   log.info(`Latchkey is ready: ${settings.publicUrl}`);
+
+  await told;
+  await service.stop();
+  process.exit(0);
 }
 
 /** One clear line a fault; a stack only for faults of our own. */

@@ -7,10 +7,16 @@ import type { Settings } from './config/settings.js';
 import { dataSourceOptions } from './database/data-source.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { migrate } from './database/migrate.js';
+import { patiently, type Patience } from './database/patiently.js';
 import { createApp } from './http/create-app.js';
 import { NestLog } from './operations/log.js';
 import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
 import { Readiness } from './operations/readiness.js';
+
+/** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
+const PATIENCE_MS = 30_000;
+/** An embedded database that is starting when the start is called off has this long until it can be stopped. */
+const FAREWELL_MS = 3000;
 
 export interface Service {
   readonly app: NestExpressApplication;
@@ -18,36 +24,81 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Starts the whole service: database, migrations, application, listener. Whatever fails takes down what had started. */
-export async function startService(settings: Settings, log: Logger): Promise<Service> {
-  let database: EmbeddedPostgres | undefined;
-  let app: NestExpressApplication | undefined;
+/**
+ * Starts the whole service: database, migrations, application, listener. Whatever fails takes down what had started.
+ *
+ * @param signal calls the start off, at once: what waits for the database by then is left to the end of the process
+ * @param patienceMs how long to wait for the database
+ */
+export async function startService(
+  settings: Settings,
+  log: Logger,
+  signal: AbortSignal = new AbortController().signal,
+  patienceMs = PATIENCE_MS,
+): Promise<Service> {
+  const patience: Patience = { patienceMs, signal, log: (line) => log.info(line) };
+  const embedded = settings.databaseUrl
+    ? undefined
+    : startEmbeddedPostgres({ dataDir: settings.dataDir, log: patience.log });
   try {
-    if (!settings.databaseUrl) {
-      database = await startEmbeddedPostgres({ dataDir: settings.dataDir, log: (line) => log.info(line) });
-    }
-    const databaseUrl = settings.databaseUrl ?? database!.url;
-    await migrate(dataSourceOptions(databaseUrl, settings.databasePoolSize), (line) => log.info(line));
+    const databaseUrl = settings.databaseUrl ?? (await unlessAborted(embedded!, signal)).url;
     const complete = { ...settings, databaseUrl };
-    app = await createApp(AppModule.with(complete), complete, { pino: log, nest: new NestLog(log) });
-    app.useWebSocketAdapter(new SocketServerAdapter(app, complete));
-    await app.listen(settings.port, settings.host);
+    const starting = patiently(
+      (msLeft) => startApp(complete, log, { ...patience, patienceMs: msLeft }),
+      patience,
+    );
+    return running(await unlessAborted(starting, signal), settings, await embedded);
   } catch (error) {
-    await app?.close();
-    await database?.stop();
+    await Promise.race([takeDown(embedded), delay(FAREWELL_MS, undefined, { ref: false })]);
     throw error;
   }
-  const running = app;
+}
+
+/** One attempt. */
+async function startApp(
+  settings: Settings & { readonly databaseUrl: string },
+  log: Logger,
+  patience: Patience,
+): Promise<NestExpressApplication> {
+  await migrate(dataSourceOptions(settings.databaseUrl, settings.databasePoolSize), patience);
+  const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
+  try {
+    app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
+    await app.listen(settings.port, settings.host);
+    patience.signal.throwIfAborted();
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {
   return {
-    app: running,
+    app,
     async stop() {
-      running.get(Readiness).stop();
-      closeConnectionsAfterAnswer(running.getHttpServer());
+      app.get(Readiness).stop();
+      closeConnectionsAfterAnswer(app.getHttpServer());
       await delay(settings.shutdownDelay * 1000);
-      await running.close();
+      await app.close();
       await database?.stop();
     },
   };
+}
+
+/** Also when the start was called off while it was still starting. */
+async function takeDown(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
+  const database = await embedded?.catch(() => undefined); // what it failed with is thrown by the start
+  await database?.stop();
+}
+
+function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    const call = (): void => reject(signal.reason as Error);
+    if (signal.aborted) call();
+    else signal.addEventListener('abort', call, { once: true });
+  });
+  return Promise.race([work, aborted]);
 }
 
 /** While the service waits for its end, answers tell clients and proxies to go elsewhere. */

@@ -4,6 +4,7 @@ import { Client } from 'pg';
 import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from '../src/database/embedded/free-port.js';
 import { migrate } from '../src/database/migrate.js';
+import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
 
 /** Fails when it is applied twice, and takes longer than a request may. */
@@ -71,10 +72,14 @@ async function query(sql: string): Promise<unknown[]> {
 
 const write = (line: string) => void log.push(line);
 
+function patience(more: Partial<Patience> = {}): Patience {
+  return { patienceMs: 30_000, signal: new AbortController().signal, log: write, ...more };
+}
+
 describe('migrate', () => {
   it('applies each migration once, however many instances start at once, and however long it takes', async () => {
     const instances = Array.from({ length: 4 }, () =>
-      migrate(options(database.url, Concurrent1700000000002), write),
+      migrate(options(database.url, Concurrent1700000000002), patience()),
     );
     await Promise.all(instances);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
@@ -86,19 +91,19 @@ describe('migrate', () => {
   });
 
   it('applies only what the database lacks', async () => {
-    await migrate(options(database.url), write);
-    await migrate(options(database.url, Concurrent1700000000002), write);
+    await migrate(options(database.url), patience());
+    await migrate(options(database.url, Concurrent1700000000002), patience());
     expect(await query('SELECT count(*)::int AS count FROM migrations')).toEqual([{ count: 2 }]);
   });
 
   it('leaves nothing of a migration that fails, and no lock', async () => {
-    await expect(migrate(options(database.url, Broken1700000000003), write)).rejects.toThrow(/broken/);
+    await expect(migrate(options(database.url, Broken1700000000003), patience())).rejects.toThrow(/broken/);
     expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
-    await migrate(options(database.url, Concurrent1700000000002), write);
+    await migrate(options(database.url, Concurrent1700000000002), patience());
   });
 
   it('leaves no connection behind', async () => {
-    await migrate(options(database.url), write);
+    await migrate(options(database.url), patience());
     const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     while ((await query(others)).length > 0); // the server notices the end of a connection a moment later
   });
@@ -110,20 +115,24 @@ describe('a database that is not there yet', () => {
     const port = await freePort();
     const late = new URL(database.url);
     late.port = String(port);
-    await migrate(options(late.href), (line) => {
+    const begin = (line: string): void => {
       write(line);
       proxy = createServer((socket) => {
         const upstream = connect(Number(target.port), target.hostname);
         socket.pipe(upstream).pipe(socket);
       }).listen(port, '127.0.0.1');
-    });
+    };
+    await migrate(options(late.href), patience({ log: begin }));
     expect(log).toEqual([expect.stringContaining(`waiting for the database at 127.0.0.1:${port}`)]);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
   });
 
   it('is an error in the end, which names the address and not the password', async () => {
     const port = await freePort();
-    const failure = migrate(options(`postgres://someone:hunter2@127.0.0.1:${port}/x`), write, 600);
+    const failure = migrate(
+      options(`postgres://someone:hunter2@127.0.0.1:${port}/x`),
+      patience({ patienceMs: 600 }),
+    );
     await expect(failure).rejects.toThrow(`no database at 127.0.0.1:${port}`);
     expect(JSON.stringify([log, String(await failure.catch((error: unknown) => error))])).not.toContain(
       'hunter2',
@@ -135,15 +144,15 @@ describe('a database that is not there yet', () => {
     const port = await freePort();
     proxy = createServer().listen(port, '127.0.0.1');
     await once(proxy, 'listening');
-    await expect(migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), write, 100)).rejects.toThrow(
-      /no database at/,
-    );
+    await expect(
+      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), patience({ patienceMs: 100 })),
+    ).rejects.toThrow(/no database at/);
   });
 
   it('is not waited for where it is there and says no', async () => {
     const wrong = new URL(database.url);
     wrong.password = 'hunter2';
-    const failure = migrate(options(wrong.href), write);
+    const failure = migrate(options(wrong.href), patience());
     await expect(failure).rejects.toMatchObject({
       code: '28P01',
       message: expect.not.stringContaining('hunter2'),

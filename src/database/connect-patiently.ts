@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, DatabaseError, type ClientConfig } from 'pg';
 import { errorCode, errorMessage } from './error-facts.js';
+import type { Patience } from './patiently.js';
 
 const RETRY_MS = 250;
 const MIN_ATTEMPT_MS = 100;
@@ -12,14 +13,11 @@ const NOT_YET = new Set<string | undefined>(['57P03', '53300']); // cannot_conne
 /**
  * Connects to a database that may not have come up yet: service and database are often started together.
  *
- * @param log receives one line when the first attempt fails
- * @param patienceMs after which the last failure is final
  * @throws at once, what the database says (a wrong password, no such database); in the end, its address and the reason
  */
 export async function connectPatiently(
   config: ClientConfig,
-  log: (line: string) => void,
-  patienceMs: number,
+  { patienceMs, signal, log }: Patience,
 ): Promise<Client> {
   const deadline = Date.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
@@ -39,7 +37,7 @@ export async function connectPatiently(
       }
       if (attempt === 1) log(`waiting for the database at ${address}: ${reason(error)}`);
     }
-    await delay(RETRY_MS);
+    await delay(RETRY_MS, undefined, { signal });
   }
 }
 

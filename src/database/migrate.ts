@@ -2,11 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { connectPatiently } from './connect-patiently.js';
+import type { Patience } from './patiently.js';
 
 // Any fixed number will do, as long as every version of the service takes the same.
 const MIGRATION_LOCK = '7165934107325011';
 const LOCK_POLL_MS = 100;
-const PATIENCE_MS = 30_000;
+
+// The lock's own statements take no time: where they do, the database hangs.
+const LOCK_CONNECTION = { keepAlive: true, query_timeout: 5000 };
+
+const READ_ONLY = '25006'; // read_only_sql_transaction
 
 const ONE_PATIENT_CONNECTION = {
   entities: [],
@@ -28,20 +33,16 @@ const NO_TIMEOUTS = {
  * others wait (without the lock they would apply the same one, and fail). Finding nothing to do takes some 50 ms.
  *
  * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
- * @param log receives one line when the database is not there yet, as when both are started together
- * @param patienceMs how long to wait for it
+ * @param patience with a database that is not there yet, as when both are started together
  * @throws what the database says; when it is not reachable in time, its address and why, never the password
  */
-export async function migrate(
-  options: DataSourceOptions,
-  log: (line: string) => void,
-  patienceMs = PATIENCE_MS,
-): Promise<void> {
+export async function migrate(options: DataSourceOptions, patience: Patience): Promise<void> {
   if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
   // The lock has a connection of its own, since TypeORM takes one from the pool for each migration.
-  const lock = await connectPatiently({ connectionString: options.url, keepAlive: true }, log, patienceMs);
+  const lock = await connectPatiently({ connectionString: options.url, ...LOCK_CONNECTION }, patience);
   try {
-    await acquire(lock);
+    await requireWritable(lock);
+    await acquire(lock, patience.signal);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
     await runPending(new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra }));
   } finally {
@@ -49,17 +50,24 @@ export async function migrate(
   }
 }
 
+/** A server that is failing over, or a standby that is not yet promoted. */
+async function requireWritable(client: Client): Promise<void> {
+  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
+  if (rows[0]?.transaction_read_only === 'off') return;
+  throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
+}
+
 /**
  * Asks again and again: whoever waits inside of a statement holds a snapshot meanwhile, for whose end a
  * `CREATE INDEX CONCURRENTLY` of the one that migrates would wait in turn, forever.
  */
-async function acquire(lock: Client): Promise<void> {
+async function acquire(lock: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
     const { rows } = await lock.query<{ locked: boolean }>(
       `SELECT pg_try_advisory_lock(${MIGRATION_LOCK}) AS locked`,
     );
     if (rows[0]?.locked) return;
-    await delay(LOCK_POLL_MS);
+    await delay(LOCK_POLL_MS, undefined, { signal });
   }
 }
 

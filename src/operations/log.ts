@@ -10,6 +10,8 @@ const NEST_CONTEXTS = new Set([
   'RouterExplorer',
   'NestApplication',
 ]);
+// Tells, without a message, of what it throws all the same: of a start that is tried again, or that main.ts tells of.
+const THROWS_AS_WELL = 'ExceptionHandler';
 
 /** The log of the whole service, on standard output: one JSON object a line, or text for a person at a terminal. */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
@@ -60,7 +62,8 @@ export class NestLog implements LoggerService {
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1);
-      const at = level === 'info' && NEST_CONTEXTS.has(String(context)) ? 'debug' : level;
+      const quiet = context === THROWS_AS_WELL || (level === 'info' && NEST_CONTEXTS.has(String(context)));
+      const at = quiet ? 'debug' : level;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...message });
     };

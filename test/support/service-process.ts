@@ -14,43 +14,57 @@ export interface ServiceProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
+/** One that may not be ready yet, or never be. */
+export interface ServiceChild extends ServiceProcess {
+  /** Its exit code, once it has ended; null when a signal ended it. */
+  readonly ended: Promise<number | null>;
+  /** Resolves when its output contains the text; fails when it ends before that. */
+  says(text: string): Promise<void>;
+}
+
 /**
- * Starts the compiled service as a process of its own, as `npm run start:prod` does, and waits until it is ready.
+ * Starts the compiled service as a process of its own, as `npm run start:prod` does, and waits for nothing.
  * @param env the whole of its environment, beside PATH.
  * @param main the compiled service's; that of this repository unless it is given
  */
-export async function startServiceProcess(
-  env: Record<string, string>,
-  main: string = MAIN,
-): Promise<ServiceProcess> {
+export async function spawnService(env: Record<string, string>, main: string = MAIN): Promise<ServiceChild> {
   const port = env['PORT'] ?? String(await freePort());
   const child = spawn(process.execPath, [main], {
     env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => code);
   let output = '';
-  const ready = new Promise<void>((resolve) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-        if (output.includes('Latchkey is ready')) resolve();
-      });
-    }
-  });
-  const ended = exited.then(([code]) => {
-    throw new Error(`the service ended with code ${code}:\n${output}`);
-  });
-  await Promise.race([ready, ended]);
-  ended.catch(() => undefined);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      child.emit('said');
+    });
+  }
   return {
     url: `http://localhost:${port}`,
     child,
     output: () => output,
+    ended,
+    async says(text) {
+      while (!output.includes(text)) {
+        const code = await Promise.race([once(child, 'said').then(() => 'said'), ended]);
+        if (code !== 'said') throw new Error(`the service ended with code ${code}:\n${output}`);
+      }
+    },
     async end(signal) {
       child.kill(signal);
-      const [code] = await exited;
-      return code;
+      return ended;
     },
   };
+}
+
+/** The same, and waits until it is ready. */
+export async function startServiceProcess(
+  env: Record<string, string>,
+  main: string = MAIN,
+): Promise<ServiceProcess> {
+  const service = await spawnService(env, main);
+  await service.says('Latchkey is ready');
+  return service;
 }

@@ -4,6 +4,8 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 export class TcpProxy {
   /** Whether bytes from the server are thrown away; by default none are. */
   drops: (chunk: Buffer) => boolean = () => false;
+  /** By how much everything from the server is late. */
+  delayMs = 0;
   private frozen = false;
   private readonly sockets = new Set<Socket>();
 
@@ -16,8 +18,8 @@ export class TcpProxy {
     const { hostname, port } = new URL(url);
     const server = createServer((client) => {
       const upstream = connect(Number(port), hostname);
-      proxy.join(client, upstream, () => false);
-      proxy.join(upstream, client, (chunk) => proxy.drops(chunk));
+      proxy.join(client, upstream);
+      proxy.join(upstream, client, true);
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const proxy = new TcpProxy(server, (server.address() as AddressInfo).port);
@@ -43,9 +45,16 @@ export class TcpProxy {
       await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
   }
 
-  private join(from: Socket, to: Socket, drops: (chunk: Buffer) => boolean): void {
+  private join(from: Socket, to: Socket, isServer = false): void {
+    let due = 0; // of the last one that is late: none overtakes another
     this.sockets.add(from);
-    from.on('data', (chunk: Buffer) => this.frozen || drops(chunk) || to.write(chunk));
+    from.on('data', (chunk: Buffer) => {
+      if (this.frozen || (isServer && this.drops(chunk))) return;
+      const now = performance.now();
+      due = Math.max(now + (isServer ? this.delayMs : 0), due);
+      if (due > now) setTimeout(() => to.write(chunk), Math.ceil(due - now)).unref();
+      else to.write(chunk);
+    });
     from.on('error', () => undefined);
     from.on('close', () => {
       this.sockets.delete(from);

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDatabaseAway } from '../errors/database-error.js';
+import { errorCode, errorMessage } from './error-facts.js';
+
+const RETRY_MS = 250;
+
+export interface Patience {
+  /** After which the last failure is final. */
+  readonly patienceMs: number;
+  /** Ends the waiting at once: what is thrown then is its reason. */
+  readonly signal: AbortSignal;
+  /** Receives one line for each reason to wait. */
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Does something anew while it fails because the database is away, slow or read-only: at a start, which is to be patient
+ * (contract §1). A request is not: it fails soon.
+ *
+ * @param work is given the milliseconds that are left
+ * @throws at once whatever waiting does not change; in the end, the reason of the last failure
+ */
+export async function patiently<Result>(
+  work: (msLeft: number) => Promise<Result>,
+  { patienceMs, signal, log }: Patience,
+): Promise<Result> {
+  const deadline = Date.now() + patienceMs;
+  const told = new Set<string>(); // a handful: reasons are messages of pg and PostgreSQL
+  for (;;) {
+    signal.throwIfAborted();
+    try {
+      return await work(Math.max(0, deadline - Date.now()));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isDatabaseAway(error)) throw error;
+      const reason = errorMessage(error) || String(errorCode(error));
+      if (Date.now() >= deadline) {
+        const seconds = Math.round(patienceMs / 1000);
+        throw new Error(`the database was of no use within ${seconds} s: ${reason}`, { cause: error });
+      }
+      if (!told.has(reason)) log(`waiting for the database: ${reason}`);
+      told.add(reason);
+    }
+    await delay(RETRY_MS, undefined, { signal });
+  }
+}

@@ -1,0 +1,143 @@
+import { mkdtempSync, existsSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import request from 'supertest';
+import { parseSettings } from '../src/config/parse-settings.js';
+import { freePort } from '../src/database/embedded/free-port.js';
+import { createLog } from '../src/operations/log.js';
+import { startService } from '../src/start.js';
+import { createDatabase } from './support/database.js';
+import { query } from './support/query.js';
+import { spawnService, type ServiceChild } from './support/service-process.js';
+import { TcpProxy } from './support/tcp-proxy.js';
+
+/** The compiled service as a process of its own: the start is patient, and ends at once when told to (contract §1). */
+describe('the start', () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let service: ServiceChild | undefined;
+  let proxy: TcpProxy;
+
+  beforeEach(async () => {
+    database = await createDatabase();
+    proxy = await TcpProxy.before(database.url);
+  });
+  afterEach(async () => {
+    await service?.end('SIGKILL');
+    await proxy.refuse();
+    await database.drop();
+  });
+
+  function behindProxy(): string {
+    const url = new URL(database.url);
+    url.port = String(proxy.port);
+    return url.href;
+  }
+
+  async function readOnly(setting: 'on' | 'off'): Promise<void> {
+    const name = new URL(database.url).pathname.slice(1);
+    await query(
+      database.url,
+      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${setting}; COMMIT`,
+    );
+  }
+
+  const LATE: [string, () => unknown, () => unknown][] = [
+    ['is not there yet', () => proxy.refuse(), () => proxy.restore()],
+    ['says nothing', () => proxy.freeze(), () => proxy.restore()],
+    ['needs more than a second to let anybody in', () => (proxy.delayMs = 400), () => (proxy.delayMs = 0)],
+    ['is read-only for a moment', () => readOnly('on'), () => readOnly('off')],
+  ];
+
+  it.each(LATE)('waits for a database that %s, and says so once', async (_name, begin, end) => {
+    await begin();
+    service = await spawnService({ DATABASE_URL: behindProxy() });
+    await service.says('waiting for the database');
+    await end();
+    await service.says('Latchkey is ready');
+    await request(service.url).get('/health/ready').expect(200);
+    const lines = service.output().trim().split('\n');
+    expect(lines.filter((line) => line.includes('waiting for the database'))).toHaveLength(1);
+    expect(service.output()).not.toContain('Retrying');
+    expect(service.output()).not.toMatch(/"level":"error"/);
+    expect(await service.end('SIGTERM')).toBe(0);
+  });
+
+  it('fails in the end, with the reason', async () => {
+    await readOnly('on');
+    const settings = parseSettings({ DATABASE_URL: database.url, DATA_DIR: tmpdir(), PORT: '1' });
+    const starting = startService(settings, createLog('silent'), new AbortController().signal, 600);
+    await expect(starting).rejects.toThrow('the database was of no use within 1 s: it cannot be written to');
+  });
+
+  it('does not wait for a database that says no', async () => {
+    const wrong = new URL(database.url);
+    wrong.password = 'hunter2';
+    service = await spawnService({ DATABASE_URL: wrong.href });
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toContain('password authentication failed');
+    expect(service.output()).not.toMatch(/waiting|Retrying|hunter2|\n +at /);
+  });
+
+  describe('ends at once, with 0, when it is told to', () => {
+    let mute: Server;
+
+    beforeAll(async () => {
+      mute = createServer((socket) => socket.on('error', () => undefined).resume());
+      await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+    });
+    afterAll(() => new Promise((resolve) => mute.close(resolve)));
+
+    it.each(['SIGTERM', 'SIGINT'] as const)('%s while there is no database', async (signal) => {
+      service = await spawnService({ DATABASE_URL: `postgres://a:b@127.0.0.1:${await freePort()}/x` });
+      await service.says('waiting for the database');
+      await expectEndAtOnce(signal);
+    });
+
+    it('while the database says nothing', async () => {
+      const { port } = mute.address() as { port: number };
+      const connected = new Promise((resolve) => mute.once('connection', resolve));
+      service = await spawnService({ DATABASE_URL: `postgres://a:b@127.0.0.1:${port}/x` });
+      await connected;
+      await expectEndAtOnce('SIGTERM');
+    });
+
+    it('while another instance migrates', async () => {
+      const lock = 'SELECT pg_advisory_lock(7165934107325011), pg_sleep(60)';
+      const migrating = query(database.url, lock).catch(() => undefined); // ends with the database
+      service = await spawnService({ DATABASE_URL: behindProxy() });
+      const asks = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%try_advisory_lock%' AND pid <> pg_backend_pid()`;
+      while ((await query(database.url, asks)).length === 0);
+      await expectEndAtOnce('SIGTERM');
+      await query(
+        database.url,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%pg_sleep(60)' AND pid <> pg_backend_pid()`,
+      );
+      await migrating;
+    });
+
+    it('while the embedded database starts, which is taken down', async () => {
+      const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
+      try {
+        service = await spawnService({ DATA_DIR });
+        const pidFile = join(DATA_DIR, 'postgres', 'postmaster.pid');
+        while (!existsSync(pidFile)) await delay(5);
+        await expectEndAtOnce('SIGTERM');
+        expect(service.output()).not.toContain('Latchkey is ready');
+        while (existsSync(pidFile)) await delay(5); // nothing is left behind
+      } finally {
+        rmSync(DATA_DIR, { recursive: true, force: true });
+      }
+    });
+
+    /** Long before the 30 s for which it would have waited. */
+    async function expectEndAtOnce(signal: NodeJS.Signals): Promise<void> {
+      const began = performance.now();
+      const ended = service!.end(signal);
+      service!.child.kill(signal); // a second one changes nothing
+      expect(await ended).toBe(0);
+      expect(performance.now() - began).toBeLessThan(15_000);
+    }
+  });
+});
