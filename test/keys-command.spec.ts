@@ -80,6 +80,26 @@ describe('npm run keys (contract §1)', () => {
     }
   });
 
+  it('list only reads: it makes neither a key, nor a SECRET_KEY, nor a database', async () => {
+    const DATA_DIR = join(tmpdir(), `latchkey-keys-${process.pid}-not-there`);
+    const nothing = { ...env, SECRET_KEY: '', DATA_DIR };
+    const before = await dump(database.url);
+    expect(await keysCommand(nothing, 'list')).toEqual({
+      code: 0,
+      stdout: 'There is no signing key yet: the service makes the first one when it starts.\n',
+      stderr: '',
+    });
+    expect(await keysCommand(nothing, 'list', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    const nowhere = await keysCommand({ SECRET_KEY: '', DATA_DIR }, 'list');
+    expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('There is no database in')]);
+    for (const args of [['rotate'], ['revoke', 'k'], ['reencrypt']]) {
+      const refused = await keysCommand({ ...nothing, OLD_SECRET_KEY: OLD }, ...args);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SECRET_KEY: was unset')]);
+    }
+    expect(await dump(database.url)).toBe(before);
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+
   it('makes no key with a SECRET_KEY that is not the service’s', async () => {
     await (await startTestService(env)).close();
     const before = await dump(database.url);

@@ -6,7 +6,7 @@ import { Faults } from './invalid-settings.js';
 import { Refused } from './kind.js';
 import { parseSettings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
-import { keptSecretKey } from './secret-key.js';
+import { existingSecretKey, keptSecretKey } from './secret-key.js';
 import type { KeptSecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 import type { Settings } from './settings.js';
@@ -20,9 +20,26 @@ import type { Settings } from './settings.js';
  * @throws InvalidSettings with all faults
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
+  return load(env, cwd, (dataDir) => keep(dataDir, keptSecretKey));
+}
+
+/**
+ * The same for a command, which makes no key under `DATA_DIR`: it uses the one that the service has made.
+ *
+ * @param needsKey false: where there is none, `secretKey` is one that nobody knows
+ */
+export function loadCommandSettings(
+  needsKey: boolean,
+  env: Environment = process.env,
+  cwd: string = process.cwd(),
+): Settings {
+  return load(env, cwd, needsKey ? (dataDir) => keep(dataDir, existingSecretKey) : undefined);
+}
+
+function load(env: Environment, cwd: string, keepKey?: (dataDir: string) => KeptSecretKey): Settings {
   const faults = new Faults();
   const variables = readSecretFiles({ ...readDotEnv(cwd, faults), ...env }, cwd, faults);
-  return parseSettings(variables, { cwd, keptSecretKey: keepSecretKey, faults });
+  return parseSettings(variables, { cwd, faults, ...(keepKey && { keptSecretKey: keepKey }) });
 }
 
 function readDotEnv(cwd: string, faults: Faults): Environment {
@@ -35,9 +52,9 @@ function readDotEnv(cwd: string, faults: Faults): Environment {
   }
 }
 
-function keepSecretKey(dataDir: string): KeptSecretKey {
+function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSecretKey {
   try {
-    return keptSecretKey(dataDir);
+    return key(dataDir);
   } catch (error) {
     const file = join(dataDir, 'secret-key');
     const why = error instanceof Refused ? 'holds no key' : `cannot be used (${errorCode(error)})`;

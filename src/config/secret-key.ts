@@ -43,6 +43,14 @@ export function keptSecretKey(dataDir: string): KeptSecretKey {
   return created ? { key, created: file } : { key };
 }
 
+/**
+ * The key kept under `DATA_DIR`, where there is one: for commands, which make none.
+ * @throws as `keptSecretKey` does, and the file system's error (ENOENT) where there is none
+ */
+export function existingSecretKey(dataDir: string): KeptSecretKey {
+  return { key: secretKey.parse(readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()) };
+}
+
 function create(file: string, content: string): boolean {
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   const descriptor = openSync(draft, 'wx', 0o600);

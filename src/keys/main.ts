@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { InvalidSettings } from '../config/invalid-settings.js';
-import { loadSettings } from '../config/load-settings.js';
+import { loadCommandSettings } from '../config/load-settings.js';
 import { errorCode, errorMessage } from '../database/error-facts.js';
 import { parseArguments, USAGE } from './arguments.js';
 
@@ -15,7 +15,7 @@ async function main(): Promise<number> {
     return command ? 0 : 2;
   }
   try {
-    const settings = loadSettings();
+    const settings = loadCommandSettings(command.name !== 'list'); // which only reads, and no private parts
     // After arguments and settings, which fail fast: these bring the whole ORM.
     const [{ openDatabase }, { run }] = await Promise.all([import('./open-database.js'), import('./run.js')]);
     const database = await openDatabase(settings);

@@ -19,6 +19,8 @@ export function jsonReport(keys: readonly KeyLife[]): string {
 
 /** A table for people; times in UTC. */
 export function tableReport(keys: readonly KeyLife[]): string {
+  if (keys.length === 0)
+    return 'There is no signing key yet: the service makes the first one when it starts.\n';
   const rows = keys
     .map(lineOf)
     .map((line) => [
