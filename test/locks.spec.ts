@@ -1,0 +1,150 @@
+import { createHash, randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { Client } from 'pg';
+import { StateService } from '../src/auth/state.service.js';
+import { bearer } from './support/bearer.js';
+import { query } from './support/query.js';
+import { startTestService, type TestService } from './support/service.js';
+import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
+import { StubProvider } from './support/stub-provider.js';
+import { waiting } from './support/waiting.js';
+
+/** Who waits for whom, provoked by a connection that holds a lock meanwhile: no luck is needed. */
+describe('locks', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let holder: Client;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService(provider.env());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(async () => {
+    holder = new Client(service.databaseUrl);
+    await holder.connect();
+    await holder.query('BEGIN');
+  });
+  afterEach(() => holder.end());
+
+  const as = ({ access_token }: Tokens) => bearer(service.url, access_token);
+  const statusOf = async (call: PromiseLike<{ status: number }>): Promise<number> => (await call).status;
+  async function eventsOf(tokens: Tokens, event: string): Promise<string[]> {
+    const rows = await query<{ data: string }>(
+      service.databaseUrl,
+      'SELECT data FROM channel_events WHERE user_id = $1 AND event = $2',
+      [tokens.user_id, event],
+    );
+    return rows.map(({ data }) => (JSON.parse(data) as { device_id: string }).device_id);
+  }
+
+  describe('states that several instances spend at once', () => {
+    const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
+
+    it('are locked in the order of their hashes, before anything is deleted, whatever the plan', async () => {
+      // So that the planner, left alone, would go through the table in the order of insertion.
+      const name = new URL(service.databaseUrl).pathname.slice(1);
+      for (const setting of [
+        'enable_indexscan',
+        'enable_indexonlyscan',
+        'enable_nestloop',
+        'enable_mergejoin',
+      ])
+        await query(service.databaseUrl, `ALTER DATABASE ${name} SET ${setting} = off`);
+      const other = await startTestService({ ...provider.env(), DATABASE_URL: service.databaseUrl });
+      try {
+        const states = other.app.get(StateService);
+        const some = Array.from({ length: 3 }, () => states.make());
+        const [last, middle, first] = some.toSorted((a, b) => Buffer.compare(hashOf(b), hashOf(a))) as [
+          string,
+          string,
+          string,
+        ];
+        const signIn = { provider: 'stub', redirectUri: 'x', redirectUriNamed: false, codeChallenge: null };
+        for (const state of [last, middle, first]) await states.save(state, { ...signIn, memory: null });
+        for (let i = 0; i < 100; i++) await states.save(states.make(), { ...signIn, memory: null });
+        await query(service.databaseUrl, 'ANALYZE authorization_states');
+
+        const hold = 'SELECT FROM authorization_states WHERE state_hash = $1 FOR UPDATE';
+        await holder.query(hold, [hashOf(first)]);
+        // The first two statements have one state each: the third is the one that is looked at.
+        const alone = [states.consume(states.make()), states.consume(states.make())];
+        const spent = Promise.all([states.consume(last), states.consume(middle), states.consume(first)]);
+        await Promise.allSettled(alone);
+        expect(await waiting(service.databaseUrl, 1, spent)).toBe(true);
+        // It waits for the first, and so must not hold any that comes after it.
+        const free = `${hold} SKIP LOCKED`;
+        for (const state of [last, middle])
+          expect((await holder.query(free, [hashOf(state)])).rowCount).toBe(1);
+        await holder.query('COMMIT');
+        expect(await spent).toHaveLength(3);
+      } finally {
+        await other.close();
+      }
+    });
+  });
+
+  describe('a device that is removed', () => {
+    it('while somebody signs in on it: the sign-in waits, and begins anew', async () => {
+      const user = randomUUID();
+      const device = randomUUID();
+      const mine = await signIn(service.url, user, { device_id: randomUUID() });
+      const lost = await signIn(service.url, user, { device_id: device, device_name: 'Lost' });
+      const state = await beginSignIn(service.url);
+
+      // The removal gets as far as telling the user's channel.
+      await holder.query('SELECT FROM channels WHERE user_id = $1 FOR UPDATE', [mine.user_id]);
+      const removal = statusOf(as(mine).delete(`/devices/${device}`));
+      expect(await waiting(service.databaseUrl, 1, removal)).toBe(true);
+      const again = request(service.url)
+        .post('/oauth2/token')
+        .send({ code: user, state, device_id: device })
+        .then(({ status, body }) => ({ status, tokens: body as Tokens }));
+      expect(await waiting(service.databaseUrl, 2, again)).toBe(true);
+      await holder.query('COMMIT');
+
+      expect(await removal).toBe(204);
+      const { status, tokens } = await again;
+      expect(status).toBe(200);
+      await as(tokens).get('/me').expect(200);
+      await as(lost).get('/me').expect(401);
+      const { body } = await as(tokens).get('/devices').expect(200);
+      expect((body as { devices: object[] }).devices).toContainEqual(
+        expect.objectContaining({ device_id: device, device_name: null, current: true }),
+      );
+    });
+
+    it('twice at once: once it is there, once it is not', async () => {
+      const device = randomUUID();
+      const user = randomUUID();
+      const mine = await signIn(service.url, user);
+      await signIn(service.url, user, { device_id: device });
+      await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+      const removals = [1, 2].map(() => statusOf(as(mine).delete(`/devices/${device}`)));
+      expect(await waiting(service.databaseUrl, 2, ...removals)).toBe(true);
+      await holder.query('COMMIT');
+      expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
+      expect(await eventsOf(mine, 'device.signed_out')).toEqual([device]);
+    });
+  });
+
+  it('the last two sessions of a device, ended at once: the device is told of, once', async () => {
+    const device = randomUUID();
+    const user = randomUUID();
+    const sessions = [
+      await signIn(service.url, user, { device_id: device }),
+      await signIn(service.url, user, { device_id: device }),
+    ];
+    await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+    const revocations = sessions.map(({ refresh_token }) =>
+      statusOf(request(service.url).post('/oauth2/revoke').send({ token: refresh_token })),
+    );
+    expect(await waiting(service.databaseUrl, 2, ...revocations)).toBe(true);
+    await holder.query('COMMIT');
+    expect(await Promise.all(revocations)).toEqual([200, 200]);
+    expect(await eventsOf(sessions[0]!, 'device.signed_out')).toEqual([device]);
+  });
+});
