@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { Events, type Session } from '../src/events.js';
 import { bearer } from './support/bearer.js';
-import { query } from './support/query.js';
+import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -168,6 +168,49 @@ describe('the end of sessions', () => {
       .expect(204);
     while (heard.length < 4) await new Promise((resolve) => setImmediate(resolve));
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
+  });
+
+  describe('device.signed_out (contract §7)', () => {
+    const told = (tokens: Tokens) =>
+      query(
+        here.databaseUrl,
+        `SELECT data::json ->> 'device_id' AS device_id FROM channel_events
+         WHERE user_id = $1 AND event = 'device.signed_out'`,
+        [tokens.user_id],
+      );
+    const revoke = (token: string) => request(here.url).post('/oauth2/revoke').send({ token }).expect(200);
+
+    it('comes when the last living session of the device ends, not before', async () => {
+      const device = randomUUID();
+      const [one, other] = [await onDevice(device), await onDevice(device)];
+      await revoke(one.refresh_token);
+      expect(await told(one)).toEqual([]);
+      await revoke(other.access_token);
+      expect(await told(one)).toEqual([{ device_id: device }]);
+    });
+
+    it('does not wait for a session that has expired by itself', async () => {
+      const device = randomUUID();
+      const old = await onDevice(device);
+      await query(here.databaseUrl, 'UPDATE refresh_tokens SET expires_at = now() WHERE user_id = $1', [
+        old.user_id,
+      ]);
+      await revoke((await onDevice(device)).refresh_token);
+      expect(await told(old)).toEqual([{ device_id: device }]);
+    });
+  });
+
+  it('signing out again writes nothing: no row, no event (so it needs no limit)', async () => {
+    const mine = await onDevice(randomUUID());
+    const other = await onDevice(randomUUID());
+    const again = async (): Promise<void> => {
+      await bearer(here.url, mine.access_token).post('/sign-out', { scope: 'others' }).expect(204);
+      await request(here.url).post('/oauth2/revoke').send({ token: other.refresh_token }).expect(200);
+    };
+    await again();
+    const before = await dump(here.databaseUrl);
+    for (let i = 0; i < 5; i++) await again();
+    expect(await dump(here.databaseUrl)).toBe(before);
   });
 
   describe('POST /oauth2/revoke (RFC 7009)', () => {

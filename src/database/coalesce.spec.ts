@@ -67,13 +67,13 @@ describe('a database that does not answer', () => {
     return seen;
   }
 
-  it('lets nobody wait longer than 1.8 s, in a statement or before it', async () => {
+  it('lets nobody wait longer than 1.6 s, in a statement or before it', async () => {
     const { batches, add } = heldRuns();
     const seen = outcomes(Array.from({ length: 600 }, (_, n) => add(n)));
-    await jest.advanceTimersByTimeAsync(1700);
+    await jest.advanceTimersByTimeAsync(1500);
     expect(new Set(seen)).toEqual(new Set(['waiting']));
     await jest.advanceTimersByTimeAsync(150);
-    expect(new Set(seen)).toEqual(new Set(['DatabaseBusy after 1800']));
+    expect(new Set(seen)).toEqual(new Set(['DatabaseBusy after 1600']));
     expect(batches).toHaveLength(2);
   });
 
@@ -82,19 +82,19 @@ describe('a database that does not answer', () => {
     outcomes([add(1), add(2), add(3)]);
     await jest.advanceTimersByTimeAsync(1000);
     const later = outcomes([add(4)]);
-    await jest.advanceTimersByTimeAsync(850);
+    await jest.advanceTimersByTimeAsync(650);
     batches[0]!.end();
     await jest.advanceTimersByTimeAsync(0);
     expect(batches.map(({ items }) => items)).toEqual([[1], [2], [4]]);
     batches[2]!.end();
     await jest.advanceTimersByTimeAsync(0);
-    expect(later).toEqual(['40 after 860']);
+    expect(later).toEqual(['40 after 660']);
   });
 
   it('does not send what is late when the process itself was held up', async () => {
     const { batches, add } = heldRuns();
     const seen = outcomes([add(1), add(2), add(3)]);
-    const now = performance.now() + 1801; // the clock goes on, and no timer has run
+    const now = performance.now() + 1601; // the clock goes on, and no timer has run
     const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
     batches[0]!.end();
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
@@ -106,15 +106,15 @@ describe('a database that does not answer', () => {
   it('gives up who waited and was then sent, at their own time; the statement’s result is dropped', async () => {
     const { batches, add } = heldRuns();
     const first = outcomes([add(1), add(2), add(3)]);
-    await jest.advanceTimersByTimeAsync(1500);
+    await jest.advanceTimersByTimeAsync(1300);
     batches[0]!.end();
     await jest.advanceTimersByTimeAsync(350);
-    expect(first).toEqual(['10 after 1500', 'DatabaseBusy after 1800', 'DatabaseBusy after 1800']);
+    expect(first).toEqual(['10 after 1300', 'DatabaseBusy after 1600', 'DatabaseBusy after 1600']);
     expect(batches.map(({ items }) => items)).toEqual([[1], [2], [3]]);
     batches[1]!.end();
     batches[2]!.end();
     await jest.advanceTimersByTimeAsync(0);
-    expect(first[2]).toBe('DatabaseBusy after 1800');
+    expect(first[2]).toBe('DatabaseBusy after 1600');
     expect(jest.getTimerCount()).toBe(0); // nobody waits: nothing ticks
   });
 

@@ -4,7 +4,7 @@ import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
 /** From the call to its answer, waiting and statement together: contract §3 says 2 s, and thousands of answers take a while. */
-const PATIENCE_MS = 1800;
+const PATIENCE_MS = 1600;
 /** How exactly: so that the callers of a moment are given up together. */
 const PRECISION_MS = 20;
 

@@ -1,0 +1,153 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import request from 'supertest';
+import { createDatabase } from '../support/database.js';
+import { HealthWatch } from '../support/health-watch.js';
+import { Flood, type FloodAnswer, type FloodRequest } from '../support/request-flood.js';
+import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const AT_ONCE = 3000;
+
+/** The database hangs while thousands ask: everyone is told within two seconds (contract §3, P10), and then all goes on. */
+describe('a database that hangs under load', () => {
+  let provider: StubProvider;
+  let service: ServiceProcess;
+  let tokens: Tokens;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+  });
+  afterEach(() => service?.end('SIGKILL'));
+  afterAll(() => provider.close());
+
+  const refresh = ({ refresh_token }: Tokens): FloodRequest => ({
+    method: 'POST',
+    path: '/oauth2/refresh',
+    body: { refresh_token },
+  });
+
+  /** All at once, a connection each. */
+  async function attack(name: string, requests: FloodRequest[], hang: () => unknown): Promise<FloodAnswer[]> {
+    const flood = new Flood(service.url, requests.length);
+    try {
+      const usual = await usualTime(flood, requests.length);
+      await hang();
+      const { bytes } = flood;
+      const watch = new HealthWatch(service.url, service.child.pid!);
+      const answers = await flood.send(requests);
+      const { longestGap, memory } = await watch.stop();
+      const slowest = Math.max(...answers.map(({ milliseconds }) => milliseconds));
+      process.stdout.write(
+        `${name}: ${flood.bytes - bytes} bytes sent, ${requests.length} requests at once, ` +
+          `slowest answer ${slowest.toFixed(0)} ms (${usual.toFixed(0)} ms without a database), ` +
+          `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
+      );
+      expect(slowest).toBeLessThan(2000 + 2 * usual); // the rest is for a machine that is busy
+      return answers;
+    } finally {
+      flood.close();
+    }
+  }
+
+  /** What it takes this machine to send as many requests over open connections, and to refuse them without a database. */
+  async function usualTime(flood: Flood, count: number): Promise<number> {
+    const bad = refresh({ ...tokens, refresh_token: 'x'.repeat(tokens.refresh_token.length) });
+    for (let round = 1; ; round++) {
+      const began = performance.now();
+      const answers = await flood.send(Array<FloodRequest>(count).fill(bad));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+      if (round === 2) return performance.now() - began; // the first has opened them
+    }
+  }
+
+  function expectAway(answers: FloodAnswer[]): void {
+    for (const { status, body, headers } of answers) {
+      expect([status, body, headers['retry-after']]).toEqual([
+        500,
+        '{"error":"server_error","error_description":"the database is unavailable"}',
+        '1',
+      ]);
+    }
+  }
+
+  async function goesOn(): Promise<void> {
+    const { refresh_token } = tokens;
+    for (;;) {
+      const { status } = await request(service.url).post('/oauth2/refresh').send({ refresh_token });
+      if (status === 200) break;
+      expect(status).toBe(500);
+    }
+    await signIn(service.url);
+  }
+
+  (process.platform === 'linux' ? it : it.skip)(
+    `PostgreSQL is frozen (SIGSTOP), ${AT_ONCE} refreshes`,
+    async () => {
+      const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-frozen-'));
+      try {
+        service = await startServiceProcess({ ...provider.env(), DATA_DIR });
+        tokens = await signIn(service.url);
+        const server = (): number[] => postgresProcesses(DATA_DIR);
+        const freeze = (): void => {
+          process.kill(server()[0]!, 'SIGSTOP'); // first the one that makes others
+          server().forEach((pid) => process.kill(pid, 'SIGSTOP'));
+        };
+        try {
+          const requests = Array<FloodRequest>(AT_ONCE).fill(refresh(tokens));
+          expectAway(await attack('frozen', requests, freeze));
+        } finally {
+          server().forEach((pid) => process.kill(pid, 'SIGCONT'));
+        }
+        await goesOn();
+        expect(await service.end('SIGTERM')).toBe(0);
+      } finally {
+        rmSync(DATA_DIR, { recursive: true, force: true });
+      }
+    },
+    120_000,
+  );
+
+  it('a lock stops every connection of the pool: refreshes, sign-ins and requests with access tokens', async () => {
+    const database = await createDatabase();
+    const holder = new Client(database.url);
+    try {
+      service = await startServiceProcess({ ...provider.env(), DATABASE_URL: database.url });
+      tokens = await signIn(service.url);
+      const state = await beginSignIn(service.url);
+      await holder.connect();
+      const lock = () => holder.query('BEGIN; LOCK TABLE access_tokens, authorization_states');
+      const me = { method: 'GET', path: '/me', headers: { Authorization: `Bearer ${tokens.access_token}` } };
+      const token = { method: 'POST', path: '/oauth2/token', body: { code: 'c', state } };
+      const authorize = { method: 'GET', path: '/oauth2/authorize?provider=stub' };
+      const refreshes = Array<FloodRequest>(9).fill(refresh(tokens));
+      const some = Array.from({ length: AT_ONCE / 12 }, () => [me, token, authorize, ...refreshes]);
+      expectAway(await attack('locked', some.flat(), lock));
+      await holder.query('ROLLBACK');
+      await goesOn();
+    } finally {
+      await holder.end();
+      await service.end('SIGKILL');
+      await database.drop();
+    }
+  }, 120_000);
+});
+
+/** The server of the embedded database, and all its children. */
+function postgresProcesses(dataDir: string): number[] {
+  const [first] = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n');
+  const postmaster = Number(first);
+  const children = readdirSync('/proc').filter((name) => {
+    if (!/^\d+$/.test(name)) return false;
+    try {
+      const [, parent] = /\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
+      return Number(parent) === postmaster;
+    } catch {
+      return false; // it has ended
+    }
+  });
+  return [postmaster, ...children.map(Number)];
+}

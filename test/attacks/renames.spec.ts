@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { bearer } from '../support/bearer.js';
+import { createDatabase } from '../support/database.js';
+import { HealthWatch } from '../support/health-watch.js';
+import { query } from '../support/query.js';
+import { Flood } from '../support/request-flood.js';
+import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const ATTEMPTS = 1500;
+const WRITES = 40;
+const KEPT = 50;
+
+/** Somebody with a stolen access token renames devices as fast as they can: an event each in the owner's history. */
+describe('a flood of renames', () => {
+  let provider: StubProvider;
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let service: ServiceProcess | undefined;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+  });
+  beforeEach(async () => {
+    database = await createDatabase();
+  });
+  afterEach(async () => {
+    await service?.end('SIGKILL');
+    await database.drop();
+  });
+  afterAll(() => provider.close());
+
+  async function start(env: Record<string, string>): Promise<string> {
+    service = await startServiceProcess({
+      ...provider.env(),
+      DATABASE_URL: database.url,
+      CHANNEL_HISTORY: String(KEPT),
+      ...env,
+    });
+    return service.url;
+  }
+
+  async function attack(url: string, { access_token, user_id }: Tokens, device: string) {
+    const began = performance.now();
+    const watch = new HealthWatch(url, service!.child.pid!);
+    const renames = Array.from({ length: ATTEMPTS }, (_, i) => ({
+      method: 'PATCH',
+      path: `/devices/${device}`,
+      headers: { Authorization: `Bearer ${access_token}` },
+      body: { device_name: `${i}`.repeat(30).slice(0, 128) },
+    }));
+    const flood = new Flood(url, 16);
+    const answers = await flood.send(renames);
+    flood.close();
+    const { longestGap, memory } = await watch.stop();
+    const [{ rows }] = (await query<{ rows: number }>(
+      database.url,
+      'SELECT count(*)::int AS rows FROM channel_events WHERE user_id = $1',
+      [user_id],
+    )) as [{ rows: number }];
+    const statuses = answers.map(({ status }) => status);
+    const done = statuses.filter((status) => status === 200).length;
+    process.stdout.write(
+      `renames: ${flood.bytes} bytes sent, ${ATTEMPTS} requests, ${done} done, ${rows} rows kept, ` +
+        `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
+    );
+    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // each has its count
+    return { answers, statuses, done, rows, minutes };
+  }
+
+  it('is limited for the user, who can sign out and remove devices all the same; other users rename', async () => {
+    const url = await start({
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_WRITE: String(WRITES),
+      TRUST_PROXY: 'false',
+    });
+    const [user, device, stolen] = [randomUUID(), randomUUID(), randomUUID()];
+    const owner = await signIn(url, user, { device_id: device });
+    const thief = await signIn(url, user, { device_id: stolen });
+    const { answers, statuses, done, rows, minutes } = await attack(url, thief, stolen);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    const refused = answers.find(({ status }) => status === 429)!;
+    expect(JSON.parse(refused.body)).toEqual({ error: 'slow_down', error_description: expect.any(String) });
+    expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+    expect(done).toBeGreaterThanOrEqual(WRITES);
+    expect(done).toBeLessThanOrEqual(WRITES * minutes);
+    expect(rows).toBeLessThanOrEqual(KEPT + 101);
+
+    const other = await signIn(url, randomUUID(), { device_id: device });
+    await bearer(url, other.access_token).patch(`/devices/${device}`, { device_name: 'Mine' }).expect(200);
+    await bearer(url, owner.access_token).delete(`/devices/${randomUUID()}`).expect(404);
+    await bearer(url, owner.access_token).delete(`/devices/${stolen}`).expect(204);
+    await bearer(url, thief.access_token).get('/me').expect(401);
+    await bearer(url, owner.access_token).post('/sign-out', { scope: 'others' }).expect(204);
+    await request(url).post('/oauth2/revoke').send({ token: owner.refresh_token }).expect(200);
+    await bearer(url, owner.access_token).get('/me').expect(401);
+  });
+
+  it('leaves no more than CHANNEL_HISTORY and a hundred events where no limit is set', async () => {
+    const url = await start({ RATE_LIMIT: 'off' });
+    const device = randomUUID();
+    const thief = await signIn(url, randomUUID(), { device_id: device });
+    const { done, rows } = await attack(url, thief, device);
+    expect(done).toBe(ATTEMPTS);
+    expect(rows).toBeLessThanOrEqual(KEPT + 100);
+  });
+});

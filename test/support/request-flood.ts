@@ -1,0 +1,79 @@
+import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
+import type { Socket } from 'node:net';
+
+export interface FloodAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** From sending to the whole answer. */
+  readonly milliseconds: number;
+}
+
+export interface FloodRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers?: OutgoingHttpHeaders;
+  readonly body?: object;
+}
+
+/** Many requests over connections that stay open, so that what is measured is not their opening. */
+export class Flood {
+  private readonly agents: Agent[];
+  /** Sent until now. */
+  bytes = 0;
+
+  constructor(
+    private readonly url: string,
+    connections: number,
+  ) {
+    this.agents = Array.from({ length: connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  }
+
+  /** Sends them over all connections, each its next one when the last is answered. @returns answers in their order */
+  async send(requests: readonly FloodRequest[]): Promise<FloodAnswer[]> {
+    const answers: FloodAnswer[] = [];
+    let next = 0;
+    await Promise.all(
+      this.agents.map(async (agent) => {
+        for (let i = next++; i < requests.length; i = next++)
+          answers[i] = await this.one(agent, requests[i]!);
+      }),
+    );
+    return answers;
+  }
+
+  close(): void {
+    for (const agent of this.agents) agent.destroy();
+  }
+
+  private one(agent: Agent, { method, path, headers = {}, body }: FloodRequest): Promise<FloodAnswer> {
+    const text = body === undefined ? '' : JSON.stringify(body);
+    const length = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
+    return new Promise((resolve, reject) => {
+      const began = performance.now();
+      let socket: Socket;
+      let before = 0;
+      const call = request(new URL(path, this.url), { method, agent, headers: { ...length, ...headers } });
+      call.on('socket', (own) => {
+        socket = own; // Node takes it away from the answer, to use it again
+        before = own.bytesWritten;
+      });
+      call.on('error', reject);
+      call.on('response', (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          this.bytes += socket.bytesWritten - before;
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            body: Buffer.concat(chunks).toString(),
+            milliseconds: performance.now() - began,
+          });
+        });
+      });
+      call.end(text);
+    });
+  }
+}
