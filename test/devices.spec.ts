@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import type { Sql } from '../src/database/sql.js';
 import { LastSeen } from '../src/device/last-seen.js';
+import { Events } from '../src/events.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -196,6 +199,43 @@ describe('users and their devices', () => {
   });
 
   describe('last_seen_at', () => {
+    it('remembers a bounded number of sessions until the next write', async () => {
+      const written: number[] = [];
+      const write = (_statement: unknown, [users]: unknown[][]) =>
+        Promise.resolve(written.push(users!.length));
+      const events = new Events();
+      const lastSeen = new LastSeen({ query: write } as unknown as Sql, events);
+      try {
+        for (let i = 0; i < 25_000; i++)
+          events.emit('session.used', { userId: 'u', sessionId: `${i}`, deviceId: 'd' });
+        await lastSeen.write();
+        expect(written).toEqual(Array<number>(20).fill(1000));
+        events.emit('session.used', { userId: 'u', sessionId: 's', deviceId: 'd' });
+        await lastSeen.write();
+        expect(written.at(-1)).toBe(1);
+      } finally {
+        lastSeen.onApplicationShutdown();
+      }
+    });
+
+    it('is written once at a time, however slow the database is', async () => {
+      jest.useFakeTimers();
+      let ask = 0;
+      const never = () => new Promise<never>(() => void ask++);
+      const events = new Events();
+      const lastSeen = new LastSeen({ query: never } as unknown as Sql, events);
+      try {
+        for (let turn = 0; turn < 5; turn++) {
+          events.emit('session.used', { userId: 'u', sessionId: 's', deviceId: 'd' });
+          await jest.advanceTimersByTimeAsync(5000);
+        }
+        expect(ask).toBe(1);
+      } finally {
+        lastSeen.onApplicationShutdown();
+        jest.useRealTimers();
+      }
+    });
+
     it('is written at most once a minute and device, by refreshes and requests', async () => {
       const lastSeen = service.app.get(LastSeen);
       const tokens = await onDevice();

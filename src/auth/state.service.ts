@@ -42,7 +42,7 @@ const CONSUME = {
 
 @Injectable()
 export class StateService {
-  // What arrives together shares a statement.
+  // What arrives together shares a statement. A state that was given up may be saved all the same: nobody knows it.
   private readonly saveTogether = coalesce(async (states: { hash: Buffer; signIn: PendingSignIn }[]) => {
     const signIns = states.map(({ signIn }) => signIn);
     await this.sql.query(SAVE, [
@@ -57,6 +57,7 @@ export class StateService {
     return states;
   });
 
+  // Given up, a state may be spent all the same: as after any other error, one begins anew (contract §3).
   private readonly consumeTogether = coalesce(async (hashes: Buffer[]) => {
     const rows = await this.sql.query<PendingSignIn & { hash: string; fresh: boolean }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));

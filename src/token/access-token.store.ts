@@ -37,7 +37,7 @@ const STORE_MANY = {
 export class AccessTokenStore {
   /**
    * Stores an access token, if its refresh token is stored and has not expired.
-   * Refreshes that arrive together share one statement.
+   * Refreshes that arrive together share one statement. Of one that was given up, a token may be stored that nobody has.
    * @returns whether it was.
    */
   readonly storeForSession = coalesce((refreshes: Refresh[]) => this.store(refreshes));
