@@ -31,11 +31,12 @@ describe('a database outage', () => {
     ['refuses connections', () => proxy.refuse()],
     ['hangs', async () => proxy.freeze()],
   ])('when it %s', async (_name, begin) => {
-    const { refresh_token } = await signIn(service.url);
+    const { refresh_token, access_token } = await signIn(service.url);
     const [state, spare] = [await beginSignIn(service.url), await beginSignIn(service.url)];
     const calls = (code: string, from: string) => [
       request(service.url).get('/oauth2/authorize').query({ provider: 'stub' }),
       request(service.url).post('/oauth2/token').send({ code, state: from }),
+      request(service.url).get('/me').set('Authorization', `Bearer ${access_token}`),
       ...Array.from({ length: 30 }, () =>
         request(service.url).post('/oauth2/refresh').send({ refresh_token }),
       ),

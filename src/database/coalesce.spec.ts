@@ -124,6 +124,10 @@ describe('a database that does not answer', () => {
     await jest.advanceTimersByTimeAsync(0);
     expect(seen.filter((what) => what !== 'waiting')).toEqual(['DatabaseBusy after 0']);
     expect(seen.at(-1)).toBe('DatabaseBusy after 0');
+    await jest.advanceTimersByTimeAsync(1650);
+    const later = outcomes([add(1)]); // who was given up waits no more
+    await jest.advanceTimersByTimeAsync(0);
+    expect(later).toEqual(['waiting']);
   });
 
   it('asks for one timer, however many come', () => {
