@@ -6,16 +6,25 @@ interface RouterLayer {
   match(path: string): boolean;
 }
 
+/** Whether path and method of a request lead anywhere: asked for each that brings a body, so it stops at the first. */
+export function isRouted(request: Request): boolean {
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+  return layersOf(request).some((layer) => layer.route?.methods[method] && matches(layer, request.path));
+}
+
 /** The methods that the path of a request has, in upper case; none when there is nothing at this path. */
 export function allowedMethods(request: Request): string[] {
-  const layers = request.app.router.stack as unknown as readonly RouterLayer[];
   const allowed = new Set<string>();
-  for (const layer of layers) {
+  for (const layer of layersOf(request)) {
     if (!layer.route || !matches(layer, request.path)) continue;
     for (const method of Object.keys(layer.route.methods)) allowed.add(method.toUpperCase());
   }
   if (allowed.has('GET')) allowed.add('HEAD'); // Express answers it with GET's headers
   return [...allowed];
+}
+
+function layersOf(request: Request): readonly RouterLayer[] {
+  return request.app.router.stack as unknown as readonly RouterLayer[];
 }
 
 function matches(layer: RouterLayer, path: string): boolean {

@@ -33,11 +33,9 @@ function toOAuthError(thrown: unknown, request: Request): OAuthError {
   if (thrown instanceof OAuthError) return thrown;
   const status = statusOf(thrown);
   if (status === 404) return notFound(request);
-  if (status === 413) {
-    return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB', { cause: thrown });
-  }
   if (status >= 400 && status < 500) {
-    return new OAuthError('invalid_request', 'the request could not be read', { cause: thrown });
+    // Without the cause: parsers quote what they were given, and that is nobody's but the caller's.
+    return new OAuthError('invalid_request', 'the request could not be read');
   }
   if (isDatabaseAway(thrown)) {
     return new OAuthError('server_error', 'the database is unavailable', {
@@ -48,7 +46,7 @@ function toOAuthError(thrown: unknown, request: Request): OAuthError {
   return new OAuthError('server_error', 'something went wrong', { cause: thrown });
 }
 
-/** Nest's exceptions and those of body-parser (http-errors) both know their status. */
+/** Nest's exceptions and those of Express's router (http-errors) both know their status. */
 function statusOf(thrown: unknown): number {
   if (thrown instanceof HttpException) return thrown.getStatus();
   const status = (thrown as { status?: unknown } | null | undefined)?.status;

@@ -1,18 +1,16 @@
+import { parse } from 'node:querystring';
 import type { DynamicModule, LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import express, { json, urlencoded, type Express } from 'express';
+import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
 import { corsFor, options } from './cors.js';
 import { LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
-import { refuseRepeatedMembers } from './repeated-members.js';
+import { readBody } from './read-body.js';
 import { requestLog } from './request-log.js';
-import { requireReadableBody } from './require-readable-body.js';
 import { securityHeaders } from './security-headers.js';
-
-const LARGEST_BODY = '64kb'; // contract §3: payload_too_large beyond
 
 /** The application, ready to listen: everything that stands between the socket and the controllers. */
 export async function createApp(
@@ -25,12 +23,7 @@ export async function createApp(
     new LatchkeyExpressAdapter(createExpress(settings)),
     { logger: log.nest, abortOnError: false, bodyParser: false },
   );
-  app.use(requestLog(log.pino), securityHeaders, corsFor(settings), options);
-  app.use(
-    json({ limit: LARGEST_BODY, verify: refuseRepeatedMembers }),
-    urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: Infinity }), // the size bounds them
-    requireReadableBody,
-  );
+  app.use(requestLog(log.pino), securityHeaders, corsFor(settings), options, readBody);
   refuseUnreadableRequests(app.getHttpServer());
   return app;
 }
@@ -39,7 +32,8 @@ function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false); // nothing may be stored anyway
-  app.set('query parser', 'simple'); // a[b]=c is the name "a[b]", not an object
+  // a[b]=c is the name "a[b]", not an object; and all parameters are read: a repeated one must not hide behind a thousand
+  app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
   app.set('strict routing', true); // one spelling a path: limits and logs see the same one as the router
   app.set('case sensitive routing', true);
   app.set('trust proxy', settings.trustProxy ?? false);

@@ -1,0 +1,72 @@
+/**
+ * How deep the value of a member may be nested (contract §3): the body around it is one level more. What is deeper can be
+ * parsed and stored, but not always be sent: encoders recurse.
+ */
+export const DEEPEST_VALUE = 100;
+const DEEPEST_BODY = DEEPEST_VALUE + 1;
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/** What the scanner needs of a string: a test counts the calls. */
+export type JsonText = Pick<string, 'length' | 'charCodeAt' | 'slice'>;
+
+/**
+ * What JSON.parse lets pass and we do not:
+ * - `repeated`: a name stands twice in the outermost object (RFC 6749 §3.1 forbids it of parameters). JSON.parse takes the
+ *   last one, where a proxy in front may have judged the first.
+ * - `deep`: nested deeper than DEEPEST_VALUE.
+ *
+ * Text that is no JSON is left to the parser. Each character is read once, whatever the text: there is no regular expression
+ * here, because those that find strings also try again behind each quotation mark.
+ */
+export function faultOf(json: JsonText): 'repeated' | 'deep' | undefined {
+  const names = new Set<string>();
+  let depth = 0;
+  let name: string | undefined; // the last string at depth 1
+  for (let at = 0; at < json.length; at++) {
+    switch (json.charCodeAt(at)) {
+      case QUOTE: {
+        const end = endOfString(json, at);
+        if (depth === 1) name = json.slice(at, end);
+        at = end - 1;
+        break;
+      }
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        if (++depth > DEEPEST_BODY) return 'deep';
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        depth--;
+        break;
+      case COLON:
+        if (depth !== 1 || name === undefined) break;
+        name = decode(name);
+        if (names.has(name)) return 'repeated';
+        names.add(name);
+        name = undefined;
+    }
+  }
+  return undefined;
+}
+
+/** Where the string that begins at `start` is over: behind its closing quotation mark, or at the end of the text. */
+function endOfString(json: JsonText, start: number): number {
+  for (let at = start + 1; at < json.length; at++) {
+    const code = json.charCodeAt(at);
+    if (code === QUOTE) return at + 1;
+    if (code === BACKSLASH) at++;
+  }
+  return json.length;
+}
+
+/** `"c\u006fde"` is `"code"`. */
+function decode(string: string): string {
+  if (!string.includes('\\')) return string;
+  try {
+    return JSON.stringify(JSON.parse(string));
+  } catch {
+    return string;
+  }
+}

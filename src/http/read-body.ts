@@ -1,0 +1,75 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { NotFoundException } from '@nestjs/common';
+import { json, urlencoded, type NextFunction, type Request, type RequestHandler } from 'express';
+import { isRouted } from '../errors/allowed-methods.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { Form } from './form.js';
+import { DEEPEST_VALUE, faultOf } from './json-faults.js';
+
+const LARGEST_BODY = '64kb';
+const MOST_PARAMETERS = 100; // the parser's work grows with their square
+
+/** What we answer to the parser's errors, by their `type`. Their messages quote what was sent: they go nowhere. */
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'charset.unsupported': 'the body must be UTF-8',
+  'encoding.unsupported': 'this Content-Encoding is not supported',
+  'entity.parse.failed': 'the body is not valid JSON',
+  'json.deep': `JSON must not be nested deeper than ${DEEPEST_VALUE}`,
+  'json.repeated': 'a member of the body is given twice',
+  'parameters.too.many': `a form must not have more than ${MOST_PARAMETERS} parameters`,
+};
+
+const parseJson = json({ limit: LARGEST_BODY, verify: refuseFaults });
+const parseForm = urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: MOST_PARAMETERS });
+
+/**
+ * Reads a JSON object or a form into `request.body`, which stays undefined when nothing was sent (contract §3). The path and
+ * the method are judged first: what nobody asked for is not read.
+ */
+export const readBody: RequestHandler = (request, response, next) => {
+  if (!sendsBody(request)) return next();
+  if (!isRouted(request)) return next(new NotFoundException());
+  parseJson(request, response, (jsonError?: unknown) => {
+    if (jsonError !== undefined || request.body !== undefined) return proceed(next, jsonError);
+    parseForm(request, response, (formError?: unknown) => {
+      if (formError !== undefined) return proceed(next, formError);
+      if (request.body === undefined) return next(neitherJsonNorForm());
+      request.body = Object.assign(new Form(), request.body);
+      next();
+    });
+  });
+};
+
+/** @returns for a body that is neither, or is JSON but no object. */
+export function neitherJsonNorForm(): OAuthError {
+  return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
+}
+
+function sendsBody({ headers }: Request): boolean {
+  const { 'content-length': length, 'transfer-encoding': chunked } = headers;
+  return chunked !== undefined || (length !== undefined && length !== '0');
+}
+
+/** A hook of the JSON parser; what it throws must not be an OAuthError, whose status cannot be set. */
+function refuseFaults(
+  _request: IncomingMessage,
+  _response: ServerResponse,
+  body: Buffer,
+  encoding: string,
+): void {
+  if (encoding !== 'utf-8') throw Object.assign(new Error(), { type: 'charset.unsupported' }); // RFC 8259 §8.1
+  const fault = faultOf(body.toString());
+  if (fault !== undefined) throw Object.assign(new Error(), { type: `json.${fault}` });
+}
+
+function proceed(next: NextFunction, error: unknown): void {
+  if (error === undefined) return next();
+  const { status, type = '' } = error as { status?: number; type?: string };
+  if (type === 'entity.too.large') {
+    next(new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB'));
+  } else if (status !== undefined && status < 500) {
+    next(new OAuthError('invalid_request', DESCRIPTIONS[type] ?? 'the body could not be read'));
+  } else {
+    next(error); // a fault of our own
+  }
+}
