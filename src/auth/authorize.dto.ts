@@ -1,6 +1,7 @@
-import { Optional, Required } from '../http/parameter.js';
+import { OAuthParameters, Optional, Required } from '../http/parameter.js';
 
 /** Query of GET /oauth2/authorize (spec §4.2). */
+@OAuthParameters()
 export class AuthorizeDto {
   /** Name of the configured provider. */
   @Required()

@@ -1,7 +1,8 @@
-import { Optional, Required } from '../http/parameter.js';
+import { OAuthParameters, Optional, Required } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
+@OAuthParameters()
 export class TokenDto {
   /** Authorization code from the callback's query. */
   @Required({ max: 4096 })

@@ -1,5 +1,18 @@
-import { applyDecorators } from '@nestjs/common';
-import { Allow, IsOptional, ValidateBy } from 'class-validator';
+import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
+import { IsOptional, ValidateBy } from 'class-validator';
+
+const OAUTH = 'latchkey:oauth-parameters';
+export const ANY_JSON = 'anyJson';
+
+/**
+ * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and what is empty counts as left out (RFC 6749
+ * §3.1; contract §3). A DTO without it is of JSON alone, and of JSON as it was sent.
+ */
+export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
+
+export function speaksOAuth(dto: Type): boolean {
+  return Reflect.hasMetadata(OAUTH, dto);
+}
 
 interface TextRule {
   /** In characters. */
@@ -12,7 +25,7 @@ export function Required(rule: TextRule = {}): PropertyDecorator {
   return text(rule, true);
 }
 
-/** A parameter that may be left out; empty and `null` are left out, too (see parameters.pipe.ts). */
+/** A parameter that may be left out; `null` is left out, too (see parameters.pipe.ts). */
 export function Optional(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
 }
@@ -32,8 +45,10 @@ export function WholeNumber({ max }: { readonly max: number }): PropertyDecorato
   );
 }
 
-/** Anything that JSON can say; `null` and the empty text count as left out. */
-export const AnyJson = Allow;
+/** Anything that JSON can say, `null` and the empty text like any other value; may be left out. */
+export function AnyJson(): PropertyDecorator {
+  return ValidateBy({ name: ANY_JSON, validator: { validate: () => true } });
+}
 
 /** One class-validator constraint for all rules of a text: it stands on the hot path. */
 function text({ max = Infinity, matches }: TextRule, required: boolean): PropertyDecorator {

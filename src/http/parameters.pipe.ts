@@ -1,25 +1,42 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Form } from './form.js';
+import { ANY_JSON, speaksOAuth } from './parameter.js';
+import { neitherJsonNorForm } from './read-body.js';
+
+/** What a DTO says of itself. */
+interface Shape {
+  readonly names: readonly string[];
+  /** Members for which `null` is a value like any other. */
+  readonly nullable: ReadonlySet<string>;
+  readonly isOAuth: boolean;
+}
 
 /**
  * Makes a DTO of a query, JSON body or form, and checks it with its class-validator decorators.
- * Members that the DTO does not declare are ignored; empty and `null` count as absent (contract §3).
- * Nest's own ValidationPipe does the same at several times the cost, and without the last rule.
+ * Members that the DTO does not declare are ignored; `null` counts as absent (contract §3). What `@OAuthParameters()` adds
+ * to that is said there.
+ * Nest's own ValidationPipe does the same at several times the cost, and without those rules.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
-  private readonly declared = new Map<Type, readonly string[]>();
+  private readonly shapes = new Map<Type, Shape>();
 
   transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
-    const names = this.declaredBy(metatype);
+    const { names, nullable, isOAuth } = this.shapeOf(metatype);
     if (names.length === 0) return value;
-    if (!isObject(value)) throw new OAuthError('invalid_request', 'the body must be a JSON object or a form');
+    if (!isObject(value)) throw neitherJsonNorForm();
+    if (!isOAuth && value instanceof Form) {
+      throw new OAuthError('invalid_request', 'the body must be a JSON object');
+    }
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const name of names) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
-      if (given !== null && given !== '') dto[name] = given;
+      if (given === null && !nullable.has(name)) continue;
+      if (given === '' && isOAuth) continue;
+      dto[name] = given;
     }
     const [error] = validateSync(dto, { stopAtFirstError: true });
     const [message] = Object.values(error?.constraints ?? {});
@@ -27,14 +44,18 @@ export class ParametersPipe implements PipeTransform {
     return dto;
   }
 
-  private declaredBy(metatype: Type): readonly string[] {
-    let names = this.declared.get(metatype);
-    if (!names) {
+  private shapeOf(metatype: Type): Shape {
+    let shape = this.shapes.get(metatype);
+    if (!shape) {
       const rules = getMetadataStorage().getTargetValidationMetadatas(metatype, '', false, false);
-      names = [...new Set(rules.map(({ propertyName }) => propertyName))];
-      this.declared.set(metatype, names);
+      shape = {
+        names: [...new Set(rules.map(({ propertyName }) => propertyName))],
+        nullable: new Set(rules.filter(({ name }) => name === ANY_JSON).map((rule) => rule.propertyName)),
+        isOAuth: speaksOAuth(metatype),
+      };
+      this.shapes.set(metatype, shape);
     }
-    return names;
+    return shape;
   }
 }
 

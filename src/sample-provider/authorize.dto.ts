@@ -1,6 +1,7 @@
-import { Required } from '../http/parameter.js';
+import { OAuthParameters, Required } from '../http/parameter.js';
 
 /** Query of the sample provider's authorization page (spec §4.5.1). */
+@OAuthParameters()
 export class AuthorizeDto {
   @Required({ max: 255 })
   client_id!: string;

@@ -1,6 +1,7 @@
-import { Required } from '../http/parameter.js';
+import { OAuthParameters, Required } from '../http/parameter.js';
 
 /** Form of POST {provider_url}/oauth2/token/exchange (spec §4.5.2). */
+@OAuthParameters()
 export class ExchangeDto {
   @Required({ max: 255 })
   client_id!: string;

@@ -1,8 +1,13 @@
-import { Required } from '../http/parameter.js';
+import { OAuthParameters, Optional, Required } from '../http/parameter.js';
 
-/** Body of POST /oauth2/revoke (RFC 7009 §2.1) and POST /oauth2/introspect (RFC 7662 §2.1); hints are not needed. */
+/** Body of POST /oauth2/revoke (RFC 7009 §2.1) and POST /oauth2/introspect (RFC 7662 §2.1). */
+@OAuthParameters()
 export class TokenDto {
   /** A refresh token or an access token. */
   @Required()
   token!: string;
+
+  /** What the caller takes the token for: introspection of a refresh token needs `refresh_token`; else it changes nothing. */
+  @Optional()
+  token_type_hint?: string;
 }
