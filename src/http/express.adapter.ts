@@ -7,8 +7,13 @@ import express, { type Express, type Response } from 'express';
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
 
-// Slow headers and bodies are cut off before they can hold many sockets.
-const SERVER_LIMITS = { headersTimeout: 10_000, requestTimeout: 30_000, requireHostHeader: false };
+// Slow headers and bodies are cut off before they can hold many sockets; Node looks for them every 30 s otherwise.
+const SERVER_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 500,
+  requireHostHeader: false,
+};
 
 /**
  * Nest's Express adapter, with three differences:

@@ -11,6 +11,9 @@ const HEADERS = {
   Connection: 'close',
 };
 
+// Long enough to read the answer, also for who is still sending (RFC 9112 §9.6).
+const LINGER_MS = 1000;
+
 /**
  * What Node refuses before the application sees it (a malformed head, headers over 16 KiB, a request that never
  * ends, an unknown `Expect`) gets the contract's error as well (contract §3).
@@ -21,6 +24,7 @@ export function refuseUnreadableRequests(server: Server): void {
     if (!socket.writable) return;
     const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 400 Bad Request\r\n${head.join('')}\r\n${BODY}`);
+    setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whoever never closes his side would keep the connection
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     response.writeHead(400, HEADERS).end(BODY);
