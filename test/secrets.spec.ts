@@ -74,7 +74,7 @@ describe('secrets', () => {
     await bearer(service.url, `${tokens.access_token}x`).get('/me').expect(401);
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     await bearer(service.url, SERVICE_KEY)
-      .post('/oauth2/introspect', { token: tokens.refresh_token })
+      .post('/oauth2/introspect', { token: tokens.refresh_token, token_type_hint: 'refresh_token' })
       .expect(200);
     await bearer(service.url, `${SERVICE_KEY}x`).post('/oauth2/introspect', { token: second }).expect(401);
     const socket = await SocketClient.connect(service.url, second);

@@ -241,8 +241,8 @@ describe('the end of sessions', () => {
   });
 
   describe('POST /oauth2/introspect (RFC 7662)', () => {
-    const introspect = (token: string, key = SERVICE_KEY) =>
-      bearer(here.url, key).post('/oauth2/introspect', { token });
+    const introspect = (token: string, key = SERVICE_KEY, hint?: string) =>
+      bearer(here.url, key).post('/oauth2/introspect', { token, token_type_hint: hint });
 
     it('tells what an access token is', async () => {
       const device = randomUUID();
@@ -262,9 +262,9 @@ describe('the end of sessions', () => {
       });
     });
 
-    it('tells what a refresh token is', async () => {
+    it('tells what a refresh token is to who asks for one', async () => {
       const { access_token, refresh_token, user_id } = await signIn(here.url, user);
-      const { body } = await introspect(refresh_token).expect(200);
+      const { body } = await introspect(refresh_token, SERVICE_KEY, 'refresh_token').expect(200);
       const { iat, exp } = body as { iat: number; exp: number };
       expect(body).toEqual({
         active: true,
@@ -279,6 +279,25 @@ describe('the end of sessions', () => {
       expect(exp - iat).toBe(30 * 24 * 3600);
     });
 
+    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x'])(
+      'a refresh token is no bearer token: inactive with the hint %j',
+      async (hint) => {
+        const { refresh_token } = await signIn(here.url, user);
+        expect((await introspect(refresh_token, SERVICE_KEY, hint).expect(200)).body).toEqual({
+          active: false,
+        });
+      },
+    );
+
+    it.each(['refresh_token', 'access_token', 'x'])(
+      'finds an access token with the hint %s',
+      async (hint) => {
+        const { access_token } = await signIn(here.url, user);
+        const { body } = await introspect(access_token, SERVICE_KEY, hint).expect(200);
+        expect(body).toMatchObject({ active: true, token_type: 'Bearer' });
+      },
+    );
+
     it('knows an ended session, and any other text, as inactive', async () => {
       const tokens = await signIn(here.url, user);
       await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
@@ -288,7 +307,9 @@ describe('the end of sessions', () => {
         'nonsense',
         `${tokens.refresh_token}=`,
       ]) {
-        expect((await introspect(token).expect(200)).body).toEqual({ active: false });
+        for (const hint of [undefined, 'refresh_token']) {
+          expect((await introspect(token, SERVICE_KEY, hint).expect(200)).body).toEqual({ active: false });
+        }
       }
     });
 

@@ -23,13 +23,17 @@ export interface Introspection {
 export class IntrospectController {
   constructor(private readonly tokens: TokenInspector) {}
 
-  /** Whether a token is good at this moment, and what it says (RFC 7662). */
+  /**
+   * Whether a token is good at this moment, and what it says (RFC 7662). Most who ask want to know whether a caller may be
+   * let in, which a refresh token must never do: so one is active for those only who say that they expect one.
+   */
   @ServiceKeyOnly()
   @Post('introspect')
   @HttpCode(200)
-  async introspect(@Body() { token }: TokenDto): Promise<Introspection> {
+  async introspect(@Body() { token, token_type_hint: hint }: TokenDto): Promise<Introspection> {
     const inspected = await this.tokens.inspect(token);
     if (!inspected) return { active: false };
+    if (inspected.kind === 'refresh_token' && hint !== 'refresh_token') return { active: false };
     const { session, kind, ...claims } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
     const device = deviceId === null ? {} : { device_id: deviceId };
