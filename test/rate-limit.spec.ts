@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
@@ -154,6 +155,59 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
     const headers = { Authorization: authorization, 'X-Forwarded-For': from };
     const answered = await statuses(3, () => request(service.url)[method](path).set(headers));
     expect(answered).toEqual([401, 401, 429]);
+  });
+
+  describe('revocations, sign-outs and removals', () => {
+    let url: string; // of a service on which one may sign in more often
+    let own: TestService;
+    beforeAll(async () => {
+      const env = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: '2', TRUST_PROXY: 'loopback' };
+      own = await startTestService({ ...env, ...stub.env() });
+      url = own.url;
+    });
+    afterAll(() => own?.close());
+
+    const revoke = (value: string, from: string): request.Test =>
+      request(url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token: value });
+
+    it('a revocation of an unknown token counts, and is told nothing else', async () => {
+      const from = newAddress();
+      const { refresh_token: good } = await signIn(url);
+      expect((await revoke('unknown', from).expect(200)).body).toEqual({});
+      await revoke(`${good}A`, from).expect(200);
+      expectSlowDown(await revoke('unknown', from));
+      expectSlowDown(await bearer('wrong', url).set('X-Forwarded-For', from)); // one count for all
+      await revoke('unknown', newAddress()).expect(200);
+    });
+
+    it('a good token is never refused, whatever its address has done', async () => {
+      const from = newAddress();
+      await statuses(4, () => revoke('unknown', from));
+      const device_id = randomUUID();
+      const as = async (
+        call: (auth: Record<string, string>, device: string) => request.Test,
+      ): Promise<number> => {
+        const { access_token } = await signIn(url, 'ada', { device_id });
+        return (await call({ Authorization: `Bearer ${access_token}`, 'X-Forwarded-For': from }, device_id))
+          .status;
+      };
+      for (const kind of ['refresh_token', 'access_token'] as const) {
+        const tokens = await signIn(url);
+        await revoke(tokens[kind], from).expect(200);
+        await bearer(tokens.access_token, url).expect(401);
+      }
+      expect(await as((auth) => request(url).post('/sign-out').set(auth))).toBe(204);
+      expect(await as((auth, id) => request(url).delete(`/devices/${id}`).set(auth))).toBe(204);
+      expectSlowDown(await revoke('unknown', from));
+    });
+
+    it.each([
+      ['POST /sign-out', () => request(url).post('/sign-out')],
+      ['DELETE /devices/…', () => request(url).delete(`/devices/${randomUUID()}`)],
+    ])('%s with a bad token counts', async (_name, call) => {
+      const headers = { Authorization: 'Bearer wrong', 'X-Forwarded-For': newAddress() };
+      expect(await statuses(3, () => call().set(headers))).toEqual([401, 401, 429]);
+    });
   });
 
   it('no token at all is no attempt', async () => {

@@ -162,7 +162,7 @@ export const settingsTable = {
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '120',
-    doc: 'Refused bearer tokens a minute and address; a valid one is never refused.',
+    doc: 'Refused bearer tokens and revocations a minute and address; a valid token is never refused.',
   },
   rateLimitConnect: {
     name: 'RATE_LIMIT_CONNECT',

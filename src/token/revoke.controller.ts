@@ -1,5 +1,6 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Ip, Optional, Post } from '@nestjs/common';
 import { Public } from '../http/access.js';
+import { RateLimits } from '../http/rate-limit.js';
 import { SessionStore } from './session.store.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenDto } from './token.dto.js';
@@ -9,15 +10,20 @@ export class RevokeController {
   constructor(
     private readonly tokens: TokenInspector,
     private readonly sessions: SessionStore,
+    @Optional() private readonly limits?: RateLimits,
   ) {}
 
-  /** End the session of a token; whoever holds the token may (RFC 7009). An unknown one is no error (§2.2). */
+  /**
+   * End the session of a token; whoever holds the token may (RFC 7009). An unknown one is no error (§2.2), but counts as a bad
+   * token, whose limit refuses no good one (contract §2, RATE_LIMIT).
+   */
   @Public()
   @Post('revoke')
   @HttpCode(200)
-  async revoke(@Body() { token }: TokenDto): Promise<Record<string, never>> {
+  async revoke(@Body() { token }: TokenDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.sessions.end('session', inspected.session);
+    else await this.limits?.count('bad_token', address);
     return {};
   }
 }
