@@ -91,20 +91,22 @@ describe('who may call what', () => {
     );
   });
 
+  // RFC 6750 §3.1: no error attribute where no bearer token was sent
   it.each([
-    ['another scheme', 'Basic YTpi'],
-    ['no token', 'Bearer'],
-    ['a blank token', 'Bearer  '],
-    ['two tokens', 'Bearer TOKEN TOKEN'],
-    ['two, with a comma', 'Bearer TOKEN, Bearer TOKEN'],
-    ['the token alone', 'TOKEN'],
-    ['quotes', 'Bearer "TOKEN"'],
-  ])('refuses a header with %s', async (_name, header) => {
+    ['another scheme', 'Basic YTpi', 'Bearer'],
+    ['a scheme that begins alike', 'BearerToken TOKEN', 'Bearer'],
+    ['the token alone', 'TOKEN', 'Bearer'],
+    ['no token', 'Bearer', 'Bearer error="invalid_token"'],
+    ['a blank token', 'Bearer  ', 'Bearer error="invalid_token"'],
+    ['two tokens', 'Bearer TOKEN TOKEN', 'Bearer error="invalid_token"'],
+    ['two, with a comma', 'bearer TOKEN, Bearer TOKEN', 'Bearer error="invalid_token"'],
+    ['quotes', 'Bearer "TOKEN"', 'Bearer error="invalid_token"'],
+  ])('refuses a header with %s', async (_name, header, challenge) => {
     const { status, body, headers } = await request(service.url)
       .get('/me')
       .set('Authorization', header.replaceAll('TOKEN', tokens.access_token));
     expect([status, body]).toEqual([401, expect.objectContaining({ error: 'invalid_token' })]);
-    expect(headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+    expect(headers['www-authenticate']).toBe(challenge);
   });
 
   it('takes the scheme in any case (RFC 7235 §2.1), and the token from nowhere but the header', async () => {

@@ -10,6 +10,7 @@ import { ServiceKeys } from './service-keys.js';
 
 // RFC 6750 §2.1; the token itself is judged by whoever verifies it.
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+const IS_BEARER = /^Bearer(?: |$)/i;
 
 /** Stands before every route (see http/access.ts): what a route does not open needs a user's access token. */
 @Injectable()
@@ -54,7 +55,7 @@ export class AccessGuard implements CanActivate {
   }
 }
 
-/** Whether somebody presented a token that is none; no token at all is no attempt. */
+/** Whether somebody presented something that is no token of ours; nothing at all is no attempt. */
 function isBadToken(request: Request, error: unknown): boolean {
   return (
     request.headers.authorization !== undefined &&
@@ -65,15 +66,15 @@ function isBadToken(request: Request, error: unknown): boolean {
 
 /** The token of the header; over HTTP it is read from nowhere else (contract §4). */
 function bearerToken(request: Request): string {
-  const header = request.headers.authorization;
-  if (header === undefined) {
-    // RFC 6750 §3.1: no error attribute when there was no authentication at all
-    throw new OAuthError('invalid_token', 'an access token is needed', {
+  const { authorization = '' } = request.headers;
+  const [, token] = BEARER.exec(authorization) ?? [];
+  if (token !== undefined) return token;
+  if (!IS_BEARER.test(authorization)) {
+    // RFC 6750 §3.1: no error attribute when there was no authentication, or one of another scheme
+    throw new OAuthError('invalid_token', 'an access token is needed, as a bearer token', {
       headers: { 'WWW-Authenticate': 'Bearer' },
     });
   }
-  const [, token] = BEARER.exec(header) ?? [];
-  if (token !== undefined) return token;
   throw new OAuthError('invalid_token', 'the Authorization header holds no bearer token', {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
