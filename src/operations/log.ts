@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
@@ -31,20 +32,30 @@ function standardOutput(): DestinationStream {
   return process.stdout.isTTY ? pretty({ sync: true, translateTime: 'HH:MM:ss' }) : pino.destination(1);
 }
 
+const PARSERS = /^(SyntaxError|URIError)$/; // JSON.parse quotes ten characters each side; Express's router a whole parameter
+const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/; // SQLSTATE of values that PostgreSQL could not read, and quotes
+const MOST_CAUSES = 5;
+
 /**
  * An error without what hangs on it: axios errors carry the form with the client secret, PostgreSQL's carry rows.
- * Name, code, message and stack of it and its causes are enough to find the fault.
+ * Name, code, message and stack of it and its causes are enough to find the fault; but a parser's message, with which the
+ * stack begins, quotes what was parsed. Causes that are no errors (openid-client's are what a provider answered) are not told.
  */
-export function describeError(error: unknown): object {
-  if (typeof error !== 'object' || error === null) return { message: 'not an error' };
-  const { name, code, message, stack, cause } = error as Record<string, unknown>;
+export function describeError(error: unknown, causes = MOST_CAUSES): object {
+  if (!isError(error)) return { message: 'not an error' };
+  const { name, message, stack, cause, code } = error as Error & { code?: unknown };
+  const isQuoting = PARSERS.test(name) || DATA_EXCEPTION.test(String(code));
   return {
     name,
-    message,
-    stack,
+    ...(isQuoting ? { message: 'could not be parsed' } : { message, stack }),
     ...(typeof code === 'string' && { code }),
-    ...(cause !== undefined && { cause: describeError(cause) }),
+    ...(cause !== undefined && causes > 0 && { cause: describeError(cause, causes - 1) }),
   };
+}
+
+/** Of whatever realm: never an object that was made of JSON and has a `message`. */
+function isError(value: unknown): value is Error {
+  return isNativeError(value) || Object.prototype.toString.call(value) === '[object DOMException]';
 }
 
 /** Lets Nest, and every `new Logger(context)` in the service, write into it. */
@@ -58,14 +69,14 @@ export class NestLog implements LoggerService {
 
   constructor(private readonly logger: Logger) {}
 
-  /** Nest passes the context last; an object as the message holds fields. */
+  /** Nest passes the context last; an object as the message holds fields, unless it is an error. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1);
       const quiet = context === THROWS_AS_WELL || (level === 'info' && NEST_CONTEXTS.has(String(context)));
       const at = quiet ? 'debug' : level;
       if (typeof message === 'string') this.logger[at]({ context }, message);
-      else this.logger[at]({ context, ...message });
+      else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
     };
   }
 }

@@ -1,0 +1,72 @@
+import { runInNewContext } from 'node:vm';
+import { createLog, describeError, NestLog } from './log.js';
+
+const SECRET = 'Zq7XkV9pWm';
+
+/** Whether any part of the secret that tells something stands in what was logged. */
+function tells(logged: unknown): boolean {
+  const text = JSON.stringify(logged);
+  return Array.from({ length: SECRET.length - 3 }, (_, i) => SECRET.slice(i, i + 4)).some((part) =>
+    text.includes(part),
+  );
+}
+
+function thrownBy(work: () => unknown): unknown {
+  try {
+    work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('what the log tells of an error', () => {
+  const quoting: Record<string, unknown> = {
+    "JSON.parse's": thrownBy(() => JSON.parse(`{"a":${SECRET}}`)),
+    "JSON.parse's of another realm": thrownBy(() => runInNewContext(`JSON.parse('{"a":${SECRET}}')`)),
+    "the router's": Object.assign(new URIError(`Failed to decode param '%FF${SECRET}'`), { status: 400 }),
+    "PostgreSQL's": Object.assign(new Error(`invalid input syntax for type uuid: "${SECRET}"`), {
+      code: '22P02',
+      detail: SECRET,
+    }),
+    "axios's": Object.assign(new Error('timeout'), { config: { data: SECRET } }),
+    'what a provider answered, as a cause': new Error('a fault', {
+      cause: { message: SECRET, stack: SECRET },
+    }),
+    'a text': SECRET,
+  };
+
+  it.each(Object.entries(quoting))('%s: nothing of what was parsed, nor as a cause', (_name, error) => {
+    expect(tells(describeError(error))).toBe(false);
+    expect(tells(describeError(new Error('outer', { cause: new Error('inner', { cause: error }) })))).toBe(
+      false,
+    );
+  });
+
+  it('else name, code, message and stack, of its causes too', () => {
+    const error = new TypeError('outer', {
+      cause: Object.assign(new Error('inner'), { code: 'ECONNRESET' }),
+    });
+    expect(describeError(error)).toEqual({
+      name: 'TypeError',
+      message: 'outer',
+      stack: expect.stringContaining('log.spec'),
+      cause: { name: 'Error', message: 'inner', code: 'ECONNRESET', stack: expect.any(String) },
+    });
+    expect(describeError(new DOMException('aborted', 'AbortError'))).toMatchObject({ message: 'aborted' });
+  });
+
+  it('comes to an end with an error that causes itself', () => {
+    const error: Error & { cause?: unknown } = new Error('a circle');
+    error.cause = error;
+    expect(JSON.stringify(describeError(error)).length).toBeLessThan(20_000);
+  });
+
+  it('an error that Nest logs by itself is described like any other', () => {
+    const lines: string[] = [];
+    const log = new NestLog(createLog('trace', { write: (line) => void lines.push(line) }));
+    log.error(Object.assign(new Error('a fault'), { body: SECRET }), 'SomeContext');
+    expect(JSON.parse(lines[0]!)).toMatchObject({ context: 'SomeContext', err: { message: 'a fault' } });
+    expect(tells(lines)).toBe(false);
+  });
+});
