@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import request from 'supertest';
 import { AUDIT_NAMES } from '../src/operations/audit.js';
+import { makeRefreshToken } from '../src/token/refresh-token.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, claimsOf, signIn } from './support/sign-in.js';
@@ -48,7 +49,7 @@ describe('the audit trail (docs/audit.md)', () => {
     ]);
     expect(
       await auditOf(() => request(service.url).post('/oauth2/refresh').send(tokens).expect(401)),
-    ).toEqual([{ audit: 'refresh_refused', ...session }]);
+    ).toEqual([{ audit: 'refresh_refused', claimed: session }]);
     const again = await signIn(service.url, 'ada', { device_id: deviceId });
     const removed = await auditOf(() =>
       bearer(service.url, again.access_token).delete(`/devices/${deviceId}`).expect(204),
@@ -72,6 +73,43 @@ describe('the audit trail (docs/audit.md)', () => {
       ),
     ).toEqual([{ audit: 'refresh_refused' }]);
     provider.reset();
+  });
+
+  it('ids of a token that somebody made up are never where those of users are', async () => {
+    const made = { sessionId: randomUUID(), userId: randomUUID(), deviceId: randomUUID() };
+    const refresh_token = makeRefreshToken(made);
+    const lines = await auditOf(() =>
+      request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401),
+    );
+    expect(lines).toEqual([{ audit: 'refresh_refused', claimed: made }]);
+  });
+
+  it('a flood of refused requests is told as a number, and hides nothing else', async () => {
+    type Line = { audit?: string; msg?: string; left_out?: number };
+    const before = service.log.length;
+    const told = (is: (line: Line) => boolean) => {
+      const lines = service.log.slice(before).map((line) => JSON.parse(line) as Line);
+      const leftOut = lines.filter(is).reduce((sum, { left_out = 0 }) => sum + left_out, 0);
+      return {
+        leftOut,
+        all: leftOut + lines.filter((line) => is(line) && line.left_out === undefined).length,
+      };
+    };
+    const audited = () => told(({ audit }) => audit === 'refresh_refused');
+    const requests = () => told(({ msg = '' }) => /^requests?$/.test(msg));
+    let sent = 0;
+    const flood = async () => {
+      const refresh = () => request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' });
+      await Promise.all(Array.from({ length: 300 }, () => refresh().expect(401)));
+      sent += 300;
+    };
+    while (audited().leftOut === 0 || requests().leftOut === 0) await flood(); // more than a hundred a second
+    while (audited().all < sent || requests().all < sent) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect([audited().all, requests().all]).toEqual([sent, sent]);
+    const { user_id: userId } = await signIn(service.url);
+    expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
   });
 
   it('logs a refused request with its error and address', async () => {

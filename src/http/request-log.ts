@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { LineLimit } from './line-limit.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
@@ -16,16 +17,21 @@ declare module 'express-serve-static-core' {
 /**
  * Gives every request an id, and logs it once it is answered: 5xx as errors, 4xx as information, the rest for
  * debugging only. Never the query, headers or body: they hold codes, states and tokens.
+ * 503 is what readiness answers (contract §4), to a probe that asks every second: the fault is told where it is, and a shutdown
+ * is none.
  */
 export function requestLog(logger: Logger): RequestHandler {
+  const left = (level: 'error' | 'info') =>
+    new LineLimit((requests) => logger[level]({ left_out: requests }, 'requests'));
+  const limits = { error: left('error'), info: left('info'), debug: undefined };
   return (request, response, next) => {
     const received = performance.now();
     request.id = randomUUID(); // never the client's own: it would stand in our log
     response.setHeader('X-Request-Id', request.id);
     response.once('close', () => {
       const status = response.statusCode;
-      const level = status >= 500 ? 'error' : status >= 400 ? 'info' : 'debug';
-      if (!logger.isLevelEnabled(level)) return;
+      const level = status >= 500 && status !== 503 ? 'error' : status >= 400 ? 'info' : 'debug';
+      if (!logger.isLevelEnabled(level) || limits[level]?.admits() === false) return;
       const { id: request_id, ip: address, method, path } = request;
       const ms = Math.round(performance.now() - received);
       const { error } = response.locals;

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Events, type DomainEvents } from '../events.js';
+import { LineLimit } from '../http/line-limit.js';
 
 /** The domain events that operators are told of, under the fixed names of their log lines (docs/audit.md). */
 export const AUDIT_NAMES = {
@@ -14,6 +15,18 @@ export const AUDIT_NAMES = {
   'rate_limit.exceeded': 'rate_limited',
 } as const satisfies Partial<Record<keyof DomainEvents, string>>;
 
+// Whoever can send a request can cause these: a flood must neither fill the disk nor hide the others.
+const OF_STRANGERS: ReadonlySet<string> = new Set([
+  'sign_in.refused',
+  'refresh.refused',
+  'rate_limit.exceeded',
+]);
+
+/** A refused token may be made up, and its ids with it: they must not be found where those of the users are. */
+function claimedBy(session?: object): object {
+  return session === undefined ? {} : { claimed: session };
+}
+
 /** Writes the audit trail: one line of the log an event, `"context": "Audit"`, ids only and never a secret. */
 @Injectable()
 export class Audit {
@@ -21,7 +34,13 @@ export class Audit {
 
   constructor(events: Events) {
     for (const [event, audit] of Object.entries(AUDIT_NAMES)) {
-      events.on(event as keyof typeof AUDIT_NAMES, (facts?: object) => this.logger.log({ audit, ...facts }));
+      const lineOf = event === 'refresh.refused' ? claimedBy : (facts?: object) => facts;
+      const limit = OF_STRANGERS.has(event)
+        ? new LineLimit((left) => this.logger.log({ audit, left_out: left }))
+        : undefined;
+      events.on(event as keyof typeof AUDIT_NAMES, (facts?: object) => {
+        if (limit?.admits() !== false) this.logger.log({ audit, ...lineOf(facts) });
+      });
     }
   }
 }
