@@ -1,6 +1,8 @@
 import { get, type IncomingMessage } from 'node:http';
 import type { Express } from 'express';
 import request from 'supertest';
+import { Readiness } from '../src/operations/readiness.js';
+import { KeyService } from '../src/token/key.service.js';
 import { startTestService, type TestService } from './support/service.js';
 
 const PUBLIC_GETS = [
@@ -63,6 +65,59 @@ describe('HTTP (contract §2, §3)', () => {
     expect(response.headers['allow']).toBe(allow);
   });
 
+  it.each([
+    ['broken JSON', 'application/json', '{"a'],
+    ['deep JSON', 'application/json', '['.repeat(5000)],
+    ['a form of too many parameters', 'application/x-www-form-urlencoded', '&'.repeat(500)],
+    ['plain text', 'text/plain', 'a'],
+    ['an unknown charset', 'application/json; charset=klingon', '{}'],
+    ['more than 64 KiB', 'application/json', ' '.repeat(100_000)],
+  ])('path and method are judged before a body: %s', async (_name, type, body) => {
+    for (const [path, status, allow] of [
+      ['/nothing', 404, undefined],
+      ['/me', 405, 'GET, HEAD'],
+      ['/%FF', 404, undefined],
+    ] as const) {
+      const response = await request(service.url).post(path).set('Content-Type', type).send(body);
+      expect([response.status, response.headers['allow']]).toEqual([status, allow]);
+      expect(response.headers['cache-control']).toBe('no-store');
+    }
+  });
+
+  it('no error may be stored, not even where the answer might have been', async () => {
+    const keys = service.app.get(KeyService);
+    Object.defineProperty(keys, 'jwks', {
+      configurable: true,
+      get: () => {
+        throw new Error('a fault');
+      },
+    });
+    try {
+      const { headers } = await request(service.url).get('/.well-known/jwks.json').expect(500);
+      expect(headers['cache-control']).toBe('no-store');
+    } finally {
+      Reflect.deleteProperty(keys, 'jwks');
+    }
+    const { headers } = await request(service.url).get('/.well-known/jwks.json').expect(200);
+    expect(headers['cache-control']).toBe('public, max-age=300');
+  });
+
+  it('a probe that is told to wait is no error in the log', async () => {
+    const stopping = await startTestService();
+    try {
+      stopping.app.get(Readiness).stop();
+      await request(stopping.url).get('/health/ready').expect(503);
+      const lines = () =>
+        stopping.log
+          .map((line) => JSON.parse(line) as Record<string, unknown>)
+          .filter(({ msg }) => msg === 'request')
+          .map(({ level, path, status }) => [level, path, status]);
+      expect(lines()).toEqual([['info', '/health/ready', 503]]);
+    } finally {
+      await stopping.close();
+    }
+  });
+
   it('gives every answer an id of its own, never the one of the client', async () => {
     const ids = [];
     for (let i = 0; i < 2; i++) {
@@ -85,7 +140,8 @@ describe('HTTP (contract §2, §3)', () => {
       const call = await request(service.url).get('/health/live').set('Origin', sent).expect(200);
       expect(call.headers['access-control-allow-origin']).toBe(allowed ? sent : undefined);
       expect(call.headers['vary']).toContain('Origin');
-      if (allowed) expect(call.headers['access-control-expose-headers']).toBe('Retry-After,WWW-Authenticate');
+      if (allowed)
+        expect(call.headers['access-control-expose-headers']).toBe('Retry-After,WWW-Authenticate,Date');
     });
 
     it.each([

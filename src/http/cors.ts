@@ -11,7 +11,7 @@ export function corsFor(settings: Settings): RequestHandler {
   const handle = cors({
     origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
     methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
-    exposedHeaders: ['Retry-After', 'WWW-Authenticate'],
+    exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'Date'],
     maxAge: PREFLIGHT_MAX_AGE_S,
     preflightContinue: true,
   });
