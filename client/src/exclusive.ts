@@ -15,21 +15,20 @@ export async function exclusive<Result>(
   const { locks } = globalThis.navigator ?? {};
   if (!locks) return work(false);
   const waiting = new AbortController();
-  let cancel = (): void => undefined;
+  let cancel: (() => void) | undefined;
   let result: Promise<Result> | undefined;
-  const hold = (waited: boolean) => (lock: Lock | null) => {
-    cancel();
-    return lock && (result = work(waited));
-  };
+  // Asked for twice: only then is it known whether another tab has it.
+  const ask = (options: LockOptions): Promise<unknown> =>
+    locks.request(name, options, (lock) => lock && (result = work(!!cancel)));
   try {
-    await locks.request(name, { ifAvailable: true }, hold(false));
+    await ask({ ifAvailable: true });
     if (!result) {
-      cancel = after(LONGEST_WAIT, () => waiting.abort());
-      await locks.request(name, { signal: waiting.signal }, hold(true));
+      cancel = after(LONGEST_WAIT, () => result ?? waiting.abort());
+      await ask({ signal: waiting.signal });
     }
   } catch {
     // waited for long enough, or locks are forbidden here; or the work has failed, which is its caller's to hear
   }
-  cancel();
+  cancel?.();
   return result ?? work(true);
 }

@@ -220,7 +220,7 @@ describe('one flight', () => {
       const refreshed = refresher.refresh();
       await seconds(0.1);
       put(area, tokensNow({ access_token: 'second' }));
-      await seconds(0.1);
+      await seconds(0.2);
       expect(await refreshed).toBe('second');
       expect(asked()).toBe(0);
     } finally {

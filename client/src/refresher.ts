@@ -10,9 +10,8 @@ const LEAD = 300;
 const LONGEST_BACKOFF = 60;
 /** Of what a `Retry-After` says. */
 const LONGEST_PAUSE = 3600;
-/** How often, and every how many seconds, the storage is looked at for what the tab before has stored. */
-const NEWS_LOOKS = 10;
-const NEWS_EVERY = 0.02;
+/** For what another tab has stored to arrive. */
+const NEWS = 0.2;
 /** Timers stand still while a computer sleeps, so the clocks are looked at this often. */
 const LONGEST_TIMER = 60;
 
@@ -70,12 +69,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
     }));
 
   const attempt = async (stale: string | undefined, waited: boolean): Promise<string> => {
-    let held = keeper.reload(); // another tab may have been faster, or signed out
     // Between processes of the browser, what that tab has stored may arrive later than the lock that it has let go.
-    for (let looks = NEWS_LOOKS; waited && looks > 0 && held && held.access_token === stale; looks--) {
-      await new Promise<void>((resolve) => after(NEWS_EVERY, resolve));
-      held = keeper.reload();
-    }
+    if (waited && keeper.reload()?.access_token === stale)
+      await new Promise((done) => after(NEWS, () => done(0)));
+    const held = keeper.reload(); // another tab may have been faster, or signed out
     if (!held) throw signedOut();
     const { access_token, refresh_token } = held;
     if (access_token !== stale && secondsUntilDue() > 0) return access_token;
