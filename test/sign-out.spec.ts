@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { Clock } from '../src/database/clock.js';
 import { Events, type Session } from '../src/events.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
@@ -225,6 +227,18 @@ describe('the end of sessions', () => {
         .send({ token: one[kind], token_type_hint: 'x' })
         .expect(200, {});
       expect(await alive([one, other])).toEqual([false, true]);
+    });
+
+    it('judges a refresh token by the clock of the database, whatever the one of the instance says', async () => {
+      const tokens = await onDevice(randomUUID());
+      const clock = here.app.get(Clock);
+      const now = jest.spyOn(clock, 'now').mockReturnValue(Date.now() + 31 * 86_400_000);
+      try {
+        await request(here.url).post('/oauth2/revoke').send({ token: tokens.refresh_token }).expect(200, {});
+      } finally {
+        now.mockRestore();
+      }
+      expect(await isAlive(tokens)).toBe(false);
     });
 
     it('does not mind an unknown token', async () => {
