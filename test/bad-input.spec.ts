@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { dump } from './support/query.js';
+import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -113,6 +113,20 @@ describe('bad input', () => {
       'https://a.example/cb\0',
       'ftp://a.example/cb',
     ];
+
+    it.each(['/oauth2/token', '/providers/mock/oauth2/authorize', '/x/../providers/mock/callback'])(
+      'of the service itself: %s, and nothing is kept of it (contract §4)',
+      async (path) => {
+        const kept = (): Promise<unknown[]> =>
+          query(service.databaseUrl, 'SELECT count(*) FROM authorization_states');
+        const before = await kept();
+        const response = await request(service.url)
+          .get('/oauth2/authorize')
+          .query({ provider: 'stub', redirect_uri: service.url + path });
+        expectError(response, 400, 'invalid_request');
+        expect(await kept()).toEqual(before);
+      },
+    );
 
     it.each(REJECTED)('%j without a list', async (redirect_uri) => {
       const response = await request(service.url)

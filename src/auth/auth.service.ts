@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { allowsRedirectUri, defaultRedirectUri } from '../config/redirect-uris.js';
+import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint } from '../config/redirect-uris.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -47,6 +47,9 @@ export class AuthService {
     const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
     if (!allowsRedirectUri(this.settings, provider.settings, redirectUri)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+    }
+    if (isOwnEndpoint(this.settings, redirectUri)) {
+      throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
     }
     if ((params.code_challenge === undefined) !== (params.code_challenge_method === undefined)) {
       throw new OAuthError(

@@ -1,4 +1,4 @@
-import { LOOPBACK_HOST } from './loopback.js';
+import { isThisMachine, LOOPBACK_HOST } from './loopback.js';
 import type { ProviderSettings, Settings } from './settings.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
@@ -11,6 +11,7 @@ const HTTP = /^https?:\/\/([^/?]+)/i;
 // RFC 8252 §7.1, §8.4: a scheme of the app's own is a domain name turned round, so it has a dot;
 // `javascript:`, `data:`, `file:` and whatever else a browser knows have none.
 const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
+const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
 const LOOPBACK = new RegExp(`^(https?://${LOOPBACK_HOST})(?::\\d{1,5})?((?:[/?].*)?)$`);
 
 /** Whether a text may stand in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
@@ -29,6 +30,25 @@ export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): 
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   return list.includes(uri) || (isHttpUri(uri) && LOOPBACK.test(uri) && list.some(sameButPort(uri)));
+}
+
+/**
+ * Whether a URI leads to an endpoint of the service itself, or of its sample provider: nobody's callback is there, and a
+ * code must not go round in circles (contract §4). Judged as servers and proxies may read it: decoded, without dots, in
+ * any case, and for loopback by whichever name.
+ */
+export function isOwnEndpoint({ publicUrl }: Pick<Settings, 'publicUrl'>, uri: string): boolean {
+  const [own, other] = [new URL(publicUrl), new URL(uri)];
+  const bothHere = own.port === other.port && isThisMachine(publicUrl) && isThisMachine(uri);
+  return (own.origin === other.origin || bothHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
+}
+
+function decoded(path: string): string {
+  try {
+    return new URL(`http://localhost${decodeURIComponent(path)}`).pathname;
+  } catch {
+    return path; // not UTF-8, or no path any more
+  }
 }
 
 /** Where the browser goes when the client names no redirect URI (contract §4, authorize). */
