@@ -109,9 +109,32 @@ describe('<NAME>_FILE', () => {
     ]);
   });
 
-  it('never shows what is in the file', () => {
+  it('is the variable that is named where its content is at fault, and the content is never shown', () => {
     write('key', 'hunter2');
-    expect(faultsOf({ SECRET_KEY_FILE: 'key' })).toEqual([expect.not.stringContaining('hunter2')]);
+    const provider = { 'providers.a.client_id': 'a', 'providers.a.client_secret_file': 'key' };
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      ...{
+        REDIRECT_URIS: 'https://app.example/cb',
+        TRUST_PROXY: 'false',
+        'providers.a.url': 'https://a.example',
+      },
+      ...{
+        SECRET_KEY_FILE: 'key',
+        DATABASE_URL_FILE: 'key',
+        REDIS_URL_FILE: 'key',
+        SERVICE_KEYS_FILE: 'key',
+      },
+      ...provider,
+    });
+    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual([
+      'DATABASE_URL_FILE',
+      'REDIS_URL_FILE',
+      'SECRET_KEY_FILE',
+      'SERVICE_KEYS_FILE',
+      'providers.a.client_secret_file',
+    ]);
+    expect(faults.join()).not.toContain('hunter2');
   });
 });
 

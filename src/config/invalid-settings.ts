@@ -10,14 +10,20 @@ export class InvalidSettings extends Error {
 /** Collects the faults; of each variable only the first, since the next ones follow from it. */
 export class Faults {
   readonly #lines = new Map<string, string>();
+  readonly #spelled = new Map<string, string>();
+
+  /** From now on `variable` is named as it was spelled: its value came from another one (`SECRET_KEY_FILE`). */
+  spelled(variable: string, as: string): void {
+    this.#spelled.set(variable, as);
+  }
 
   /**
    * @param variable the setting that is at fault
    * @param was what it was, in words that hold no secret (`quote` for a value)
    * @param accepts what is accepted instead
-   * @param named the variable to name in the line, where it is another (`SECRET_KEY_FILE`)
    */
-  add(variable: string, was: string, accepts: string, named = variable): void {
+  add(variable: string, was: string, accepts: string): void {
+    const named = this.#spelled.get(variable) ?? variable;
     if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
   }
 

@@ -27,11 +27,12 @@ export function oldSecretKey(env: Environment = process.env, cwd: string = proce
 
 function readFile(path: string | undefined, cwd: string, faults: Faults): string | undefined {
   if (!path) return undefined;
+  faults.spelled(NAME, `${NAME}_FILE`);
   try {
     return readFileSync(resolve(cwd, path), 'utf8').trim();
   } catch (error) {
     const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
-    faults.add(NAME, was, 'the path of a readable file', `${NAME}_FILE`);
+    faults.add(NAME, was, 'the path of a readable file');
     return undefined;
   }
 }

@@ -20,20 +20,21 @@ export function readSecretFiles(env: Environment, cwd: string, faults: Faults): 
     if (env[secret]) {
       faults.add(secret, `and ${variable} are both set`, 'one of the two');
     } else {
-      result[secret] = readSecret(secret, variable, resolve(cwd, path), faults);
+      faults.spelled(secret, variable);
+      result[secret] = readSecret(secret, resolve(cwd, path), faults);
     }
   }
   return result;
 }
 
-function readSecret(secret: string, variable: string, path: string, faults: Faults): string | undefined {
+function readSecret(secret: string, path: string, faults: Faults): string | undefined {
   try {
     const content = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
     if (content.trim() !== '') return content;
-    faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`, variable);
+    faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
   } catch (error) {
     const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
-    faults.add(secret, was, `the path of a readable file that holds ${secret}`, variable);
+    faults.add(secret, was, `the path of a readable file that holds ${secret}`);
   }
   return undefined;
 }
