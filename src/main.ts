@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
 import { checkAdapters } from './provider/check-adapters.js';
+import { checkAccountsFile } from './sample-provider/accounts-file.js';
 
 async function main(): Promise<void> {
   const settings = loadSettings();
@@ -20,6 +21,7 @@ async function main(): Promise<void> {
   const told = once(stopping.signal, 'abort');
 
   for (const warning of settings.warnings) log.warn(warning);
+  checkAccountsFile(settings);
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), told]); // before anything is started
   if (stopping.signal.aborted) process.exit(0); // told to stop during the start (contract §1)
   const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { hashPassword } from '../src/sample-provider/password-hash.js';
 import { dump, query } from './support/query.js';
+import { startServiceProcess } from './support/service-process.js';
 import { startTestService, type TestService } from './support/service.js';
 
 const PAGE = '/providers/mock/oauth2/authorize';
@@ -381,6 +382,15 @@ describe('its accounts (contract §2)', () => {
     );
     expect(message).toContain('PROVIDERS_MOCK_ACCOUNTS: entry 1, password_hash');
     expect(message).not.toContain('plain-password');
+  });
+
+  it('are looked at before anything is started, and named as they were spelled', async () => {
+    const dataDir = mkdtempSync(join(directory, 'data-'));
+    const env = { 'providers.mock.accounts': join(directory, 'none.json'), DATA_DIR: dataDir };
+    const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
+    expect(message).toContain('providers.mock.accounts: was "');
+    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"/);
+    expect(readdirSync(dataDir)).toEqual([]);
   });
 });
 

@@ -274,13 +274,13 @@ describe('the built-in mock', () => {
   it('is reached by browsers under PUBLIC_URL, and by the service at its own address', () => {
     const { providers, sampleProvider } = parseSettings({
       ...secretKey,
-      PUBLIC_URL: 'https://id.example/base',
+      PUBLIC_URL: 'https://id.example',
       PORT: '4000',
     });
     expect(providers.get('mock')).toEqual({
       name: 'mock',
       adapter: 'contract',
-      url: 'https://id.example/base/providers/mock',
+      url: 'https://id.example/providers/mock',
       internalUrl: 'http://127.0.0.1:4000/providers/mock',
       clientId: 'latchkey',
       clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
@@ -317,7 +317,7 @@ describe('the built-in mock', () => {
       'providers.mock.redirect_uris': 'https://app.example/cb',
     };
     const { providers, sampleProvider } = parseSettings(env, { cwd: '/srv' });
-    expect(sampleProvider?.accountsFile).toBe('/srv/accounts.json');
+    expect(sampleProvider?.accountsFile?.path).toBe('/srv/accounts.json');
     expect(providers.get('mock')).toMatchObject({ redirectUris: ['https://app.example/cb'], options: {} });
   });
 
@@ -338,7 +338,7 @@ describe('the built-in mock', () => {
     };
     expect(parseSettings(production).sampleProvider).toBeUndefined();
     const on = parseSettings({ ...production, PROVIDERS_MOCK_ENABLED: 'true' });
-    expect(on.sampleProvider?.accountsFile).toBe('/srv/accounts.json');
+    expect(on.sampleProvider?.accountsFile?.path).toBe('/srv/accounts.json');
     expect(on.providers.get('mock')?.internalUrl).toBe('http://127.0.0.1:3000/providers/mock');
   });
 

@@ -4,14 +4,14 @@ import type { Faults } from './invalid-settings.js';
 import { isEnabled, options, ownCallback } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
-import type { ProviderSettings, SampleProviderSettings, Settings } from './settings.js';
+import type { AccountsFile, ProviderSettings, SampleProviderSettings, Settings } from './settings.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other. */
 export const SAMPLE_PROVIDER = 'mock';
 
 /** What was asked of the built-in provider; the rest follows from the address and the secret key. */
 export interface SampleProviderRequest {
-  readonly accountsFile?: string;
+  readonly accountsFile?: AccountsFile;
   readonly provider: Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables' | 'options'>;
 }
 
@@ -25,12 +25,13 @@ export function requestedSampleProvider(
   const enabled = given.has('enabled') ? isEnabled(SAMPLE_PROVIDER, given, faults) : !production;
   if (!enabled) return undefined;
   const { accounts, ...others } = options(given);
+  const variable = providerVariable(SAMPLE_PROVIDER, 'accounts', given);
   if (production && accounts === undefined) {
     const file = 'a JSON file of accounts, as the built-in sample provider is enabled in production';
-    faults.add(providerVariable(SAMPLE_PROVIDER, 'accounts', given), 'was unset', file);
+    faults.add(variable, 'was unset', file);
   }
   return {
-    ...(accounts !== undefined && { accountsFile: resolve(cwd, accounts) }),
+    ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
     provider: { ...ownCallback(SAMPLE_PROVIDER, given, faults), options: others },
   };
 }

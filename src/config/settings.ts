@@ -3,7 +3,7 @@ export interface Settings {
   readonly production: boolean;
   readonly host: string;
   readonly port: number;
-  /** `{base_url}` as clients see it, without a trailing slash; issuer and audience of the tokens. */
+  /** `{base_url}` as clients see it, an origin; issuer and audience of the tokens. */
   readonly publicUrl: string;
   /** Unset: the embedded PostgreSQL under `dataDir`. */
   readonly databaseUrl?: string;
@@ -77,6 +77,13 @@ export interface ProviderSettings {
 export interface SampleProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Absolute path of the accounts file; unset: the demo accounts. */
-  readonly accountsFile?: string;
+  /** Unset: the demo accounts. */
+  readonly accountsFile?: AccountsFile;
+}
+
+export interface AccountsFile {
+  /** Absolute. */
+  readonly path: string;
+  /** What the variable is called that names it, as it was spelled. */
+  readonly variable: string;
 }

@@ -1,5 +1,6 @@
 import { parseAccounts, readAccountsFile } from './accounts-file.js';
 
+const VARIABLE = 'providers.mock.accounts';
 const HASH = `scrypt$16384$8$5$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 const ada = { provider_user_id: '1', login: 'ada', password_hash: HASH };
 const grace = { provider_user_id: '2', login: 'grace', password_hash: HASH };
@@ -7,7 +8,7 @@ const grace = { provider_user_id: '2', login: 'grace', password_hash: HASH };
 describe('the accounts file', () => {
   it('holds accounts', () => {
     const full = { ...ada, username: 'Ada', email: 'a@example.com', avatar_url: 'https://img.example/a' };
-    expect(parseAccounts(JSON.stringify([full, grace]))).toEqual([full, grace]);
+    expect(parseAccounts(JSON.stringify([full, grace]), VARIABLE)).toEqual([full, grace]);
   });
 
   it.each([
@@ -28,16 +29,19 @@ describe('the accounts file', () => {
     ['an id twice', [ada, { ...grace, provider_user_id: '1' }], ['entry 2, provider_user_id: an earlier']],
   ])('is refused with %s: entry and field are named, and no value', (_name, content, faults) => {
     const json = typeof content === 'string' ? content : JSON.stringify(content);
-    const message = messageOf(() => parseAccounts(json));
+    const message = messageOf(() => parseAccounts(json, VARIABLE));
     const lines = message.split('\n').slice(1);
     expect(lines).toHaveLength(faults.length);
-    faults.forEach((fault, index) => expect(lines[index]).toContain(`PROVIDERS_MOCK_ACCOUNTS: ${fault}`));
+    faults.forEach((fault, index) => expect(lines[index]).toContain(`${VARIABLE}: ${fault}`));
     expect(message).not.toContain('hunter2');
     expect(message).not.toContain(HASH);
   });
 
   it('is refused when it cannot be read', () => {
-    expect(messageOf(() => readAccountsFile('/nowhere/accounts.json'))).toContain('cannot be read (ENOENT)');
+    const file = { path: '/nowhere/accounts.json', variable: VARIABLE };
+    expect(messageOf(() => readAccountsFile(file))).toContain(
+      `${VARIABLE}: was "/nowhere/accounts.json", which cannot be read (ENOENT); accepted: `,
+    );
   });
 });
 

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { errorCode } from '../config/error-code.js';
-import { InvalidSettings } from '../config/invalid-settings.js';
+import { InvalidSettings, quote } from '../config/invalid-settings.js';
+import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
-
-const VARIABLE = 'PROVIDERS_MOCK_ACCOUNTS';
 
 interface FieldRule {
   readonly required: boolean;
@@ -30,33 +29,40 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
   },
 };
 
+/** Looks whether the accounts file can be read, before anything is started (contract §2); throws like `readAccountsFile`. */
+export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
+  if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
+}
+
 /**
  * Reads the accounts file (contract §2).
  *
  * @throws InvalidSettings with one line for each fault, naming entry (from 1) and field, and never a value.
  */
-export function readAccountsFile(path: string): Account[] {
+export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   let content: string;
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    throw new InvalidSettings([`${VARIABLE}: the file cannot be read (${errorCode(error)})`]);
+    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
+    throw new InvalidSettings([`${variable}: ${was}; accepted: a readable JSON file of accounts`]);
   }
-  return parseAccounts(content);
+  return parseAccounts(content, variable);
 }
 
-/** The accounts in a JSON text; throws like `readAccountsFile`. */
-export function parseAccounts(json: string): Account[] {
+/** The accounts in a JSON text; throws like `readAccountsFile`. @param variable named in faults */
+export function parseAccounts(json: string, variable: string): Account[] {
   const entries = parseJson(json);
+  if (entries === undefined) throw new InvalidSettings([`${variable}: the file is not JSON`]);
   if (!isList(entries) || entries.length === 0) {
-    throw new InvalidSettings([`${VARIABLE}: the file must hold a JSON array of at least one account`]);
+    throw new InvalidSettings([`${variable}: the file must hold a JSON array of at least one account`]);
   }
   const faults = [
     ...entries.flatMap((entry, index) => faultsOf(entry).map((fault) => `entry ${index + 1}, ${fault}`)),
     ...repeated(entries, 'provider_user_id'),
     ...repeated(entries, 'login'),
   ];
-  if (faults.length > 0) throw new InvalidSettings(faults.map((fault) => `${VARIABLE}: ${fault}`));
+  if (faults.length > 0) throw new InvalidSettings(faults.map((fault) => `${variable}: ${fault}`));
   return entries.filter(isAccount);
 }
 
@@ -64,8 +70,7 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    // the parser's own message quotes the text, hashes and all
-    throw new InvalidSettings([`${VARIABLE}: the file is not JSON`]);
+    return undefined; // the parser's own message quotes the text, hashes and all
   }
 }
 
