@@ -1,7 +1,7 @@
 import { allowsOrigin, isOrigin } from './cors.js';
 import { parseSettings } from './parse-settings.js';
 
-const PUBLIC_URL = 'https://id.example/base';
+const PUBLIC_URL = 'https://id.example';
 
 describe('without a list', () => {
   const development = parseSettings({ PUBLIC_URL });

@@ -10,7 +10,7 @@ export function allowsOrigin(
   settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
   origin: string,
 ): boolean {
-  if (origin === new URL(settings.publicUrl).origin) return true;
+  if (origin === settings.publicUrl) return true;
   if (settings.corsOrigins !== undefined) return settings.corsOrigins.includes(origin);
   return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
 }

@@ -41,6 +41,11 @@ export const baseUrl = kind(
   },
 );
 
+/** Where a service is, and no more: it cannot answer below a path; normalized. */
+export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) =>
+  /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
+);
+
 /** One address of a provider: http(s), no fragment or user info; kept as it is. */
 export const endpointUrl = kind(
   'an absolute http:// or https:// URL without fragment and user info',

@@ -37,9 +37,9 @@ export const settingsTable = {
   publicUrl: {
     name: 'PUBLIC_URL',
     section: 'Mode and address',
-    kind: kinds.baseUrl,
+    kind: kinds.origin,
     defaultShown: 'http://localhost:<PORT>',
-    doc: 'The base address as clients see it; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
+    doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
     name: 'DATABASE_URL',
