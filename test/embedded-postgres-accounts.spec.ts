@@ -145,7 +145,8 @@ describe('as an ordinary user', () => {
     async () => {
       chmodSync(room, 0o711);
       const root = checkout(join(room, 'checkout'), '0.0.0-test');
-      for (const path of ['', 'bin', 'lib']) chmodSync(join(root, PACKAGE, 'native', path), 0o555);
+      const packaged = ['', 'bin', 'lib'].map((path) => join(root, PACKAGE, 'native', path));
+      for (const path of packaged) chmodSync(path, 0o555);
       const dataDir = join(room, 'data');
       mkdirSync(dataDir);
       if (nobody) chownSync(dataDir, nobody.uid, nobody.gid);
@@ -154,6 +155,7 @@ describe('as an ordinary user', () => {
       expect(uidOfServer(join(dataDir, 'postgres'))).toBe(nobody?.uid ?? process.getuid!());
       expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
       expect(existsSync(join(root, PACKAGE, 'native/lib/libicuuc.so.60'))).toBe(false);
+      for (const path of packaged) chmodSync(path, 0o755); // so that it can be removed
     },
   );
 
