@@ -10,7 +10,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -119,15 +118,6 @@ describe('an embedded PostgreSQL', () => {
     expect(await busy).toMatchObject({ message: expect.any(String) });
   });
 
-  it('listens on 127.0.0.1 only', async () => {
-    const { url } = await start();
-    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
-    for (const host of ['127.0.0.2', '::1']) {
-      const socket = connect({ host, port: Number(new URL(url).port) });
-      await expect(once(socket, 'connect')).rejects.toThrow();
-    }
-  });
-
   it('is durable', async () => {
     const { url } = await start();
     const names = ['fsync', 'full_page_writes', 'synchronous_commit', 'data_checksums'];
@@ -211,7 +201,7 @@ describe('when something is killed', () => {
     const first = await start();
     process.kill(pidOf(cluster), 'SIGKILL');
     await first.stop();
-    await expect(query(first.url, 'SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+    await expect(query(first.url, 'SELECT 1')).rejects.toMatchObject({ code: 'ENOENT' });
     expect(isAlive(pidOf(cluster))).toBe(false);
   });
 

@@ -3,13 +3,7 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { dataSourceOptions } from '../database/data-source.js';
-import { postgresBinaries } from '../database/embedded/binaries.js';
-import { clusterDirectory } from '../database/embedded/cluster-directory.js';
-import { ensureCluster } from '../database/embedded/cluster.js';
-import { startEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
-import { isAlive, mayBePostmaster, readPostmaster } from '../database/embedded/postmaster.js';
-import { provision } from '../database/embedded/provision.js';
-import { sharedPlace } from '../database/embedded/shared-place.js';
+import { runningEmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 
 const QUIET = (): void => undefined;
 
@@ -49,15 +43,6 @@ async function locate({
       `There is no database in ${dataDir}: start the service once, or set DATABASE_URL or DATA_DIR.`,
     );
   }
-  const url = await runningDatabase(dataDir);
+  const url = runningEmbeddedPostgres(dataDir);
   return url ? { url } : startEmbeddedPostgres({ dataDir, log: QUIET });
-}
-
-/** The URL of the embedded database that a running service has started; undefined: none runs. */
-async function runningDatabase(dataDir: string): Promise<string | undefined> {
-  const { path, account } = clusterDirectory(dataDir, QUIET);
-  const running = readPostmaster(path);
-  if (!running?.port || !isAlive(running.pid) || !mayBePostmaster(running.pid, path)) return undefined;
-  const binaries = postgresBinaries(account, () => (account ? sharedPlace('programs') : dataDir));
-  return provision(running.port, ensureCluster(path, { binaries, account })); // the cluster is there: its password
 }

@@ -16,7 +16,7 @@ export interface ClusterDirectory {
  * starts follow, so a directory that becomes reachable afterwards never makes the data disappear.
  */
 export function clusterDirectory(dataDir: string, log: (line: string) => void): ClusterDirectory {
-  mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const nominal = join(realpathSync(dataDir), 'postgres');
   const link = lstatSync(nominal, { throwIfNoEntry: false });
   if (link?.isSymbolicLink()) {

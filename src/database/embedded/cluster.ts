@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
   chownSync,
   existsSync,
   mkdirSync,
@@ -67,6 +68,12 @@ export function ensureCluster(path: string, { binaries, account, options = [] }:
     renameSync(passwordFile, join(unfinished, PASSWORD_FILE));
     install(unfinished, path);
   }
+  chmodSync(path, 0o700); // a backup may have been restored with other modes, of which PostgreSQL's new files would learn
+  return readPassword(path);
+}
+
+/** The password of the cluster at `path`. */
+export function readPassword(path: string): string {
   return readFileSync(join(path, PASSWORD_FILE), 'utf8');
 }
 

@@ -1,8 +1,10 @@
 import { errorMessage } from '../error-facts.js';
+import type { Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';
-import { ensureCluster } from './cluster.js';
-import { provision } from './provision.js';
+import { ensureCluster, readPassword } from './cluster.js';
+import { isAlive, mayBePostmaster, readPostmaster } from './postmaster.js';
+import { provision, SERVICE } from './provision.js';
 import { sharedPlace } from './shared-place.js';
 import { Supervisor } from './supervisor.js';
 
@@ -11,6 +13,8 @@ export interface EmbeddedPostgresOptions {
   readonly dataDir: string;
   /** Receives what an operator should know, a line each, never a secret. */
   readonly log: (line: string) => void;
+  /** Where the socket's private directory may lie, the best first; unless given, where such directories usually do. */
+  readonly socketPlaces?: readonly string[];
 }
 
 export interface EmbeddedPostgres {
@@ -21,8 +25,9 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts a real PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on loopback only, with a
- * generated password, fully durable, and as an unprivileged account where the service runs as root.
+ * Starts a real PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a
+ * private directory (on loopback where there can be none), with a generated password, fully durable, and as an
+ * unprivileged account where the service runs as root.
  *
  * @throws with what to do about it, when it cannot run here or another running service owns `dataDir`
  */
@@ -35,17 +40,30 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function start({ dataDir, log }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { path, account } = clusterDirectory(dataDir, log);
   const binaries = postgresBinaries(account, () => (account ? sharedPlace('programs') : dataDir));
   const password = ensureCluster(path, { binaries, account });
   pointTo(path, dataDir);
-  const supervisor = new Supervisor({ path, password, account, binaries }, log);
-  const port = await supervisor.start();
+  const supervisor = new Supervisor({ path, password, account, binaries, socketPlaces }, log);
+  const address = await supervisor.start();
   try {
-    return { url: await provision(port, password), stop: () => supervisor.stop() };
+    await provision(address, password);
   } catch (error) {
     await supervisor.stop();
     throw error;
   }
+  return { url: urlOf(address, password), stop: () => supervisor.stop() };
+}
+
+/** The URL of the embedded database that a running service has started for `dataDir`; undefined: none runs. */
+export function runningEmbeddedPostgres(dataDir: string): string | undefined {
+  const { path } = clusterDirectory(dataDir, () => undefined);
+  const running = readPostmaster(path);
+  if (!running?.address || !isAlive(running.pid) || !mayBePostmaster(running.pid, path)) return undefined;
+  return urlOf(running.address, readPassword(path));
+}
+
+function urlOf({ host, port }: Address, password: string): string {
+  return `postgres://${SERVICE}:${password}@${encodeURIComponent(host)}:${port}/${SERVICE}`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import type { Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { SUPERUSER } from './cluster.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
@@ -10,10 +11,9 @@ const POLL_MS = 20;
 const PATIENCE_MS = 30_000;
 
 /** The connection on which a running service holds its cluster, for as long as it lives; undefined: another one does. */
-export async function claim(port: number, password: string): Promise<Client | undefined> {
+export async function claim(address: Address, password: string): Promise<Client | undefined> {
   const client = new Client({
-    host: '127.0.0.1',
-    port,
+    ...address,
     user: SUPERUSER,
     password,
     database: 'postgres',
@@ -47,16 +47,19 @@ export async function takeOver(
   password: string,
   binaries: Binaries,
   log: (line: string) => void,
+  patienceMs = PATIENCE_MS,
 ): Promise<void> {
-  const deadline = Date.now() + PATIENCE_MS;
+  const deadline = Date.now() + patienceMs;
   let stopped = 0; // the process that has been told to stop
   for (;;) {
     const running = readPostmaster(path);
     if (!running || !isAlive(running.pid)) return; // PostgreSQL itself passes over a file that is left of a dead one
     if (!mayBePostmaster(running.pid, path)) return disownStalePid(path);
-    if (Date.now() > deadline)
-      throw new Error(`process ${running.pid} holds ${path} and neither answers nor ends`);
-    if (running.pid !== stopped && (await isAbandoned(running.port, password, path))) {
+    if (Date.now() > deadline) {
+      const where = running.address ? ` at ${running.address.host}` : '';
+      throw new Error(`process ${running.pid} holds ${path} and neither answers${where} nor ends: stop it`);
+    }
+    if (running.pid !== stopped && (await isAbandoned(running.address, password, path))) {
       log(`embedded PostgreSQL: an earlier run left a server behind (process ${running.pid}); stopping it`);
       signalPostmaster(running.pid, 'INT', binaries.pgCtl);
       stopped = running.pid;
@@ -66,9 +69,9 @@ export async function takeOver(
 }
 
 /** False: it does not say (it is starting or stopping). */
-async function isAbandoned(port: number, password: string, path: string): Promise<boolean> {
-  if (Number.isNaN(port)) return false;
-  const claimed = await claim(port, password).catch(() => false as const);
+async function isAbandoned(address: Address | undefined, password: string, path: string): Promise<boolean> {
+  if (!address) return false;
+  const claimed = await claim(address, password).catch(() => false as const);
   if (claimed === undefined) {
     throw new Error(
       `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,

@@ -2,23 +2,32 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from '../error-facts.js';
+import { LOOPBACK, type Address } from './address.js';
 
 /** What PostgreSQL says of its running server in `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
-  /** NaN while it has not got that far. */
-  readonly port: number;
+  /** Undefined while it has not got that far, and in single-user mode, which listens nowhere. */
+  readonly address: Address | undefined;
 }
 
 /** The server that has, or had, the cluster at `path`; undefined after a clean stop. */
 export function readPostmaster(path: string): Postmaster | undefined {
   try {
+    // https://www.postgresql.org/docs/current/storage-file-layout.html; the number is negative in single-user mode
     const lines = readFileSync(join(path, 'postmaster.pid'), 'utf8').split('\n');
-    return { pid: Number.parseInt(lines[0] ?? '', 10), port: Number.parseInt(lines[3] ?? '', 10) };
+    const [pid = '', , , port = '', socketDirectory, tcpAddress] = lines;
+    return { pid: Math.abs(Number.parseInt(pid, 10)), address: addressOf(port, socketDirectory, tcpAddress) };
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+function addressOf(text: string, socketDirectory?: string, tcpAddress?: string): Address | undefined {
+  const port = Number.parseInt(text, 10);
+  if (socketDirectory) return { host: socketDirectory, port };
+  return tcpAddress ? { host: LOOPBACK, port } : undefined;
 }
 
 /** Whether a process of this number exists; a zombie does. */

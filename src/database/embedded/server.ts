@@ -1,15 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Account } from './account.js';
+import { listenOnly, LOOPBACK, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { signalPostmaster } from './postmaster.js';
 
 const STOP_PATIENCE_MS = 5000;
 
-const LOOPBACK = ['listen_addresses=127.0.0.1', 'unix_socket_directories='];
-
-// Nothing of a statement or its values may reach a log: errors are the client's to report.
-const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
+/** Nothing of a statement or its values may reach a log: errors are the client's to report. */
+export const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
 
 export interface ServerOptions {
   readonly binaries: Binaries;
@@ -17,31 +16,29 @@ export interface ServerOptions {
   /** The cluster's directory. */
   readonly path: string;
   readonly port: number;
+  /** As in `Address`; 127.0.0.1 unless given. */
+  readonly host?: string;
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
 }
 
 export interface Server {
   readonly pid: number;
-  readonly port: number;
+  readonly address: Address;
   /** Whether the process has not ended. */
   running(): boolean;
   /** Disconnects all clients and stops, leaving nothing to recover; resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL on loopback and resolves once it accepts connections, however long recovery takes. */
+/** Starts PostgreSQL and resolves once it accepts connections, however long recovery takes. */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { binaries, account, path, port, settings = [] } = options;
+  const { binaries, account, path, host = LOOPBACK, port, settings = [] } = options;
+  const address = { host, port };
   const [command, ...before] = diesWithParent(binaries.postgres, account);
   const child = spawn(
     command,
-    [
-      ...before,
-      '-D',
-      path,
-      ...[`port=${port}`, ...LOOPBACK, ...QUIET, ...settings].flatMap((s) => ['-c', s]),
-    ],
+    [...before, '-D', path, ...[...listenOnly(address), ...QUIET, ...settings].flatMap((s) => ['-c', s])],
     {
       ...account,
       cwd: '/',
@@ -74,7 +71,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   const pid = child.pid!; // it is running
   return {
     pid,
-    port,
+    address,
     running: () => child.exitCode === null && child.signalCode === null,
     async stop() {
       signalPostmaster(pid, 'INT', binaries.pgCtl);

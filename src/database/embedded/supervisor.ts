@@ -2,29 +2,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { errorMessage } from '../error-facts.js';
 import type { Account } from './account.js';
+import { freeLoopback, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
-import { freePort } from './free-port.js';
 import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';
 import { startServer, type Server } from './server.js';
+import { SocketDirectory } from './socket-directory.js';
 
 const START_PATIENCE_MS = 3000;
 const RETRY_MS = 100;
+const LOOK_AFTER_SOCKET_MS = 2000;
 
 export interface Cluster {
   readonly path: string;
-  readonly password: string;
   readonly account: Account | undefined;
   readonly binaries: Binaries;
+  readonly password: string;
+  /** As in `EmbeddedPostgresOptions`. */
+  readonly socketPlaces?: readonly string[] | undefined;
 }
 
 /**
  * Keeps one PostgreSQL running on the cluster, as its only owner, from `start` to `stop`. A server that ends by itself
- * is started again on the same port, so that the service's pool recovers.
+ * is started again at the same address, so that the service's pool recovers.
  */
 export class Supervisor {
   private server?: Server;
   private owner: Client | undefined;
+  private socket: SocketDirectory | undefined;
+  private looking?: NodeJS.Timeout;
   private watching?: Promise<void>;
   private stopping = false;
 
@@ -33,13 +39,20 @@ export class Supervisor {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** @returns the port of 127.0.0.1 that it listens on */
-  async start(): Promise<number> {
+  /** @returns where it listens: on a socket that only its account and root can reach; else on loopback */
+  async start(): Promise<Address> {
     process.once('exit', this.signalStop);
     try {
-      const port = await this.bringUp(freePort);
-      this.watching = this.watch(port);
-      return port;
+      const { path, account, socketPlaces } = this.cluster;
+      this.socket = SocketDirectory.make(path, account, socketPlaces);
+      if (!this.socket && process.platform !== 'win32') {
+        this.log('embedded PostgreSQL: there is no place for a socket, so it listens on 127.0.0.1');
+      }
+      const address = await this.bringUp(freeLoopback);
+      this.socket?.removeOthers();
+      this.watching = this.watch(address);
+      this.lookAfterSocket();
+      return address;
     } catch (error) {
       await this.stop();
       throw error;
@@ -52,24 +65,27 @@ export class Supervisor {
     await this.takeDown();
     await this.watching;
     await this.takeDown(); // what a restart has brought up meanwhile
+    clearInterval(this.looking);
+    this.socket?.remove();
     process.off('exit', this.signalStop);
   }
 
-  private async bringUp(choosePort: () => Promise<number>): Promise<number> {
-    if (!this.server?.running()) this.server = await this.startServer(choosePort);
-    this.owner = await claim(this.server.port, this.cluster.password);
+  /** @param chooseTcp which address on loopback, where there is no socket */
+  private async bringUp(chooseTcp: () => Promise<Address>): Promise<Address> {
+    if (!this.server?.running()) this.server = await this.startServer(chooseTcp);
+    this.owner = await claim(this.server.address, this.cluster.password);
     if (!this.owner) throw new Error(`another service has just claimed the database in ${this.cluster.path}`);
-    return this.server.port;
+    return this.server.address;
   }
 
   /** Tries again for a while: a port may be taken, and processes of a killed server take a moment to end. */
-  private async startServer(choosePort: () => Promise<number>): Promise<Server> {
+  private async startServer(chooseTcp: () => Promise<Address>): Promise<Server> {
     const { path, password, binaries } = this.cluster;
     const deadline = Date.now() + START_PATIENCE_MS;
     for (;;) {
       await takeOver(path, password, binaries, this.log);
       try {
-        return await startServer({ ...this.cluster, port: await choosePort() });
+        return await startServer({ ...this.cluster, ...(this.socket?.open() ?? (await chooseTcp())) });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;
       }
@@ -77,8 +93,15 @@ export class Supervisor {
     }
   }
 
+  /** A server whose socket has been cleaned away reaches nobody new: it is stopped, and so comes back. */
+  private lookAfterSocket(): void {
+    this.looking = setInterval(() => {
+      if (this.owner && this.socket?.hasSocket() === false) this.server?.stop().catch(() => undefined);
+    }, LOOK_AFTER_SOCKET_MS).unref();
+  }
+
   /** The owner's connection ends with the server, and also when PostgreSQL resets itself after a crash of a backend. */
-  private async watch(port: number): Promise<void> {
+  private async watch(address: Address): Promise<void> {
     while (!this.stopping) {
       const owner = this.owner;
       if (owner) await new Promise((resolve) => void owner.once('end', resolve));
@@ -86,7 +109,7 @@ export class Supervisor {
       if (this.stopping) return;
       await delay(RETRY_MS); // until the end of the process is known, or the reset done
       try {
-        await this.bringUp(() => Promise.resolve(port));
+        await this.bringUp(() => Promise.resolve(address));
         this.log('embedded PostgreSQL: its server was lost, and is back');
       } catch (error) {
         this.log(`embedded PostgreSQL: its server was lost; trying to get it back: ${errorMessage(error)}`);

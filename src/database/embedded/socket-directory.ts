@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+import {
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import type { Account } from './account.js';
+import { SOCKET_FILE, SOCKET_LOCK_FILE, socketIn, type Address } from './address.js';
+import { canEnter } from './shared-place.js';
+
+const MAX_BYTES = 103; // of a socket's path: 107 on Linux, 103 on macOS
+const RANDOM = 'XXXXXX'; // what `mkdtemp` appends
+const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` is root's alone, and no cleaner empties it
+
+/**
+ * The private directory (mode 0700) of one server's socket. It is not below `DATA_DIR`, whose path may be too long, and
+ * its name is a new one each time: where everybody may write, others can take every name that they can guess.
+ */
+export class SocketDirectory {
+  private constructor(
+    private readonly cluster: string,
+    private readonly account: Account | undefined,
+    private readonly places: readonly string[],
+    private readonly path: string,
+  ) {}
+
+  /**
+   * @param cluster path of the cluster's directory
+   * @param places where it may lie, the best first
+   * @returns undefined where there can be none: on Windows, or without a place that is short, safe and writable
+   */
+  static make(
+    cluster: string,
+    account: Account | undefined,
+    places: readonly string[] = PLACES,
+  ): SocketDirectory | undefined {
+    for (const prefix of prefixes(cluster, places)) {
+      if (Buffer.byteLength(join(prefix + RANDOM, SOCKET_FILE)) > MAX_BYTES) continue;
+      try {
+        const made = new SocketDirectory(cluster, account, places, mkdtempSync(prefix));
+        made.handOver();
+        if (!account || canEnter(account, made.path)) return made;
+        made.remove();
+      } catch {
+        continue; // read-only, full, or not ours to write to
+      }
+    }
+    return undefined;
+  }
+
+  /**
+   * Prepares a server's start: makes the directory anew where it has been cleaned away, and removes what a killed server
+   * left in it, whose lock would stop the next one if another process had its number by now.
+   *
+   * @throws where the name belongs to somebody else meanwhile
+   */
+  open(): Address {
+    if (!lstatSync(this.path, { throwIfNoEntry: false })) {
+      mkdirSync(this.path, { mode: 0o700 }); // fails where somebody else was faster
+      this.handOver();
+    }
+    if (!this.isOurs()) throw new Error(`${this.path} is somebody else's`);
+    this.empty();
+    return socketIn(this.path);
+  }
+
+  /** Whether clients find the socket. */
+  hasSocket(): boolean {
+    return existsSync(join(this.path, SOCKET_FILE));
+  }
+
+  remove(): void {
+    try {
+      if (!this.isOurs()) return;
+      this.empty();
+      rmdirSync(this.path);
+    } catch {
+      return; // a later start removes it
+    }
+  }
+
+  /** Removes what killed services left; only the owner of the cluster may do that. */
+  removeOthers(): void {
+    for (const prefix of prefixes(this.cluster, this.places)) {
+      const place = dirname(prefix);
+      for (const name of readdirSync(place)) {
+        const path = join(place, name);
+        if (!path.startsWith(prefix) || path === this.path) continue;
+        new SocketDirectory(this.cluster, this.account, this.places, path).remove();
+      }
+    }
+  }
+
+  private handOver(): void {
+    if (this.account) chownSync(this.path, this.account.uid, this.account.gid);
+  }
+
+  private isOurs(): boolean {
+    const found = lstatSync(this.path, { throwIfNoEntry: false });
+    const uid = this.account?.uid ?? process.getuid?.();
+    return found !== undefined && found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
+  }
+
+  /** By name, not recursively: root may be at work here, in a directory of another account. */
+  private empty(): void {
+    for (const file of [SOCKET_FILE, SOCKET_LOCK_FILE]) rmSync(join(this.path, file), { force: true });
+  }
+}
+
+/** Where directories of this cluster may lie, and how their names begin. */
+function prefixes(cluster: string, places: readonly string[]): string[] {
+  if (process.platform === 'win32') return [];
+  const name = `latchkey-${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}-`;
+  const safe = places.filter(isSafe).map((place) => realpathSync(place));
+  return [...new Set(safe)].map((place) => join(place, name));
+}
+
+/** Whether others cannot put a directory of theirs in the place of one of ours. */
+function isSafe(place: string): boolean {
+  const found = statSync(place, { throwIfNoEntry: false });
+  if (!found?.isDirectory() || (found.uid !== 0 && found.uid !== process.getuid?.())) return false;
+  const [writable, sticky] = [found.mode & 0o022, found.mode & 0o1000];
+  return !writable || Boolean(sticky);
+}

@@ -1,0 +1,307 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { postgresAccount } from '../src/database/embedded/account.js';
+import { postgresBinaries } from '../src/database/embedded/binaries.js';
+import {
+  runningEmbeddedPostgres,
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../src/database/embedded/embedded-postgres.js';
+import { takeOver } from '../src/database/embedded/ownership.js';
+import { readPassword } from '../src/database/embedded/cluster.js';
+import { isAlive, readPostmaster } from '../src/database/embedded/postmaster.js';
+import { startServer } from '../src/database/embedded/server.js';
+import { SocketDirectory } from '../src/database/embedded/socket-directory.js';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { migrate } from '../src/database/migrate.js';
+import { query } from './support/query.js';
+
+const describeOnUnix = process.platform === 'win32' ? describe.skip : describe;
+const isRoot = process.getuid?.() === 0;
+
+const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-socket-'));
+// A path as long as paths may be that a socket could not lie below, with characters that a URL would not take.
+const DATA_DIR = join(ROOM, 'é %2F@:,"' + 'x'.repeat(120));
+const CLUSTER = join(DATA_DIR, 'postgres');
+
+let places: string;
+let started: EmbeddedPostgres[];
+let log: string[];
+let logged: (line: string) => void;
+
+beforeAll(() => chmodSync(ROOM, 0o711));
+afterAll(() => rmSync(ROOM, { recursive: true, force: true }));
+beforeEach(() => {
+  places = mkdtempSync(join(tmpdir(), 'lk "p,')); // of an awkward name, too
+  chmodSync(places, 0o711);
+  started = [];
+  log = [];
+  logged = () => undefined;
+});
+afterEach(async () => {
+  for (const one of started) await one.stop();
+  rmSync(places, { recursive: true, force: true });
+});
+
+async function start(socketPlaces: string[] | 'the usual' = [places]): Promise<EmbeddedPostgres> {
+  const database = await startEmbeddedPostgres({
+    dataDir: DATA_DIR,
+    log: (text) => {
+      log.push(text);
+      logged(text);
+    },
+    ...(socketPlaces !== 'the usual' && { socketPlaces }),
+  });
+  started.push(database);
+  return database;
+}
+
+/** The directory of the socket that a URL names. */
+const directoryOf = (url: string) => decodeURIComponent(new URL(url).hostname);
+
+/** Resolves with the next logged line that matches. */
+function line(pattern: RegExp): Promise<string> {
+  return new Promise((resolve) => {
+    logged = (text) => pattern.test(text) && resolve(text);
+  });
+}
+
+describeOnUnix('the socket', () => {
+  it('is the only way in', async () => {
+    const { url } = await start();
+    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '' }]);
+    expect(await query(url, 'SELECT inet_server_addr() AS address')).toEqual([{ address: null }]);
+  });
+
+  it("lies in a directory that is closed to everybody but PostgreSQL's account, and not below DATA_DIR", async () => {
+    const directory = directoryOf((await start()).url);
+    expect(dirname(directory)).toBe(places);
+    const uid = postgresAccount(CLUSTER)?.uid ?? process.getuid!();
+    expect([lstatSync(directory).uid, lstatSync(directory).mode & 0o7777]).toEqual([uid, 0o700]);
+    expect(statSync(join(directory, '.s.PGSQL.5432')).mode & 0o777).toBe(0o600);
+  });
+
+  it('lies by default where a path is short and safe', async () => {
+    const database = await start('the usual');
+    const directory = directoryOf(database.url);
+    expect(Buffer.byteLength(directory)).toBeLessThan(103 - '/.s.PGSQL.5432'.length);
+    expect(lstatSync(directory).mode & 0o777).toBe(0o700);
+    await database.stop();
+    expect(existsSync(directory)).toBe(false);
+  });
+
+  it('is found by the migrations, by TypeORM, and by a command beside the running service', async () => {
+    const { url } = await start();
+    await migrate(dataSourceOptions(url, 1), () => undefined);
+    const dataSource = await new DataSource(dataSourceOptions(url, 2)).initialize();
+    try {
+      expect(await dataSource.query('SELECT current_user::text AS name, count(*)::int FROM users')).toEqual([
+        { name: 'latchkey', count: 0 },
+      ]);
+    } finally {
+      await dataSource.destroy();
+    }
+    expect(runningEmbeddedPostgres(DATA_DIR)).toBe(url);
+  });
+
+  it('needs the password even of who reaches it', async () => {
+    const wrong = new URL((await start()).url);
+    wrong.password = 'wrong';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  const itAsRoot = isRoot && process.platform === 'linux' ? it : it.skip;
+  itAsRoot('does not answer other accounts', async () => {
+    const { url } = await start();
+    const script = `require('node:net').connect(${JSON.stringify(join(directoryOf(url), '.s.PGSQL.5432'))})
+      .on('connect', () => process.exit(0)).on('error', ({ code }) => { console.log(code); process.exit(1); })`;
+    const asUser = (uid: number) =>
+      spawnSync(process.execPath, ['-e', script], { uid, gid: uid, cwd: '/', encoding: 'utf8' });
+    expect(asUser(0).status).toBe(0);
+    expect(asUser(54321)).toMatchObject({ status: 1, stdout: 'EACCES\n' });
+  });
+
+  it('goes with the server, also where killed ones have left theirs', async () => {
+    const first = await start();
+    const stale = join(places, `${basename(directoryOf(first.url)).slice(0, -6)}killed`);
+    const foreign = join(places, 'latchkey-00000000-abcdef');
+    const link = join(places, `${basename(stale).slice(0, -6)}linked`);
+    await first.stop();
+    expect(readdirSync(places)).toEqual([]);
+
+    const account = postgresAccount(CLUSTER);
+    for (const directory of [stale, foreign]) {
+      mkdirSync(directory, { mode: 0o700 });
+      for (const name of ['.s.PGSQL.5432', '.s.PGSQL.5432.lock']) writeFileSync(join(directory, name), '');
+      if (account) chownSync(directory, account.uid, account.gid);
+    }
+    symlinkSync(foreign, link);
+    const second = await start();
+    expect(readdirSync(places).toSorted()).toEqual(
+      [foreign, link, directoryOf(second.url)].map((path) => basename(path)).toSorted(),
+    );
+    expect(readdirSync(foreign)).toHaveLength(2); // not this cluster's
+  });
+});
+
+describeOnUnix('when the socket is lost', () => {
+  it('the server is killed and its lock names a living process: it comes back at the same address', async () => {
+    const { url } = await start();
+    const account = postgresAccount(CLUSTER);
+    const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
+    try {
+      const back = line(/is back/);
+      const lock = join(directoryOf(url), '.s.PGSQL.5432.lock');
+      const [, ...rest] = readFileSync(lock, 'utf8').split('\n');
+      process.kill(readPostmaster(CLUSTER)!.pid, 'SIGKILL');
+      writeFileSync(lock, [stranger.pid, ...rest].join('\n'));
+      await back;
+      expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      expect(stranger.exitCode).toBeNull();
+    } finally {
+      stranger.kill();
+    }
+  });
+
+  it('something has cleaned its directory away: it comes back at the same address', async () => {
+    const { url } = await start();
+    const back = line(/is back/);
+    rmSync(directoryOf(url), { recursive: true });
+    await back;
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(lstatSync(directoryOf(url)).mode & 0o777).toBe(0o700);
+  });
+
+  it('somebody else has taken its name: nothing of theirs is used, and it comes back when they are gone', async () => {
+    const { url } = await start();
+    const directory = directoryOf(url);
+    const bait = join(places, 'bait');
+    mkdirSync(bait, { mode: 0o777 });
+    const refused = line(/is somebody else's/);
+    rmSync(directory, { recursive: true });
+    symlinkSync(bait, directory);
+    expect(await refused).not.toContain(new URL(url).password);
+    expect(readdirSync(bait)).toEqual([]);
+    const back = line(/is back/);
+    rmSync(directory);
+    await back;
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it('a left-behind server has none any more: the next start refuses, and says which process is in the way', async () => {
+    await (await start()).stop();
+    const account = postgresAccount(CLUSTER);
+    const binaries = postgresBinaries(account, () => DATA_DIR);
+    const socket = SocketDirectory.make(CLUSTER, account, [places])!;
+    const orphan = await startServer({ binaries, account, path: CLUSTER, ...socket.open() });
+    try {
+      socket.remove();
+      await expect(
+        takeOver(CLUSTER, readPassword(CLUSTER), binaries, (text) => log.push(text), 500),
+      ).rejects.toThrow(`process ${orphan.pid} holds ${CLUSTER} and neither answers at ${places}`);
+      expect(isAlive(orphan.pid)).toBe(true);
+    } finally {
+      await orphan.stop();
+    }
+  });
+
+  it('a left-behind server still has it: the next start replaces it', async () => {
+    await (await start()).stop();
+    const account = postgresAccount(CLUSTER);
+    const binaries = postgresBinaries(account, () => DATA_DIR);
+    const socket = SocketDirectory.make(CLUSTER, account, [places])!;
+    const orphan = await startServer({ binaries, account, path: CLUSTER, ...socket.open() });
+    const { url } = await start();
+    expect(orphan.running()).toBe(false);
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    expect(readdirSync(places)).toEqual([basename(directoryOf(url))]);
+  });
+});
+
+describeOnUnix('where there can be no socket', () => {
+  it.each([
+    ['nowhere to put it', () => []],
+    ['a place that is not there', () => [join(places, 'nothing')]],
+    ['only a long path', () => [join(places, 'x'.repeat(60))]],
+    ['a place where everybody may replace it', () => [join(places, 'open')]],
+    ['a place that PostgreSQL may not enter', () => (isRoot ? [join(places, 'closed')] : [])],
+  ])('%s: loopback, with the password', async (_, make) => {
+    const [place] = make();
+    if (place && basename(place) !== 'nothing') {
+      mkdirSync(place);
+      chmodSync(place, basename(place) === 'open' ? 0o777 : basename(place) === 'closed' ? 0o700 : 0o711);
+    }
+    const database = await start(place ? [place] : []);
+    const { url } = database;
+    expect(log).toEqual([expect.stringContaining('it listens on 127.0.0.1')]);
+    expect(new URL(url).hostname).toBe('127.0.0.1');
+    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    expect(runningEmbeddedPostgres(DATA_DIR)).toBe(url);
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+    await database.stop();
+    if (place && existsSync(place)) expect(readdirSync(place)).toEqual([]);
+  });
+
+  it('a server that is killed comes back at the same port', async () => {
+    const { url } = await start([]);
+    const back = line(/is back/);
+    process.kill(readPostmaster(CLUSTER)!.pid, 'SIGKILL');
+    await back;
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describeOnUnix('the files', () => {
+  it('can be read by nobody but their account, whatever the umask', async () => {
+    const dataDir = join(ROOM, 'files');
+    const before = process.umask(0);
+    try {
+      const database = await startEmbeddedPostgres({ dataDir, log: () => undefined, socketPlaces: [places] });
+      started.push(database);
+      const client = new Client(database.url);
+      await client.connect();
+      await client.query('CREATE TABLE made AS SELECT 1 AS one');
+      await client.query('CHECKPOINT').catch(() => undefined);
+      await client.end();
+      expect(openToOthers(dataDir)).toEqual([]);
+      expect(openToOthers(places).filter((path) => path !== places)).toEqual([]);
+    } finally {
+      process.umask(before);
+    }
+  });
+
+  it('are closed again where a backup was restored with other modes', async () => {
+    await (await start()).stop();
+    chmodSync(CLUSTER, 0o755);
+    await start();
+    expect(openToOthers(CLUSTER)).toEqual([]);
+  });
+});
+
+/** What others may read, write or, but for the way in for PostgreSQL's account, pass through. */
+function openToOthers(root: string): string[] {
+  const below = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name));
+  return [root, ...below].filter((path) => {
+    const mode = lstatSync(path).mode;
+    return mode & 0o077 & (isRoot && path === root ? ~0o011 : ~0);
+  });
+}
