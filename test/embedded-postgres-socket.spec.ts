@@ -25,7 +25,7 @@ import {
   type EmbeddedPostgres,
 } from '../src/database/embedded/embedded-postgres.js';
 import { takeOver } from '../src/database/embedded/ownership.js';
-import { readPassword } from '../src/database/embedded/cluster.js';
+import { readPassword } from '../src/database/embedded/password-file.js';
 import { isAlive, readPostmaster } from '../src/database/embedded/postmaster.js';
 import { startServer } from '../src/database/embedded/server.js';
 import { SocketDirectory } from '../src/database/embedded/socket-directory.js';

@@ -124,28 +124,11 @@ describe('an embedded PostgreSQL', () => {
     for (const name of names) expect(await query(url, `SHOW ${name}`)).toEqual([{ [name]: 'on' }]);
   });
 
-  it('refuses a wrong password, for the service and for the administrator', async () => {
-    const { url } = await start();
-    for (const user of ['latchkey', 'postgres']) {
-      const wrong = new URL(url);
-      wrong.username = user;
-      wrong.password = 'wrong';
-      await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
-    }
-  });
-
-  it('gives the service a user that is no superuser', async () => {
-    const { url } = await start();
-    expect(await query(url, 'SELECT rolsuper FROM pg_roles WHERE rolname = current_user')).toEqual([
-      { rolsuper: false },
-    ]);
-  });
-
   it('shows the password to nobody, and hands the environment on to nobody', async () => {
     const owner = await startProcess();
     const { password } = new URL(owner.url);
     expect(password.length).toBeGreaterThanOrEqual(32);
-    expect(statSync(join(cluster, 'latchkey-password')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(cluster, 'service-password')).mode & 0o777).toBe(0o600);
     if (process.platform !== 'linux') return;
     const seen = ['cmdline', 'environ']
       .map((file) => readFileSync(`/proc/${pidOf(cluster)}/${file}`, 'utf8'))

@@ -24,17 +24,22 @@ export interface EmbeddedProcess {
 const TSX = pathToFileURL(join(process.cwd(), 'node_modules/tsx/dist/loader.mjs')).href;
 
 /**
+ * Begins to start one, without waiting for anything.
+ *
  * @param root of the source tree to run, when it is not this one
  * @param account to run it as, when it is not this process's own
  */
-export async function forkEmbedded(
-  dataDir: string,
-  root = process.cwd(),
-  account?: Account,
-): Promise<EmbeddedProcess> {
+export function forkOwner(dataDir: string, root = process.cwd(), account?: Account): ChildProcess {
   const script = join(root, 'test/support/embedded-owner.ts');
   const env = { ...process.env, CANARY: 'canary-of-the-environment' };
-  const child = fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env, ...account });
+  return fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env, ...account });
+}
+
+/** As `forkOwner`, and waits until it has started or failed. */
+export async function forkEmbedded(
+  ...[dataDir, root, account]: Parameters<typeof forkOwner>
+): Promise<EmbeddedProcess> {
+  const child = forkOwner(dataDir, root, account);
   const exit = once(child, 'exit');
   const log: string[] = [];
   const { url = '', error = '' } = await new Promise<Report>((resolve) => {

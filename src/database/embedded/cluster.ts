@@ -5,7 +5,6 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -14,13 +13,11 @@ import {
 import { basename, dirname, join } from 'node:path';
 import type { Account } from './account.js';
 import type { Binaries } from './binaries.js';
+import { newPasswordFile, readPassword } from './password-file.js';
 import { isAlive } from './postmaster.js';
 
-/** The cluster's own administrator; the service itself connects as `latchkey`, which may do less. */
+/** The cluster's own administrator, whom PostgreSQL cannot do without; the service itself is another (provision.ts). */
 export const SUPERUSER = 'postgres';
-
-// Inside the cluster: whoever may read it may read the data anyway, and the two cannot be lost apart.
-const PASSWORD_FILE = 'latchkey-password';
 
 // Byte order and UTC: nothing depends on the machine's locale. Every connection needs the password.
 const SAME_EVERYWHERE = [
@@ -42,7 +39,7 @@ export interface NewCluster {
  * Makes the cluster at `path` if there is none yet: all at once, by renaming, so a start that is killed half-way
  * leaves nothing that a later one could take for a database.
  *
- * @returns the password of all its users; it is read from a file of mode 0600, never passed as an argument
+ * @returns the password, as `readPassword` does; it is kept in a file of mode 0600, never passed as an argument
  */
 export function ensureCluster(path: string, { binaries, account, options = [] }: NewCluster): string {
   if (!existsSync(path)) {
@@ -65,16 +62,11 @@ export function ensureCluster(path: string, { binaries, account, options = [] }:
       removeUnfinished(path);
       throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr.trim()}`);
     }
-    renameSync(passwordFile, join(unfinished, PASSWORD_FILE));
+    renameSync(passwordFile, newPasswordFile(unfinished));
     install(unfinished, path);
   }
   chmodSync(path, 0o700); // a backup may have been restored with other modes, of which PostgreSQL's new files would learn
   return readPassword(path);
-}
-
-/** The password of the cluster at `path`. */
-export function readPassword(path: string): string {
-  return readFileSync(join(path, PASSWORD_FILE), 'utf8');
 }
 
 function install(unfinished: string, path: string): void {

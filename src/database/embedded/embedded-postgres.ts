@@ -2,9 +2,10 @@ import { errorMessage } from '../error-facts.js';
 import type { Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';
-import { ensureCluster, readPassword } from './cluster.js';
+import { ensureCluster } from './cluster.js';
+import { readPassword } from './password-file.js';
 import { isAlive, mayBePostmaster, readPostmaster } from './postmaster.js';
-import { provision, SERVICE } from './provision.js';
+import { SERVICE } from './provision.js';
 import { sharedPlace } from './shared-place.js';
 import { Supervisor } from './supervisor.js';
 
@@ -27,7 +28,7 @@ export interface EmbeddedPostgres {
 /**
  * Starts a real PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a
  * private directory (on loopback where there can be none), with a generated password, fully durable, and as an
- * unprivileged account where the service runs as root.
+ * unprivileged account where the service runs as root. What it gives out is no superuser's.
  *
  * @throws with what to do about it, when it cannot run here or another running service owns `dataDir`
  */
@@ -47,12 +48,6 @@ async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): P
   pointTo(path, dataDir);
   const supervisor = new Supervisor({ path, password, account, binaries, socketPlaces }, log);
   const address = await supervisor.start();
-  try {
-    await provision(address, password);
-  } catch (error) {
-    await supervisor.stop();
-    throw error;
-  }
   return { url: urlOf(address, password), stop: () => supervisor.stop() };
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { Address } from './address.js';
 import type { Binaries } from './binaries.js';
-import { SUPERUSER } from './cluster.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
+import { SERVICE } from './provision.js';
 
 // Whoever holds this lock, in the database `postgres`, owns the cluster. Any fixed number will do.
 const OWNERSHIP_LOCK = '7165934107325010';
@@ -14,7 +14,7 @@ const PATIENCE_MS = 30_000;
 export async function claim(address: Address, password: string): Promise<Client | undefined> {
   const client = new Client({
     ...address,
-    user: SUPERUSER,
+    user: SERVICE,
     password,
     database: 'postgres',
     application_name: 'latchkey owner',

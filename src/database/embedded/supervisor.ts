@@ -1,22 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { errorMessage } from '../error-facts.js';
-import type { Account } from './account.js';
 import { freeLoopback, type Address } from './address.js';
-import type { Binaries } from './binaries.js';
 import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';
+import { provision } from './provision.js';
 import { startServer, type Server } from './server.js';
+import type { StoppedCluster } from './single-user.js';
 import { SocketDirectory } from './socket-directory.js';
 
 const START_PATIENCE_MS = 3000;
 const RETRY_MS = 100;
 const LOOK_AFTER_SOCKET_MS = 2000;
 
-export interface Cluster {
-  readonly path: string;
-  readonly account: Account | undefined;
-  readonly binaries: Binaries;
+export interface Cluster extends StoppedCluster {
   readonly password: string;
   /** As in `EmbeddedPostgresOptions`. */
   readonly socketPlaces?: readonly string[] | undefined;
@@ -85,6 +82,7 @@ export class Supervisor {
     for (;;) {
       await takeOver(path, password, binaries, this.log);
       try {
+        await provision(this.cluster);
         return await startServer({ ...this.cluster, ...(this.socket?.open() ?? (await chooseTcp())) });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;

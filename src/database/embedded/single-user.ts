@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Account } from './account.js';
+import type { Binaries } from './binaries.js';
+import { QUIET } from './server.js';
+
+export interface StoppedCluster {
+  readonly path: string;
+  readonly account: Account | undefined;
+  readonly binaries: Binaries;
+}
+
+/**
+ * Runs SQL as the superuser in a cluster whose server does not run: the one way in that needs neither a password nor
+ * an open port. Ends with its input, so also when this process is killed.
+ *
+ * @param statements none may contain a semicolon before an empty line, which ends them
+ * @throws with PostgreSQL's message at the first that fails; those after it do not run
+ */
+export async function runAsSuperuser(
+  { path, account, binaries }: StoppedCluster,
+  database: string,
+  statements: readonly string[],
+): Promise<void> {
+  const settings = ['exit_on_error=on', ...QUIET].flatMap((setting) => ['-c', setting]);
+  const running = promisify(execFile)(
+    binaries.postgres,
+    ['--single', '-j', ...settings, '-D', path, database],
+    { ...account, cwd: '/', env: {} }, // PostgreSQL must not inherit the service's secrets
+  );
+  running.child.stdin?.on('error', () => undefined); // it shows in how the process ends
+  running.child.stdin?.end(statements.map((statement) => `${statement};\n\n`).join(''));
+  try {
+    await running;
+  } catch (error) {
+    const { stderr = '', code } = error as { stderr?: string; code?: string | number };
+    throw new Error(/FATAL: .*/.exec(stderr)?.[0] ?? `PostgreSQL's single-user mode ended with ${code}`, {
+      cause: error,
+    });
+  }
+}
