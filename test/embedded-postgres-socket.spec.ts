@@ -109,7 +109,11 @@ describeOnUnix('the socket', () => {
 
   it('is found by the migrations, by TypeORM, and by a command beside the running service', async () => {
     const { url } = await start();
-    await migrate(dataSourceOptions(url, 1), () => undefined);
+    await migrate(dataSourceOptions(url, 1), {
+      patienceMs: 30_000,
+      signal: new AbortController().signal,
+      log: () => undefined,
+    });
     const dataSource = await new DataSource(dataSourceOptions(url, 2)).initialize();
     try {
       expect(await dataSource.query('SELECT current_user::text AS name, count(*)::int FROM users')).toEqual([
