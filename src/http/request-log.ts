@@ -14,6 +14,8 @@ declare module 'express-serve-static-core' {
   }
 }
 
+const LONGEST_PATH = 200; // no path of ours is as long
+
 /**
  * Gives every request an id, and logs it once it is answered: 5xx as errors, 4xx as information, the rest for
  * debugging only. Never the query, headers or body: they hold codes, states and tokens.
@@ -32,7 +34,8 @@ export function requestLog(logger: Logger): RequestHandler {
       const status = response.statusCode;
       const level = status >= 500 && status !== 503 ? 'error' : status >= 400 ? 'info' : 'debug';
       if (!logger.isLevelEnabled(level) || limits[level]?.admits() === false) return;
-      const { id: request_id, ip: address, method, path } = request;
+      const { id: request_id, ip: address, method } = request;
+      const path = request.path.slice(0, LONGEST_PATH);
       const ms = Math.round(performance.now() - received);
       const { error } = response.locals;
       const answered = response.writableFinished;

@@ -1,4 +1,5 @@
 import { runInNewContext } from 'node:vm';
+import { jest } from '@jest/globals';
 import { createLog, describeError, NestLog } from './log.js';
 
 const SECRET = 'Zq7XkV9pWm';
@@ -69,4 +70,24 @@ describe('what the log tells of an error', () => {
     expect(JSON.parse(lines[0]!)).toMatchObject({ context: 'SomeContext', err: { message: 'a fault' } });
     expect(tells(lines)).toBe(false);
   });
+});
+
+it('what goes wrong at every request is told a hundred times a second, and then counted', () => {
+  jest.useFakeTimers();
+  try {
+    const lines: string[] = [];
+    const log = new NestLog(createLog('trace', { write: (line) => void lines.push(line) }));
+    for (let i = 0; i < 1000; i++) log.error({ err: new Error('the database is away') }, 'OAuthErrorFilter');
+    log.error('something else', 'Removal');
+    log.log({ audit: 'sign_in' }, 'Audit');
+    expect(lines).toHaveLength(102);
+    jest.advanceTimersByTime(1000);
+    expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+      level: 'error',
+      context: 'OAuthErrorFilter',
+      left_out: 900,
+    });
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -2,6 +2,7 @@ import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import pretty from 'pino-pretty';
+import { LineLimit } from '../http/line-limit.js';
 
 // What Nest tells about itself at every start: of interest to whoever works on the service only.
 const NEST_CONTEXTS = new Set([
@@ -67,6 +68,9 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
+  /** By level and context, of which the code has a few dozens. */
+  private readonly limits = new Map<string, LineLimit>();
+
   constructor(private readonly logger: Logger) {}
 
   /** Nest passes the context last; an object as the message holds fields, unless it is an error. */
@@ -75,8 +79,18 @@ export class NestLog implements LoggerService {
       const context = rest.at(-1);
       const quiet = context === THROWS_AS_WELL || (level === 'info' && NEST_CONTEXTS.has(String(context)));
       const at = quiet ? 'debug' : level;
+      if ((at === 'error' || at === 'warn') && !this.limitOf(at, String(context)).admits()) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
     };
+  }
+
+  /** What a database that is away, or a flood of strangers, causes at each request must not fill the disk. */
+  private limitOf(level: 'error' | 'warn', context: string): LineLimit {
+    const key = `${level} ${context}`;
+    const limit =
+      this.limits.get(key) ?? new LineLimit((left) => this.logger[level]({ context, left_out: left }));
+    this.limits.set(key, limit);
+    return limit;
   }
 }
