@@ -162,7 +162,9 @@ describe('HTTP (contract §2, §3)', () => {
   });
 
   it('logs no more than the beginning of a path', async () => {
-    await request(service.url).get(`/nothing/${'x'.repeat(10_000)}`).expect(404);
+    await request(service.url)
+      .get(`/nothing/${'x'.repeat(10_000)}`)
+      .expect(404);
     const line = service.log.findLast((one) => one.includes('/nothing/'))!;
     expect(line).toContain('/nothing/xxx');
     expect(line.length).toBeLessThan(1000);
