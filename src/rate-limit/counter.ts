@@ -6,8 +6,12 @@ import {
   RateLimiterRes,
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
+import { LiveKeys } from './live-keys.js';
+import { widerNetworkOf } from './network.js';
 
 const MINUTE_S = 60;
+/** Keys that are counted apart in memory, some 25 MB: whoever has a whole network of addresses could take all of it. */
+const MOST_KEYS = 50_000;
 
 /** A key that has used up its minute. */
 export interface Exceeded {
@@ -22,12 +26,14 @@ export class Counter {
   private readonly logger = new Logger('RateLimits');
   private readonly memory: RateLimiterMemory;
   private readonly shared?: RateLimiterRedis;
+  private readonly keys = new LiveKeys();
   private failing = false;
 
   constructor(
     name: string,
     private readonly points: number,
     private readonly redis?: Redis,
+    private readonly mostKeys = MOST_KEYS,
   ) {
     const options = { keyPrefix: `latchkey:limit:${name}`, points, duration: MINUTE_S };
     this.memory = new RateLimiterMemory(options);
@@ -42,15 +48,21 @@ export class Counter {
 
   /** Counts one use of a key. @returns undefined while it may go on. */
   async count(key: string): Promise<Exceeded | undefined> {
-    if (!this.shared) return this.countIn(this.memory, key);
+    if (!this.shared) return this.countInMemory(key);
     try {
       const exceeded = await this.countIn(this.shared, key);
       this.failing = false;
       return exceeded;
     } catch (error) {
       this.warnOnce(error);
-      return this.countIn(this.memory, key);
+      return this.countInMemory(key);
     }
+  }
+
+  /** While there are too many keys, the new ones among them share one for their wider network. */
+  private async countInMemory(key: string): Promise<Exceeded | undefined> {
+    const isCounted = this.keys.most < this.mostKeys || (await this.memory.get(key)) !== null;
+    return this.countIn(this.memory, isCounted ? key : widerNetworkOf(key));
   }
 
   /** A Redis that is away is told of by its connection: this is about one that is there and refuses (full, no right). */
@@ -62,7 +74,8 @@ export class Counter {
 
   private async countIn(limiter: RateLimiterAbstract, key: string): Promise<Exceeded | undefined> {
     try {
-      await limiter.consume(key);
+      const { isFirstInDuration } = await limiter.consume(key);
+      if (isFirstInDuration && limiter === this.memory) this.keys.add();
       return undefined;
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;

@@ -1,4 +1,4 @@
-import { networkOf } from './network.js';
+import { networkOf, widerNetworkOf } from './network.js';
 
 describe('networkOf', () => {
   it.each([
@@ -27,3 +27,11 @@ describe('networkOf', () => {
     ['x'.repeat(10_000), 'unknown'],
   ])('%s: %s', (address, network) => expect(networkOf(address)).toBe(network));
 });
+
+it.each([
+  ['192.0.2.1', '192.0.0.0/16'],
+  ['2001:db8:1:2::/64', '2001:db8::/32'],
+  ['0:0:0:0::/64', '0:0::/32'],
+  ['unknown', 'unknown'],
+  ['c5c0ba56-4e29-4bb1-b7f6-3c3a4b3c9f0e', 'c5c0ba56-4e29-4bb1-b7f6-3c3a4b3c9f0e'],
+])('the wider network of %s: %s', (network, wider) => expect(widerNetworkOf(network)).toBe(wider));

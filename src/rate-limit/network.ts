@@ -25,6 +25,12 @@ export function networkOf(ip = ''): string {
     .join(':')}::/64`;
 }
 
+/** The /16 of an IPv4 address, the /32 of an IPv6 network as `networkOf` has them; any other key as it is. */
+export function widerNetworkOf(network: string): string {
+  if (isIPv4(network)) return `${network.split('.').slice(0, 2).join('.')}.0.0/16`;
+  return network.endsWith('::/64') ? `${network.split(':').slice(0, 2).join(':')}::/32` : network;
+}
+
 /** The eight numbers of an IPv6 address (RFC 4291 §2.2), without its zone. */
 function groupsOf(ipv6: string): number[] {
   const [address = ''] = ipv6.split('%');
