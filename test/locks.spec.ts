@@ -63,9 +63,9 @@ describe('locks', () => {
           string,
           string,
         ];
-        const signIn = { provider: 'stub', redirectUri: 'x', redirectUriNamed: false, codeChallenge: null };
-        for (const state of [last, middle, first]) await states.save(state, { ...signIn, memory: null });
-        for (let i = 0; i < 100; i++) await states.save(states.make(), { ...signIn, memory: null });
+        const pending = { provider: 'stub', redirectUri: 'x', redirectUriNamed: false, codeChallenge: null };
+        for (const state of [last, middle, first]) await states.save(state, { ...pending, memory: null });
+        for (let i = 0; i < 100; i++) await states.save(states.make(), { ...pending, memory: null });
         await query(service.databaseUrl, 'ANALYZE authorization_states');
 
         const hold = 'SELECT FROM authorization_states WHERE state_hash = $1 FOR UPDATE';
