@@ -7,8 +7,9 @@ const POOL_MESSAGES = /timeout|Connection terminated|connection error|not querya
 /** Whether an error says that the database is away or overloaded, so that trying again later makes sense. */
 export function isDatabaseAway(error: unknown): boolean {
   if (typeof error !== 'object' || error === null) return false;
-  const { code, message, stack, driverError } = error as Record<string, unknown>;
+  const { code, syscall, message, stack, driverError } = error as Record<string, unknown>;
   if (driverError) return isDatabaseAway(driverError); // TypeORM wraps pg's error
+  if (code === 'ENOENT') return syscall === 'connect'; // a Unix socket that is not there
   if (typeof code === 'string') {
     return SERVER_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY || SOCKET_ERRORS.test(code);
   }

@@ -1,0 +1,24 @@
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { isDatabaseAway } from './database-error.js';
+
+describe('what says that the database is away', () => {
+  it('a Unix socket that is not there, and no other file', async () => {
+    const [missing] = (await once(connect('/nowhere/.s.PGSQL.5432'), 'error').catch((error: unknown) => [
+      error,
+    ])) as unknown[];
+    expect(missing).toMatchObject({ code: 'ENOENT' });
+    expect(isDatabaseAway(missing)).toBe(true);
+    expect(isDatabaseAway(await readFile('/nowhere').catch((error: unknown) => error))).toBe(false);
+  });
+
+  it.each(['08006', '25006', '53300', '57P01', '58030', 'ECONNREFUSED', 'ETIMEDOUT'])('%s', (code) => {
+    expect(isDatabaseAway(Object.assign(new Error(), { code }))).toBe(true);
+    expect(isDatabaseAway({ driverError: { code } })).toBe(true);
+  });
+
+  it.each(['23505', '42P01', '22P02', 'ERR_INVALID_ARG_TYPE'])('not %s', (code) =>
+    expect(isDatabaseAway(Object.assign(new Error(), { code }))).toBe(false),
+  );
+});
