@@ -6,7 +6,7 @@ import { Events } from '../events.js';
 import { RateLimits, type Limit, type UserLimit } from '../http/rate-limit.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
-import { networkOf } from './network.js';
+import { networkOf } from '../http/network.js';
 
 /** The limits of contract §2, for each address and for each user. */
 @Injectable()
