@@ -1,15 +1,10 @@
 import { AnyJson, Optional, Required, WholeNumber } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
+import { EVENT_NAME } from './event-name.js';
 
 const A_UUID = { pattern: UUID, as: 'a UUID' };
 
-// Contract §7; the last three would make Socket.IO itself throw.
-const RESERVED =
-  /^(device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener)$/;
-const EVENT = {
-  pattern: new RegExp(`^(?!${RESERVED.source.slice(1)})[A-Za-z0-9_.:-]{1,128}$`),
-  as: 'an event name that is not reserved',
-};
+const EVENT = { pattern: EVENT_NAME, as: 'an event name that is not reserved' };
 
 /** A year; whoever wants to keep events longer wants a database. */
 const LONGEST_TTL = 31_536_000;

@@ -3,7 +3,9 @@ import { Injectable } from '@nestjs/common';
 import { PresenceStore } from '../channel/presence.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
+import { EVENT_NAME } from './event-name.js';
 import { Hints } from './hints.js';
+import { jsonData } from './json-data.js';
 import { PushStore } from './push.store.js';
 import { UserChannels } from './user-channels.js';
 
@@ -40,15 +42,19 @@ export class RealtimeService {
 
   /**
    * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
-   * @param data anything that JSON can say
-   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push,
-   *   `server_error` while the database or Redis is away: then nothing was written
+   * @param event 1 to 128 letters, digits and `_ . : -`; not a reserved name
+   * @param given what it carries: anything that JSON can say in 100 levels and 512 KiB; left out: null
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push and
+   *   for what could not be delivered, `server_error` while the database or Redis is away: then nothing was written
    */
-  async push(userId: string, event: string, data: unknown, options: PushOptions = {}): Promise<Pushed> {
+  async push(userId: string, event: string, given: unknown, options: PushOptions = {}): Promise<Pushed> {
+    if (!EVENT_NAME.test(event))
+      throw new OAuthError('invalid_request', 'this event name is reserved or malformed');
+    const data = jsonData(given);
     await this.hints.assertUp();
     const { deviceId = null, ttl = DEFAULT_TTL, idempotencyKey } = options;
     const online = await this.isOnline(userId, deviceId);
-    const newEvent = { id: randomUUID(), userId, deviceId, event, data: data ?? null, ttl };
+    const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
     if (idempotencyKey === undefined) {
       const pushed = await this.store.push(newEvent);
       if (!pushed) throw noSuchTarget();
@@ -57,7 +63,7 @@ export class RealtimeService {
     }
     const key = {
       keyHash: sha256(idempotencyKey),
-      bodyHash: sha256(JSON.stringify([userId, event, data ?? null, deviceId, ttl])),
+      bodyHash: sha256(JSON.stringify([userId, event, data, deviceId, ttl])),
       ttl: KEY_TTL,
     };
     const result = await this.store.pushOnce(key, newEvent, ({ id, offset }) => ({ id, offset, online }));
