@@ -76,18 +76,13 @@ export class ChannelHistory {
     return result;
   }
 
-  /** Events after an offset, oldest first, `limit` at most. */
+  /**
+   * Events after an offset, oldest first, `limit` at most. `data` is undefined where a row cannot be read: nobody can be
+   * given that event, and its number is jumped over.
+   */
   async read(userId: string, after: number, limit: number): Promise<ChannelEvent[]> {
     const rows = await this.sql.query<Row>(READ, [userId, after, limit]);
-    return rows.map((row) => ({
-      id: row.id,
-      userId,
-      deviceId: row.device_id,
-      offset: Number(row.event_offset),
-      event: row.event,
-      data: JSON.parse(row.data) as unknown,
-      sentAt: row.sent_at.toISOString(),
-    }));
+    return rows.map((row) => eventOf(userId, row));
   }
 
   /** Where the history stands, seen from an offset. */
@@ -108,5 +103,16 @@ export class ChannelHistory {
     const [row] = await manager.query<Pick<Row, 'event_offset' | 'sent_at'>[]>(APPEND, values);
     const { event_offset: offset, sent_at: sentAt } = row!;
     return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
+  }
+}
+
+/** A row may be of another version, or have been written by somebody else. */
+function eventOf(userId: string, row: Row): ChannelEvent {
+  const { id, event, device_id: deviceId } = row;
+  const place = { id, userId, deviceId, offset: Number(row.event_offset), event };
+  try {
+    return { ...place, data: JSON.parse(row.data) as unknown, sentAt: row.sent_at.toISOString() };
+  } catch {
+    return { ...place, data: undefined, sentAt: '' };
   }
 }

@@ -1,7 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
 import type { ChannelEvent } from '../channel/channel-event.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
-import { Connection } from './connection.js';
+import { isDatabaseAway } from '../errors/database-error.js';
+import type { Connection } from './connection.js';
+import type { Delivery } from './delivery.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
@@ -14,6 +17,7 @@ const RETRY_MS = 500;
  */
 export class UserChannel {
   readonly connections = new Set<Connection>();
+  private readonly logger = new Logger(UserChannel.name);
   /** The history is known to reach up to here. */
   private newest = 0;
 
@@ -22,6 +26,7 @@ export class UserChannel {
     private readonly history: ChannelHistory,
     /** Resolves when hints of this user arrive here. */
     private readonly subscribed: Promise<void>,
+    private readonly delivery: Delivery,
   ) {}
 
   /**
@@ -52,7 +57,7 @@ export class UserChannel {
       ({ position, reading, isFull }) => position === offset - 1 && !reading && !isFull,
     );
     for (const connection of inLine) connection.position = offset;
-    Connection.deliver(event, inLine);
+    this.delivery.deliver(event, inLine);
     this.reachesTo(offset);
   }
 
@@ -60,7 +65,7 @@ export class UserChannel {
   private deliverUnkept(event: ChannelEvent): void {
     const ready = [...this.connections].filter(({ position }) => position !== undefined);
     for (const connection of ready) if (connection.isFull) connection.end('overloaded'); // it comes back by itself
-    Connection.deliver(event, ready);
+    this.delivery.deliver(event, ready);
   }
 
   /** The history reaches up to an offset: whoever is not there yet is given the rest. */
@@ -68,33 +73,48 @@ export class UserChannel {
     this.newest = Math.max(this.newest, offset);
     for (const connection of this.connections) {
       const { position, reading } = connection;
-      if (position !== undefined && position < this.newest && !reading) void this.replay(connection);
+      if (position === undefined || position >= this.newest || reading) continue;
+      this.replay(connection).catch((error: unknown) => this.comeBack([connection], error));
     }
   }
 
-  /** Looks how far the history reaches: hints may have been lost. */
+  /** Looks how far the history reaches: hints may have been lost. Never rejects. */
   async catchUp(): Promise<void> {
-    const state = await this.untilAnswered(() => this.history.state(this.userId, this.newest));
-    if (state) this.reachesTo(state.last);
+    try {
+      const state = await this.untilAnswered(() => this.history.state(this.userId, this.newest));
+      if (state) this.reachesTo(state.last);
+    } catch (error) {
+      this.comeBack([...this.connections], error);
+    }
   }
 
   /** Gives a connection what the history has beyond its position, as fast as it reads, until it has everything. */
   private async replay(connection: Connection): Promise<void> {
     connection.reading = true;
-    let position = connection.position!;
-    while (connection.isOpen && position < this.newest) {
-      const target = this.newest;
-      const events = await this.untilAnswered(() => this.history.read(this.userId, position, PAGE));
-      for (const event of events ?? []) {
-        if (connection.isFull) await connection.drained();
-        Connection.deliver(event, [connection]);
-        position = event.offset!;
+    try {
+      let position = connection.position!;
+      while (connection.isOpen && position < this.newest) {
+        const target = this.newest;
+        const events = await this.untilAnswered(() => this.history.read(this.userId, position, PAGE));
+        for (const event of events ?? []) {
+          if (connection.isFull) await connection.drained();
+          this.delivery.deliver(event, [connection]);
+          position = event.offset!;
+        }
+        // What has expired is jumped over: after a page that is not full there is no more up to where we looked.
+        if (events && events.length < PAGE) position = Math.max(position, target);
+        connection.position = position;
       }
-      // What has expired is jumped over: after a page that is not full there is no more up to where we looked.
-      if (events && events.length < PAGE) position = Math.max(position, target);
-      connection.position = position;
+    } finally {
+      connection.reading = false; // in the same turn in which the loop has ended: nothing comes in between
     }
-    connection.reading = false;
+  }
+
+  /** Whatever went wrong with them, their clients return by themselves, and find the history where they were. */
+  private comeBack(connections: readonly Connection[], error: unknown): void {
+    const open = connections.filter(({ isOpen }) => isOpen);
+    if (open.length > 0) this.logger.error({ err: error, msg: 'a history could not be read' });
+    for (const connection of open) connection.end('overloaded');
   }
 
   /** While the database is away nothing is delivered; undefined once nobody is left to deliver to. */
@@ -102,7 +122,8 @@ export class UserChannel {
     while (this.connections.size > 0) {
       try {
         return await ask();
-      } catch {
+      } catch (error) {
+        if (!isDatabaseAway(error)) throw error; // it would be so forever
         await delay(RETRY_MS, undefined, { ref: false });
       }
     }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { Events } from '../events.js';
 import type { Connection } from './connection.js';
+import { Delivery } from './delivery.js';
 import { Hints } from './hints.js';
 import { UserChannel } from './user-channel.js';
 
@@ -9,6 +10,7 @@ import { UserChannel } from './user-channel.js';
 @Injectable()
 export class UserChannels {
   private readonly channels = new Map<string, UserChannel>();
+  private readonly delivery = new Delivery();
 
   constructor(
     private readonly history: ChannelHistory,
@@ -39,7 +41,7 @@ export class UserChannels {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
-      channel = new UserChannel(userId, this.history, this.hints.subscribe(userId));
+      channel = new UserChannel(userId, this.history, this.hints.subscribe(userId), this.delivery);
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);

@@ -1,0 +1,90 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { ChannelEvent } from '../channel/channel-event.js';
+import type { ChannelHistory } from '../channel/channel.history.js';
+import type { Connection } from './connection.js';
+import type { Delivery } from './delivery.js';
+import { UserChannel } from './user-channel.js';
+
+const away = Object.assign(new Error('no'), { code: 'ECONNREFUSED' });
+const event = (offset: number): ChannelEvent => ({
+  id: `e${offset}`,
+  userId: 'ada',
+  deviceId: null,
+  offset,
+  event: 'n',
+  data: offset,
+  sentAt: '',
+});
+
+/** What goes wrong while a history is read: nobody waits for it, so it must end well by itself. */
+describe('a channel whose history cannot be read', () => {
+  let answers: (Error | ChannelEvent[])[];
+  let states: (Error | { last: number; kept: number })[];
+  let delivered: (number | null)[];
+  let connection: Connection;
+  let endings: string[];
+  let channel: UserChannel;
+
+  beforeAll(() => Logger.overrideLogger(false)); // faults are meant here
+  beforeEach(() => {
+    [answers, states, delivered, endings] = [[], [], [], []];
+    const answer = async <Item>(from: (Error | Item)[]): Promise<Item> => {
+      const next = from.shift() ?? new Error('nobody was to ask');
+      if (next instanceof Error) throw next;
+      return next;
+    };
+    const history = { read: () => answer(answers), state: () => answer(states) } as unknown as ChannelHistory;
+    const deliver = ({ offset }: ChannelEvent, to: unknown[]) =>
+      void (to.length > 0 && delivered.push(offset));
+    const delivery = { deliver } as unknown as Delivery;
+    channel = new UserChannel('ada', history, Promise.resolve(), delivery);
+    connection = {
+      isOpen: true,
+      isFull: false,
+      reading: false,
+      position: 0,
+      end(reason: string) {
+        endings.push(reason);
+        Object.assign(connection, { isOpen: false });
+      },
+    } as unknown as Connection;
+    channel.connections.add(connection);
+  });
+
+  /** Until everything that was to be answered has been, and nobody reads any more. */
+  async function settle(): Promise<void> {
+    while (answers.length + states.length > 0 || connection.reading) await delay(10);
+  }
+
+  it('goes on once the database is back', async () => {
+    answers = [away, [event(1), event(2)]];
+    channel.reachesTo(2);
+    await settle();
+    expect([delivered, endings, connection.position]).toEqual([[1, 2], [], 2]);
+  });
+
+  it('tells the client to come back when it will never be read', async () => {
+    answers = [new TypeError('of our own')];
+    channel.reachesTo(2);
+    await settle();
+    expect([delivered, endings]).toEqual([[], ['overloaded']]);
+  });
+
+  it('does the same when nobody knows how far it reaches', async () => {
+    states = [away, new TypeError('of our own')];
+    await channel.catchUp();
+    expect(endings).toEqual(['overloaded']);
+  });
+
+  it('delivers what arrives while it reads in order, and nothing twice', async () => {
+    answers = [away, [event(1)], [event(2), event(3)]];
+    channel.reachesTo(1);
+    channel.receive(event(2));
+    channel.receive(event(3));
+    await settle();
+    expect([delivered, endings, connection.position]).toEqual([[1, 2, 3], [], 3]);
+    channel.receive(event(4));
+    expect(delivered).toEqual([1, 2, 3, 4]);
+  });
+});

@@ -1,0 +1,135 @@
+import { Cluster } from '../support/cluster.js';
+import { query } from '../support/query.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { Witness, report } from '../support/witness.js';
+
+/** Levels that PostgreSQL and JSON.parse take, and that overflow whatever encodes them for a socket. */
+const DEEP = [101, 1000, 4000, 4107, 5000, 20_000];
+
+const arrays = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+
+/**
+ * Data that can be stored and not be sent: one push of it answered 500, was stored all the same, and ended the process
+ * each time when that user connected.
+ */
+describe('data that is deep', () => {
+  let cluster: Cluster;
+  let service: ServiceProcess;
+  let tokens: Tokens;
+  const clients: SocketClient[] = [];
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    service = await cluster.start();
+  });
+  beforeEach(async () => {
+    tokens = await signIn(service.url);
+  });
+  afterEach(() => {
+    clients.splice(0).forEach((client) => client.close());
+    expect(service.child.exitCode).toBeNull();
+    expect(service.output()).not.toMatch(/uncaught|unhandled/i);
+  });
+  afterAll(() => cluster?.close());
+
+  async function connect(offset?: number): Promise<SocketClient> {
+    const options = offset === undefined ? {} : { offset };
+    const client = await SocketClient.connect(service.url, tokens.access_token, options);
+    clients.push(client);
+    return client;
+  }
+  const push = (event: string) => cluster.push(service, { user_id: tokens.user_id, event });
+  const pushRaw = (data: string, ttl: number) =>
+    fetch(`${service.url}/push`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${Cluster.serviceKey}`, 'Content-Type': 'application/json' },
+      body: `{"user_id":"${tokens.user_id}","event":"deep","ttl":${ttl},"data":${data}}`,
+    });
+  const history = (client: SocketClient) => client.history.map(({ event, meta }) => [event, meta!.offset]);
+
+  it('is refused, and nothing is stored or delivered', async () => {
+    const client = await connect();
+    const witness = new Witness(service);
+    let sent = 0;
+    for (const ttl of [0, 60])
+      for (const make of [arrays, objects])
+        for (const levels of DEEP.filter((depth) => make(depth).length < 65_000)) {
+          const data = make(levels);
+          sent += data.length;
+          const response = await pushRaw(data, ttl);
+          expect([levels, response.status, await response.json()]).toEqual([
+            levels,
+            400,
+            { error: 'invalid_request', error_description: expect.any(String) },
+          ]);
+        }
+    report('data of up to 20,000 levels', sent, await witness.stop());
+    expect((await pushRaw(arrays(99), 60)).status).toBe(202);
+    await client.next('deep');
+    expect(history(client)).toEqual([['deep', 1]]);
+    const [row] = await query(
+      cluster.database.url,
+      'SELECT count(*)::int AS n FROM channel_events WHERE user_id = $1',
+      [tokens.user_id],
+    );
+    expect(row).toEqual({ n: 1 });
+  });
+
+  /** Rows of the past, and of others who write to the table. */
+  const ROWS: [string, string, string][] = [
+    ['8,000 levels', 'x', arrays(8000)],
+    ['20,000 levels', 'x', objects(20_000)],
+    ['no JSON', 'x', '{"a":'],
+    ['nothing', 'x', ''],
+    ['a name that Socket.IO keeps for itself', 'disconnect', '1'],
+    ['another one', 'newListener', '1'],
+  ];
+  async function store(event: string, data: string, sentAt = 'now()'): Promise<void> {
+    await query(
+      cluster.database.url,
+      `WITH counter AS (
+         INSERT INTO channels (user_id, last_offset) VALUES ($1, 1)
+         ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1 RETURNING last_offset
+       )
+       INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+       SELECT $1, last_offset, gen_random_uuid(), $2, $3, ${sentAt}, now() + interval '1 hour' FROM counter`,
+      [tokens.user_id, event, data],
+    );
+  }
+
+  it.each(ROWS)(
+    'a stored event with %s is skipped, each time, and told of once',
+    async (_name, event, data) => {
+      await push('before');
+      await store(event, data);
+      await push('after');
+      const said = service.output().length;
+      for (let round = 0; round < 3; round++) {
+        const client = await connect(0);
+        await client.next('after');
+        expect(history(client)).toEqual([
+          ['before', 1],
+          ['after', 3],
+        ]);
+        expect(client.disconnects).toEqual([]);
+      }
+      const lines = service
+        .output()
+        .slice(said)
+        .match(/cannot be delivered.*"offset":2/g);
+      expect(lines).toHaveLength(1);
+    },
+  );
+
+  it('two hundred of them in a row, or as the last ones, keep nobody from what follows', async () => {
+    for (let i = 0; i < 200; i++) await store('x', i % 2 ? '{' : arrays(5000));
+    await store('x', '1', `'infinity'`);
+    const [early, late] = [await connect(0), await connect(150)];
+    await push('after');
+    await Promise.all([early.next('after'), late.next('after')]);
+    for (const client of [early, late]) expect(history(client)).toEqual([['after', 202]]);
+  });
+});
