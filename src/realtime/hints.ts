@@ -1,24 +1,28 @@
 import { randomUUID } from 'node:crypto';
-import { Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { ChannelEvent } from '../channel/channel-event.js';
+import { deriveKey } from '../config/derive-key.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { RedisConnection } from '../redis/redis-connection.js';
+import { LONGEST_HINT, parseHint, type Hint, type Reach } from './hint.js';
+import { seal, unseal } from './seal.js';
 
 const PREFIX = 'latchkey:user:';
 /** A connection that only listens would not notice that nothing comes any more: it asks. */
 const PING_EVERY_MS = 1000;
 const CHANNELS_A_COMMAND = 1000;
-
-/** How far a user's history reaches, without the event that is there. */
-interface Reach {
-  readonly userId: string;
-  readonly offset: number;
-}
+/** Users whose other instances are still to be told. Beyond, those of the oldest hear of it with their next event. */
+const MOST_UNSENT = 10_000;
 
 /**
  * Tells other instances of events, over a Redis channel for each user: an instance subscribes to those of its own users,
  * so its load does not grow with the users of the others. What is lost here is found in the history.
+ *
+ * Whoever else may write to this Redis can hold hints back, read them, and repeat those of events that are not kept. More
+ * than that they cannot: what is not sealed with a key of ours only makes an instance look into the history.
  */
 @Injectable()
 export class Hints implements OnApplicationShutdown {
@@ -34,10 +38,18 @@ export class Hints implements OnApplicationShutdown {
   onEvent: (event: ChannelEvent) => void = () => undefined;
   /** Called when an event of another instance is in the history, and is all that is known of it. */
   onReach: (reach: Reach) => void = () => undefined;
+  /** Called when somebody has said something about a user that is no hint of ours, or not one that is understood. */
+  onDoubt: (userId: string) => void = () => undefined;
   /** Called when hints may have been lost, once they arrive again. */
   onBack: () => void = () => undefined;
+  private readonly key: Buffer;
+  private warned = false;
 
-  constructor(@Optional() private readonly redis?: RedisConnection) {
+  constructor(
+    @Inject(SETTINGS) { secretKey }: Settings,
+    @Optional() private readonly redis?: RedisConnection,
+  ) {
+    this.key = deriveKey(secretKey, 'hints');
     if (!redis) return;
     redis.client.on('ready', () => this.sendUnsent());
     const subscriber = redis.client.duplicate({
@@ -46,7 +58,9 @@ export class Hints implements OnApplicationShutdown {
       autoResendUnfulfilledCommands: false,
     });
     subscriber.on('error', () => undefined); // RedisConnection tells of it
-    subscriber.on('message', (_channel: string, message: string) => this.receive(message));
+    subscriber.on('message', (channel: string, message: string) =>
+      this.receive(channel.slice(PREFIX.length), message),
+    );
     subscriber.on('ready', () => void this.resubscribe());
     this.subscriber = subscriber;
     this.pings = setInterval(() => void subscriber.ping().catch(() => undefined), PING_EVERY_MS).unref();
@@ -73,7 +87,7 @@ export class Hints implements OnApplicationShutdown {
     this.send(event.userId, event).catch((error: unknown) => {
       this.logger.debug({ err: error, msg: 'a hint was lost' });
       const { userId, offset } = event;
-      if (offset !== null) this.unsent.set(userId, { userId, offset });
+      if (offset !== null) this.sendLater({ userId, offset });
     });
   }
 
@@ -83,7 +97,16 @@ export class Hints implements OnApplicationShutdown {
   }
 
   private async send(userId: string, hint: ChannelEvent | Reach): Promise<void> {
-    await this.redis?.client.publish(PREFIX + userId, JSON.stringify({ ...hint, from: this.ownName }));
+    if (!this.redis) return;
+    const sealed = seal(JSON.stringify({ ...hint, from: this.ownName }), this.key);
+    await this.redis.client.publish(PREFIX + userId, sealed);
+  }
+
+  private sendLater(reach: Reach): void {
+    this.unsent.delete(reach.userId); // the newest is the last one
+    this.unsent.set(reach.userId, reach);
+    const [oldest] = this.unsent.keys();
+    if (this.unsent.size > MOST_UNSENT) this.unsent.delete(oldest!);
   }
 
   private sendUnsent(): void {
@@ -95,11 +118,24 @@ export class Hints implements OnApplicationShutdown {
     }
   }
 
-  private receive(message: string): void {
-    const { from, ...hint } = JSON.parse(message) as (ChannelEvent | Reach) & { from: string };
-    if (from === this.ownName) return;
-    if ('id' in hint) this.onEvent(hint);
+  private receive(userId: string, message: string): void {
+    const hint = this.read(message);
+    if (hint?.from === this.ownName) return;
+    if (hint?.userId !== userId) this.doubt(userId);
+    else if ('id' in hint) this.onEvent(hint);
     else this.onReach(hint);
+  }
+
+  private read(message: string): Hint | undefined {
+    const json = message.length > LONGEST_HINT ? undefined : unseal(message, this.key);
+    return json === undefined ? undefined : parseHint(json);
+  }
+
+  /** An instance of another version, or with another SECRET_KEY, during an upgrade; or somebody who should not be there. */
+  private doubt(userId: string): void {
+    if (!this.warned) this.logger.warn('Redis brings hints that are not ours: the history is read instead');
+    this.warned = true; // it is told once
+    this.onDoubt(userId);
   }
 
   private async resubscribe(): Promise<void> {

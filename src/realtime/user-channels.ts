@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { Events } from '../events.js';
@@ -6,11 +7,17 @@ import { Delivery } from './delivery.js';
 import { Hints } from './hints.js';
 import { UserChannel } from './user-channel.js';
 
+/** Histories that somebody has raised doubts about are looked into once so often, one after the other. */
+const LOOK_EVERY_MS = 1000;
+
 /** The channels of the users who are connected to this instance. A connection is in its own user's and in no other. */
 @Injectable()
 export class UserChannels {
   private readonly channels = new Map<string, UserChannel>();
   private readonly delivery = new Delivery();
+  /** Users of whom something was said that is not understood; only of those who are connected here. */
+  private readonly doubted = new Set<string>();
+  private looking = false;
 
   constructor(
     private readonly history: ChannelHistory,
@@ -23,6 +30,7 @@ export class UserChannels {
     });
     hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
     hints.onReach = ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset);
+    hints.onDoubt = (userId) => this.doubt(userId);
     hints.onBack = () => this.channels.forEach((channel) => void channel.catchUp());
   }
 
@@ -54,5 +62,22 @@ export class UserChannels {
     if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
     this.channels.delete(userId);
     this.hints.unsubscribe(userId);
+  }
+
+  private doubt(userId: string): void {
+    if (!this.channels.has(userId)) return;
+    this.doubted.add(userId);
+    if (!this.looking) void this.look(); // which never rejects
+  }
+
+  private async look(): Promise<void> {
+    this.looking = true;
+    while (this.doubted.size > 0) {
+      await delay(LOOK_EVERY_MS, undefined, { ref: false });
+      const users = [...this.doubted];
+      this.doubted.clear();
+      for (const userId of users) await this.channels.get(userId)?.catchUp();
+    }
+    this.looking = false;
   }
 }
