@@ -1,23 +1,27 @@
 import type { Server } from 'socket.io';
+import { takeOverCounting } from './frames.js';
+import { MessageBucket } from './message-bucket.js';
 import type { Transport } from './transport.js';
 
-/** Messages a second that a client may send, and how many at once (contract §7). */
-const PER_SECOND = 20;
-const BURST = 50;
+/** Packets that wait for a client to read. Events stop long before (connection.ts): the rest answers what it sends. */
+const MOST_UNREAD = 1000;
 
 /**
- * Counts what clients send, from the first byte on and whatever it is, and calls `onExceeded` with the transport of the
- * one that sends too much: a bucket of BURST messages that fills up again at PER_SECOND.
+ * Counts what clients send, from the first byte on and whatever it is: packets of Engine.IO, and the control frames of
+ * WebSockets (contract §7).
+ * @param onExceeded called with the transport of a client that sends too much, or that asks for answers and does not read
  */
 export function limitMessages(server: Server, onExceeded: (transport: Transport) => void): void {
   server.engine.on('connection', (transport: Transport) => {
-    let left = BURST;
-    let countedAt = performance.now();
-    transport.on('packet', () => {
-      const now = performance.now();
-      left = Math.min(BURST, left + ((now - countedAt) / 1000) * PER_SECOND) - 1;
-      countedAt = now;
-      if (left < 0) onExceeded(transport);
-    });
+    const bucket = new MessageBucket();
+    const count = (): void => {
+      if (bucket.take() && transport.writeBuffer.length < MOST_UNREAD) return;
+      transport.transport.socket?.pause(); // what it has sent already is not worth reading
+      onExceeded(transport);
+    };
+    const { socket } = transport.transport;
+    if (socket) return takeOverCounting(socket, count);
+    transport.on('packet', () => transport.transport.socket ?? count()); // long polling has no frames
+    transport.on('upgrading', (probed: Transport['transport']) => takeOverCounting(probed.socket!, count));
   });
 }

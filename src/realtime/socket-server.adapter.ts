@@ -3,6 +3,7 @@ import { IoAdapter } from '@nestjs/platform-socket.io';
 import type { Server, ServerOptions } from 'socket.io';
 import { allowsOrigin } from '../config/cors.js';
 import type { Settings } from '../config/settings.js';
+import { LimitedWebSocketServer } from './web-socket-server.js';
 
 const LARGEST_FRAME = 64 * 1024; // contract §7
 const HANDSHAKE_MS = 10_000;
@@ -24,8 +25,12 @@ export class SocketServerAdapter extends IoAdapter {
       connectTimeout: HANDSHAKE_MS,
       serveClient: false,
       perMessageDeflate: false,
+      wsEngine: LimitedWebSocketServer,
       httpCompression: false,
-      cors: { origin: (origin, callback) => callback(null, isAllowed(origin)) },
+      cors: {
+        origin: (origin, callback) => callback(null, isAllowed(origin)),
+        exposedHeaders: ['Retry-After'],
+      },
       // CORS does not cover WebSocket upgrades: browsers open them from anywhere.
       allowRequest: (request, callback) => callback(null, isAllowed(request.headers.origin)),
     } satisfies Partial<ServerOptions>;

@@ -1,5 +1,7 @@
 import { EventEmitter } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'socket.io';
+import type { WebSocket } from 'ws';
 
 /** How long a client may take to read the farewell. With it, a session's end closes its sockets within a second. */
 const FAREWELL_MS = 400;
@@ -9,8 +11,14 @@ export interface Transport extends EventEmitter {
   readonly readyState: string;
   /** Packets that wait for the client to read. */
   readonly writeBuffer: readonly { readonly data?: string | Buffer }[];
-  /** Of a WebSocket, the connection below it. */
-  readonly transport: { readonly socket?: { terminate(): void } };
+  /** The request that it began with. */
+  readonly request: IncomingMessage;
+  readonly transport: {
+    /** Of a WebSocket, the connection below it. */
+    readonly socket?: WebSocket;
+    /** Of long polling that is to close at its next poll: closes it. */
+    readonly shouldClose?: (() => void) | null;
+  };
   /** @param discard not to wait until they are read */
   close(discard?: boolean): void;
 }
@@ -25,8 +33,9 @@ export function closeSoon(transport: Transport): void {
   setTimeout(() => closeNow(transport), FAREWELL_MS).unref();
 }
 
-/** Closes whatever the client does: the closing handshake of WebSockets alone would wait 30 s for its answer. */
+/** Closes whatever the client does. Long polling that is closing already would wait 30 s for a poll. */
 export function closeNow(transport: Transport): void {
   transport.close(true);
+  transport.transport.shouldClose?.();
   transport.transport.socket?.terminate();
 }

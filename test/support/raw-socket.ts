@@ -39,6 +39,14 @@ export class RawSocket {
     this.socket.send(packet, (error) => (this.isBroken ||= error != null));
   }
 
+  /** Sends a PING, and resolves with what the next PONG says. */
+  async ping(text: string): Promise<string> {
+    const answered = once(this.socket, 'pong');
+    this.socket.ping(text);
+    const [data] = (await answered) as [Buffer];
+    return data.toString();
+  }
+
   /** Sends a message in two frames, so that no length is known beforehand. */
   sendFragments(first: string, last: string): void {
     this.socket.send(first, { fin: false }, () => undefined);

@@ -1,0 +1,31 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
+import { countFrames } from './frames.js';
+
+/** Beside the 64 KiB that a message may have, whose pieces cost more than their bytes. */
+const LIMITS = {
+  autoPong: false, // `ws` would answer every PING, and keep what is not read; frames.ts answers
+  maxFragments: 128, // of a message: some libraries send 1 KiB each
+  maxBufferedChunks: 1024, // of a frame, as the network brings it: a TCP segment of the smallest kind has 536 bytes
+  closeTimeout: 1000, // ms that a client may take to answer a CLOSE; `ws` would wait 30 s
+};
+
+/** Makes the WebSockets of Engine.IO (its option `wsEngine`): what they send is counted from the first frame on. */
+export class LimitedWebSocketServer extends WebSocketServer {
+  constructor(options: ServerOptions) {
+    super({ ...options, ...LIMITS });
+  }
+
+  override handleUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    done: (webSocket: WebSocket, request: IncomingMessage) => void,
+  ): void {
+    super.handleUpgrade(request, socket, head, (webSocket) => {
+      countFrames(webSocket);
+      done(webSocket, request);
+    });
+  }
+}
