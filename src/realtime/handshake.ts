@@ -1,32 +1,54 @@
-import { Injectable, Optional } from '@nestjs/common';
-import type { Request } from 'express';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Socket } from 'socket.io';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../token/access-token.verifier.js';
+import { readHeader } from '../token/jose-header.js';
+import { WaitingRoom } from './waiting-room.js';
 
 /** What a client that may connect has shown. */
 export interface Admission extends VerifiedToken {
+  /** The key that has signed its token. */
+  readonly kid: string;
   /** The offset that it goes on from; undefined: it begins here. */
   readonly offset: number | undefined;
 }
 
-/** Judges the handshake of a socket by the same rules as an HTTP request (spec §5.6, contract §7). */
+/** Judges the handshakes of sockets: how many there may be, and who; by the same rules as HTTP (spec §5.6, contract §7). */
 @Injectable()
 export class Handshake {
   constructor(
     private readonly tokens: AccessTokenVerifier,
+    private readonly waiting: WaitingRoom,
+    @Inject(SETTINGS) { rateLimit }: Settings,
     @Optional() private readonly limits?: RateLimits,
-  ) {}
+  ) {
+    if (rateLimit.enabled && !limits) throw new Error('RATE_LIMIT is on, and nobody counts');
+  }
 
-  /** @throws OAuthError `invalid_token`, `invalid_request` or `slow_down` */
-  async admit({ handshake, request }: Pick<Socket, 'handshake' | 'request'>): Promise<Admission> {
+  /**
+   * Whether an address may begin another handshake: asked before there is a transport.
+   * @throws OAuthError `slow_down`
+   */
+  async begin(address: string | undefined): Promise<void> {
+    this.waiting.assertRoomFor(address);
+    await this.limits?.count('connect', address);
+  }
+
+  /**
+   * Who a client is.
+   * @param address that it came from
+   * @throws OAuthError `invalid_token`, `invalid_request` or `slow_down`
+   */
+  async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
     const auth = handshake.auth as Record<string, unknown>;
     const offset = readOffset(auth['offset']);
     const token = readToken(auth['token'], handshake.headers.authorization);
     const verified = token === undefined ? undefined : await this.tokens.find(token);
-    if (verified) return { ...verified, offset };
-    await this.limits?.count('bad_token', (request as Request).ip);
+    if (verified) return { ...verified, kid: readHeader(token!)!.kid, offset };
+    await this.limits?.count('bad_token', address);
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
 }

@@ -1,11 +1,16 @@
 import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
 import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
+import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { clientAddress } from '../http/client-address.js';
 import { Connections } from './connections.js';
+import { limitHandshakes } from './handshake-limit.js';
 import { Handshake, type Admission } from './handshake.js';
 import { limitMessages } from './message-limit.js';
-import { closeSoon, transportOf } from './transport.js';
+import { closeSoon, transportOf, type Transport } from './transport.js';
+import { WaitingRoom } from './waiting-room.js';
 
 /**
  * The sockets (contract §7). Guards of Nest do not cover connecting, so tokens are judged in a middleware of Socket.IO,
@@ -18,11 +23,21 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   constructor(
     private readonly handshake: Handshake,
     private readonly connections: Connections,
+    private readonly waiting: WaitingRoom,
+    private readonly http: HttpAdapterHost,
   ) {}
 
   afterInit(server: Server): void {
+    const app = this.http.httpAdapter.getInstance<Express>();
+    limitHandshakes(server, (request) => this.handshake.begin(clientAddress(request, app)));
+    server.engine.on('connection', (transport: Transport) =>
+      this.waiting.enter(transport, clientAddress(transport.request, app)),
+    );
     server.use((socket, next) => void this.admit(socket, next));
-    server.on('connection', (socket: Socket) => this.connections.open(socket, socket.data as Admission));
+    server.on('connection', (socket: Socket) => {
+      this.waiting.leave(transportOf(socket));
+      this.connections.open(socket, socket.data as Admission);
+    });
     limitMessages(server, (transport) => this.connections.overloaded(transport));
   }
 
@@ -33,7 +48,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
-      const admission = await this.handshake.admit(socket);
+      const admission = await this.handshake.admit(socket, this.waiting.addressOf(transportOf(socket)));
       this.connections.assertRoomFor(admission.session.userId);
       socket.data = admission;
     } catch (error) {

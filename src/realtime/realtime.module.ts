@@ -9,6 +9,7 @@ import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RealtimeService } from './realtime.service.js';
 import { UserChannels } from './user-channels.js';
+import { WaitingRoom } from './waiting-room.js';
 
 @Module({
   imports: [TokenModule],
@@ -22,6 +23,7 @@ import { UserChannels } from './user-channels.js';
     RealtimeGateway,
     RealtimeService,
     UserChannels,
+    WaitingRoom,
   ],
   exports: [RealtimeService],
 })

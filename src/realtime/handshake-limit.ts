@@ -1,0 +1,64 @@
+import { ServerResponse, STATUS_CODES, type IncomingMessage } from 'node:http';
+import type { Server } from 'socket.io';
+import { OAuthError } from '../errors/oauth-error.js';
+
+/** @throws OAuthError what is to be answered */
+type Judge = (request: IncomingMessage) => Promise<void>;
+
+/**
+ * Has every handshake judged before there is a transport: with HTTP, so that whoever is refused costs nothing more.
+ * Requests of an open session (polls, posts, upgrades) are no handshakes.
+ */
+export function limitHandshakes(server: Server, judge: Judge): void {
+  server.engine.use((request: IncomingMessage, response: object, next: () => void) => {
+    const { _query: query } = request as IncomingMessage & { _query: { sid?: string } }; // as Engine.IO has parsed it
+    if (query.sid) next();
+    else void admit(request, response, judge, next);
+  });
+}
+
+async function admit(
+  request: IncomingMessage,
+  response: object,
+  judge: Judge,
+  next: () => void,
+): Promise<void> {
+  const isUpgrade = !(response instanceof ServerResponse);
+  if (isUpgrade) request.socket.on('error', ignore); // nobody else listens now: a reset would end the process
+  try {
+    await judge(request);
+    request.socket.off('error', ignore);
+    next();
+  } catch (error) {
+    const refusal =
+      error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');
+    if (isUpgrade) refuseUpgrade(request, refusal);
+    else response.writeHead(refusal.status, headersOf(refusal)).end(bodyOf(refusal));
+  }
+}
+
+/** Engine.IO knows no answer to an upgrade but to hang up. */
+function refuseUpgrade({ socket }: IncomingMessage, refusal: OAuthError): void {
+  const { status } = refusal;
+  const headers = Object.entries({ ...headersOf(refusal), Connection: 'close' });
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${bodyOf(refusal)}`);
+  socket.destroySoon();
+}
+
+function headersOf(refusal: OAuthError): Record<string, string> {
+  return {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(bodyOf(refusal))),
+    'Cache-Control': 'no-store',
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+    ...refusal.headers,
+  };
+}
+
+function bodyOf({ error, description }: OAuthError): string {
+  return JSON.stringify({ error, error_description: description });
+}
+
+const ignore = (): void => undefined;

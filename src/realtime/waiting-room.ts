@@ -1,0 +1,71 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { OAuthError } from '../errors/oauth-error.js';
+import { networkOf } from '../http/network.js';
+import { closeNow, type Transport } from './transport.js';
+
+/** A transport that has shown no good token by then is closed. */
+const LONGEST_WAIT_MS = 10_000;
+/** Transports that may wait at once: of one address (an IPv6 /64), and of all; some 35 KiB each. */
+const MOST_OF_A_NETWORK = 500;
+const MOST = 5000;
+const RETRY_AFTER_S = 5;
+const WARN_EVERY_MS = 60_000;
+
+interface Guest {
+  readonly address: string | undefined;
+  readonly network: string;
+  readonly end: NodeJS.Timeout;
+}
+
+/** Transports that are open and not admitted yet: anybody can make one, so they are few, and not for long. */
+@Injectable()
+export class WaitingRoom {
+  private readonly logger = new Logger(WaitingRoom.name);
+  private readonly guests = new Map<Transport, Guest>();
+  private readonly ofNetwork = new Map<string, number>();
+  private warnedAt = -Infinity;
+
+  /** @throws OAuthError `slow_down` where no other transport of this address may wait */
+  assertRoomFor(address: string | undefined): void {
+    if (this.guests.size < MOST && (this.ofNetwork.get(networkOf(address)) ?? 0) < MOST_OF_A_NETWORK) return;
+    this.warn();
+    throw new OAuthError('slow_down', 'too many connections wait to be admitted', {
+      headers: { 'Retry-After': String(RETRY_AFTER_S) },
+    });
+  }
+
+  /** Lets a new transport wait. Handshakes that were judged at the same moment may be more than there is room for. */
+  enter(transport: Transport, address: string | undefined): void {
+    const network = networkOf(address);
+    const end = setTimeout(() => closeNow(transport), LONGEST_WAIT_MS).unref();
+    const count = (this.ofNetwork.get(network) ?? 0) + 1;
+    this.guests.set(transport, { address, network, end });
+    this.ofNetwork.set(network, count);
+    transport.once('close', () => this.leave(transport));
+    if (count > MOST_OF_A_NETWORK || this.guests.size > MOST) closeNow(transport);
+  }
+
+  /** The address that a transport came from, while it waits. */
+  addressOf(transport: Transport): string | undefined {
+    return this.guests.get(transport)?.address;
+  }
+
+  /** It was admitted, or is gone. */
+  leave(transport: Transport): void {
+    const guest = this.guests.get(transport);
+    if (!guest) return;
+    const { network, end } = guest;
+    clearTimeout(end);
+    this.guests.delete(transport);
+    const count = this.ofNetwork.get(network)! - 1;
+    if (count > 0) this.ofNetwork.set(network, count);
+    else this.ofNetwork.delete(network);
+  }
+
+  private warn(): void {
+    const now = performance.now();
+    if (now - this.warnedAt < WARN_EVERY_MS) return;
+    this.warnedAt = now;
+    this.logger.warn('handshakes of sockets are refused: too many connections wait to be admitted');
+  }
+}
