@@ -32,7 +32,7 @@ export interface DomainEvents {
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
   /** A signing key was made: heard on every instance that learns of it, or, for its own first key, where it started. */
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
-  /** A signing key was withdrawn; heard on every instance. */
+  /** A signing key was withdrawn; heard on every instance, at the moment from which its tokens are refused there. */
   'key.revoked': [{ readonly kid: string }];
   /** An address, or a user, has reached a limit; told once a minute and limit. */
   'rate_limit.exceeded': [

@@ -1,4 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { jest } from '@jest/globals';
+import { Events } from '../src/events.js';
+import { Handshake } from '../src/realtime/handshake.js';
+import { RealtimeService } from '../src/realtime/realtime.service.js';
 import { bearer } from './support/bearer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -7,6 +12,7 @@ import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
 /** The real-time channel on one instance (contract §7, `/push` of §4). */
 describe('the real-time channel', () => {
@@ -18,7 +24,7 @@ describe('the real-time channel', () => {
     provider = await StubProvider.start();
     service = await startTestService({
       ...provider.env(),
-      SERVICE_KEYS: SERVICE_KEY,
+      SERVICE_KEYS: `${SERVICE_KEY},${OTHER_SERVICE_KEY}`,
       CORS_ORIGINS: 'https://app.example',
     });
   });
@@ -87,6 +93,16 @@ describe('the real-time channel', () => {
       });
       await closed;
       expect(performance.now() - began).toBeLessThan(1000);
+    });
+
+    it('closes a refused transport of long polling within a second, whether it is polled or not', async () => {
+      const polling = `${service.url}/socket.io/?EIO=4&transport=polling`;
+      const opened = await (await fetch(polling)).text();
+      const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
+      const session = `${polling}&sid=${sid}`;
+      await fetch(session, { method: 'POST', body: '40{"token":"wrong"}' });
+      await new Promise((resolve) => setTimeout(resolve, 1000)); // a poll meanwhile would be given the refusal
+      expect((await fetch(session)).status).toBe(400); // nobody knows it any more
     });
 
     it.each([[-1], [1.5], ['1'], [{}], [2 ** 60]])('refuses the offset %j', async (offset) => {
@@ -300,6 +316,33 @@ describe('the real-time channel', () => {
       }
     });
 
+    it('does not begin when its session ended between admission and opening', async () => {
+      const tokens = await signIn(service.url);
+      const handshake = service.app.get(Handshake);
+      const admit = handshake.admit.bind(handshake);
+      const admitting = jest.spyOn(handshake, 'admit').mockImplementationOnce(async (...args) => {
+        const admission = await admit(...args);
+        const told = once(service.app.get(Events), 'session.ended');
+        await bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
+        await told;
+        return admission;
+      });
+      const client = open({ token: tokens.access_token });
+      expect(await client.closed()).toBe('io server disconnect');
+      expect(client.received).toEqual([{ event: 'session.ended', data: { reason: 'signed_out' } }]);
+      admitting.mockRestore();
+    });
+
+    it('ends with its transport when the client leaves the namespace: none is kept for nothing', async () => {
+      const { access_token: token } = await signIn(service.url);
+      const client = open({ token });
+      await client.ready();
+      const { engine } = client.socket.io;
+      const closed = new Promise((resolve) => engine.once('close', resolve));
+      engine.write('1'); // a DISCONNECT of Socket.IO, below its client
+      await closed;
+    });
+
     it('ends at expiry, at most a second late, with nothing delivered after it', async () => {
       const brief = await startTestService({
         ...provider.env(),
@@ -367,6 +410,23 @@ describe('the real-time channel', () => {
       const ack: unknown = await client.socket.emitWithAck('authenticate', make(own, other));
       expect(ack).toEqual({ error: 'invalid_token', error_description: expect.any(String) });
       expect(client.socket.connected).toBe(true);
+    });
+
+    it('is not cut short by a token that expires sooner than its own', async () => {
+      const tokens = await signIn(service.url);
+      await new Promise((resolve) => setTimeout(resolve, 1000 - (Date.now() % 1000))); // `exp` has whole seconds
+      const { refresh_token } = tokens;
+      const fresh = await bearer(service.url, '').post('/oauth2/refresh', { refresh_token }).expect(200);
+      const { access_token: newer } = fresh.body as Tokens;
+      const expires_at = new Date((claimsOf(newer)['exp'] as number) * 1000).toISOString();
+      const client = await connect({ ...tokens, access_token: newer });
+      for (const token of [tokens.access_token, newer, tokens.access_token]) {
+        expect(await client.socket.emitWithAck('authenticate', { token })).toEqual({ expires_at });
+      }
+      const later = await connect(tokens);
+      for (const token of [newer, tokens.access_token]) {
+        expect(await later.socket.emitWithAck('authenticate', { token })).toEqual({ expires_at });
+      }
     });
 
     it('tells of a shutdown, and a stock client comes back by itself', async () => {
@@ -561,6 +621,46 @@ describe('the real-time channel', () => {
       },
     );
 
+    it('refuses the device of somebody else, and stores nothing for either', async () => {
+      const device_id = randomUUID();
+      const [ada, bob] = [await signIn(service.url), await signIn(service.url, randomUUID(), { device_id })];
+      const onDevice = await connect(bob);
+      const { body } = await push({ user_id: ada.user_id, event: 'x', device_id }).expect(404);
+      expect(body).toMatchObject({ error: 'not_found' });
+      await push({ user_id: ada.user_id, event: 'x', device_id, ttl: 0 }).expect(404);
+      await push({ user_id: bob.user_id, event: 'own', device_id }).expect(202);
+      await onDevice.next('own');
+      expect(onDevice.history.map(({ event, meta }) => [event, meta!.offset])).toEqual([['own', 2]]);
+      const channels = await query(service.databaseUrl, 'SELECT 1 FROM channels WHERE user_id = $1', [
+        ada.user_id,
+      ]);
+      expect(channels).toEqual([]);
+    });
+
+    it('by code obeys the same rules, and arrives as it is stored', async () => {
+      const tokens = await signIn(service.url);
+      const realtime = service.app.get(RealtimeService);
+      const client = await connect(tokens);
+      for (const event of ['connect', 'session.ended', 'device.x', '', 'a b']) {
+        await expect(realtime.push(tokens.user_id, event, 1)).rejects.toMatchObject({
+          error: 'invalid_request',
+        });
+      }
+      const deep: unknown = JSON.parse('['.repeat(101) + ']'.repeat(101));
+      for (const data of [deep, 1n, () => 1]) {
+        for (const options of [{}, { ttl: 0 }, { idempotencyKey: randomUUID() }]) {
+          const pushing = realtime.push(tokens.user_id, 'x', data, options);
+          await expect(pushing).rejects.toMatchObject({ error: 'invalid_request' });
+        }
+      }
+      await realtime.push(tokens.user_id, 'x', { bytes: Buffer.from('a'), at: new Date(0) });
+      const late = open({ token: tokens.access_token, offset: 0 });
+      const [now, then] = [await client.next('x'), await late.next('x')];
+      expect(now).toEqual(then);
+      expect(now.data).toEqual({ bytes: { type: 'Buffer', data: [97] }, at: '1970-01-01T00:00:00.000Z' });
+      expect(client.history).toHaveLength(1);
+    });
+
     it('refuses more than 64 KiB', async () => {
       const { user_id } = await signIn(service.url);
       await push({ user_id, event: 'x', data: 'x'.repeat(65_536) }).expect(413);
@@ -592,6 +692,20 @@ describe('the real-time channel', () => {
         expect((await pushOnce(key, { user_id, event: 'x', data: 2 }).expect(400)).body).toMatchObject({
           error: 'invalid_request',
         });
+      });
+
+      it('belongs to its service key: under two of them it is two', async () => {
+        const { user_id } = await signIn(service.url);
+        const key = randomUUID();
+        const body = { user_id, event: 'x', data: 1 };
+        const first = await pushOnce(key, body).expect(202);
+        const second = await pushOnce(key, body, OTHER_SERVICE_KEY).expect(202);
+        expect([first.body, second.body]).toMatchObject([{ offset: 1 }, { offset: 2 }]);
+        const other = { ...body, data: 2 };
+        await pushOnce(key, other).expect(400);
+        await pushOnce(key, other, OTHER_SERVICE_KEY).expect(400);
+        expect((await pushOnce(key, body, OTHER_SERVICE_KEY).expect(202)).body).toEqual(second.body);
+        expect((await pushOnce(key, body).expect(202)).body).toEqual(first.body);
       });
 
       it('forgets the key after 24 hours, and does not remember what failed', async () => {

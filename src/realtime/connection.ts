@@ -4,7 +4,7 @@ import type { Session } from '../events.js';
 import { closeSoon, transportOf } from './transport.js';
 
 /** Why a session's socket is closed by the service (contract §7). */
-export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded';
+export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'revoked';
 
 /** What may wait in memory for a client to read: packets, and bytes. What is more waits in the history. */
 const LONGEST_QUEUE = 500;
@@ -14,6 +14,8 @@ const LARGEST_QUEUE = 1024 * 1024;
 export class Connection {
   /** Nothing is delivered after it. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
+  /** The key that has signed its token. */
+  kid: string;
   /** Whether it has been told that its token is about to expire. */
   warned = false;
   /** The offset up to which it has been given its user's history; undefined until it was told `ready`. */
@@ -22,13 +24,15 @@ export class Connection {
   reading = false;
   private ending = false;
 
+  /** @param token what its token says: when it expires, in seconds, and which key has signed it */
   constructor(
     private readonly socket: Socket,
     readonly session: Session,
-    expiresAtSeconds: number,
+    token: { readonly exp: number; readonly kid: string },
     private readonly now: () => number,
   ) {
-    this.expiresAt = expiresAtSeconds * 1000;
+    this.expiresAt = token.exp * 1000;
+    this.kid = token.kid;
   }
 
   /** Not any more once its end was said. */

@@ -2,14 +2,14 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events, type Session } from '../events.js';
-import { AccessTokenVerifier } from '../token/access-token.verifier.js';
+import { Events } from '../events.js';
 import { EndedSessions } from '../token/ended-sessions.js';
 import { Connection } from './connection.js';
 import { Deadlines } from './deadlines.js';
 import type { Admission } from './handshake.js';
 import { PresenceTracker } from './presence.js';
-import { closeNow, transportOf, type Transport } from './transport.js';
+import { Renewals, type Renewal } from './renewal.js';
+import { closeNow, closeSoon, transportOf, type Transport } from './transport.js';
 import { UserChannels } from './user-channels.js';
 
 const SOCKETS_A_USER = 20;
@@ -22,11 +22,13 @@ export class Connections implements OnApplicationShutdown {
   private readonly bySession = new Map<string, Set<Connection>>();
   private readonly byTransport = new WeakMap<Transport, Connection>();
   private readonly deadlines: Deadlines<Connection>;
+  /** Withdrawn while this instance has been running, by an operator: a few at most. */
+  private readonly revokedKeys = new Set<string>();
   private stopping = false;
 
   constructor(
     private readonly clock: Clock,
-    private readonly tokens: AccessTokenVerifier,
+    private readonly renewals: Renewals,
     private readonly endedSessions: EndedSessions,
     private readonly channels: UserChannels,
     private readonly presence: PresenceTracker,
@@ -39,6 +41,7 @@ export class Connections implements OnApplicationShutdown {
     events.on('session.ended', ({ sessionId }) =>
       this.bySession.get(sessionId)?.forEach((one) => one.end('signed_out')),
     );
+    events.on('key.revoked', ({ kid }) => this.revoke(kid));
   }
 
   /** @throws OAuthError `slow_down` when the user has as many sockets here as one may have */
@@ -50,18 +53,22 @@ export class Connections implements OnApplicationShutdown {
   }
 
   /** Takes up a socket that the handshake has admitted. */
-  open(socket: Socket, { session, claims, offset }: Admission): void {
-    const connection = new Connection(socket, session, claims.exp, () => this.clock.now());
+  open(socket: Socket, { session, claims, kid, offset }: Admission): void {
+    const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
     this.bySession.set(session.sessionId, ofSession.add(connection));
     this.presence.arrived(session);
-    socket.on('disconnect', () => this.close(connection));
+    socket.on('disconnect', () => {
+      this.close(connection);
+      if (transportOf(socket).readyState === 'open') closeSoon(transportOf(socket)); // it left, and kept what is below
+    });
     socket.on('authenticate', (body: unknown, ack: unknown) => void this.renew(connection, body, ack));
     this.setDeadline(connection);
 
-    // Between the handshake and this moment the session may have been signed out.
+    // Between the handshake and this moment the session may have been signed out, or the key withdrawn.
     if (this.endedSessions.includes(session.sessionId)) return connection.end('signed_out');
+    if (this.revokedKeys.has(kid)) return connection.end('revoked');
     if (this.stopping) return connection.end('shutdown');
     this.channels.join(connection, offset).catch((error: unknown) => {
       this.logger.error({ err: error, msg: 'a channel could not be joined' });
@@ -79,13 +86,23 @@ export class Connections implements OnApplicationShutdown {
   /** Farewell to everyone: stock clients come back by themselves, to another instance or to this one once it is up. */
   async endAll(): Promise<void> {
     this.stopping = true;
-    const all = [...this.bySession.values()].flatMap((connections) => [...connections]);
+    const all = this.all();
     for (const connection of all) connection.end('shutdown');
     await Promise.all(all.map((connection) => connection.drained()));
   }
 
   onApplicationShutdown(): void {
     this.deadlines.stop();
+  }
+
+  private all(): Connection[] {
+    return [...this.bySession.values()].flatMap((connections) => [...connections]);
+  }
+
+  /** A key is withdrawn once in years, so nobody keeps account of which key is whose. */
+  private revoke(kid: string): void {
+    this.revokedKeys.add(kid);
+    for (const connection of this.all()) if (connection.kid === kid) connection.end('revoked');
   }
 
   private close(connection: Connection): void {
@@ -110,22 +127,12 @@ export class Connections implements OnApplicationShutdown {
     this.deadlines.set(connection, connection.expiresAt);
   }
 
-  /** `authenticate`: a new token of the same session, and the connection goes on. */
+  /** `authenticate`: the connection goes on, if its new token is good. */
   private async renew(connection: Connection, body: unknown, ack: unknown): Promise<void> {
     if (!connection.isOpen) return;
     const answer = typeof ack === 'function' ? (ack as (answer: object) => void) : () => undefined;
-    const token = (body as { token?: unknown } | null | undefined)?.token;
     try {
-      const verified = typeof token === 'string' ? await this.tokens.find(token) : undefined;
-      const isLate = this.clock.now() >= connection.expiresAt; // something may have been held back already
-      if (!verified || isLate || !isSame(verified.session, connection.session)) {
-        throw new OAuthError(
-          'invalid_token',
-          'the access token is invalid, has expired or is of another session',
-        );
-      }
-      connection.expiresAt = verified.claims.exp * 1000;
-      if (connection.isOpen) this.setDeadline(connection);
+      this.prolong(connection, await this.renewals.judge(connection, body));
       answer({ expires_at: rfc3339(connection.expiresAt) });
     } catch (error) {
       const { error: code, description } =
@@ -133,10 +140,15 @@ export class Connections implements OnApplicationShutdown {
       answer({ error: code, error_description: description });
     }
   }
-}
 
-function isSame(one: Session, other: Session): boolean {
-  return one.sessionId === other.sessionId && one.userId === other.userId;
+  /** A token that expires sooner changes nothing (contract §7): answers may overtake each other. */
+  private prolong(connection: Connection, { expiresAt, kid }: Renewal): void {
+    if (!connection.isOpen || expiresAt < connection.expiresAt) return;
+    connection.expiresAt = expiresAt;
+    connection.kid = kid;
+    this.setDeadline(connection);
+    if (this.revokedKeys.has(kid)) connection.end('revoked'); // while it was judged
+  }
 }
 
 function rfc3339(ms: number): string {

@@ -8,6 +8,7 @@ import { PushController } from './push.controller.js';
 import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RealtimeService } from './realtime.service.js';
+import { Renewals } from './renewal.js';
 import { UserChannels } from './user-channels.js';
 import { WaitingRoom } from './waiting-room.js';
 
@@ -22,6 +23,7 @@ import { WaitingRoom } from './waiting-room.js';
     PushStore,
     RealtimeGateway,
     RealtimeService,
+    Renewals,
     UserChannels,
     WaitingRoom,
   ],

@@ -112,7 +112,10 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   private tell({ made, revoked }: KeyChanges): void {
     for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
-    for (const { kid } of revoked) this.events.emit('key.revoked', { kid });
+    for (const { kid, endsAt } of revoked) {
+      const wait = (endsAt?.getTime() ?? 0) - this.clock.now(); // a moment: see SUCCESSION_S of key.store.ts
+      setTimeout(() => this.events.emit('key.revoked', { kid }), Math.max(0, wait)).unref();
+    }
   }
 
   private privateKeyOf({ kid, encryptedPrivateKey }: ReadKey): KeyObject | undefined {
