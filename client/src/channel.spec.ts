@@ -10,6 +10,8 @@ const refusedToken = { data: { error: 'invalid_token' } };
 
 let tokens: (string | LatchkeyError)[];
 let refreshed: (string | undefined)[];
+/** Errors that the next refreshes meet. */
+let answers: LatchkeyError[];
 let ended: string[];
 
 beforeEach(() => {
@@ -17,6 +19,7 @@ beforeEach(() => {
   FakeSocket.all.length = 0;
   tokens = [];
   refreshed = [];
+  answers = [];
   ended = [];
 });
 afterEach(() => jest.useRealTimers());
@@ -28,7 +31,12 @@ async function open(offset?: number) {
       if (next instanceof LatchkeyError) throw next;
       return next;
     },
-    refresh: async (stale?: string) => String(refreshed.push(stale)),
+    refresh: async (stale?: string) => {
+      refreshed.push(stale);
+      const answer = answers.shift();
+      if (answer) throw answer;
+      return 'refreshed';
+    },
     renewed: () => undefined,
     stop: () => undefined,
   };
@@ -163,6 +171,24 @@ it('ends the session after signed_out, and stays away', async () => {
   expect(FakeSocket.all).toHaveLength(1);
   expect(FakeSocket.last.left).toBe(true);
   await opened;
+});
+
+it('returns with another token after the key of its own was revoked, as soon as there is one', async () => {
+  await open();
+  FakeSocket.last.receive('ready', ready(7));
+  answers = [new LatchkeyError('network')];
+  FakeSocket.last.receive('session.ended', { reason: 'revoked' });
+  FakeSocket.last.happen('disconnect', 'transport close');
+  await seconds(5);
+  expect(refreshed).toEqual(['token', 'token']); // nobody answered the first time
+  expect(FakeSocket.all).toHaveLength(2);
+  expect(FakeSocket.last.auth).toEqual({ token: 'refreshed', offset: 7 });
+  FakeSocket.last.receive('ready', ready(7));
+  FakeSocket.last.happen('disconnect', 'transport close');
+  await seconds(5);
+  expect(FakeSocket.last.auth).toEqual({ token: 'token', offset: 7 }); // once is enough
+  expect(refreshed).toHaveLength(2);
+  expect(ended).toEqual([]);
 });
 
 it('exchanges a refused token once, and ends the session when the next one is refused', async () => {

@@ -31,6 +31,8 @@ export function openChannel(
   /** The token of the connection, and whether the one before it was refused. */
   let token: string;
   let refused = false;
+  /** The key that signed the token was withdrawn: it is worth nothing, however fresh. */
+  let revoked = false;
   let isOpened!: () => void;
   let isOver!: (error: Error) => void;
   const opened = new Promise<void>((...both) => ([isOpened, isOver] = both));
@@ -40,7 +42,8 @@ export function openChannel(
   const open = async (): Promise<void> => {
     stopWaiting();
     try {
-      token = await fresh();
+      token = await (revoked ? refresh(token) : fresh());
+      revoked = false;
     } catch (error) {
       return later((error as LatchkeyError).retryAfter);
     }
@@ -77,7 +80,9 @@ export function openChannel(
     if (event === 'token.expiring') return void authenticate();
     if (event === 'session.ended') {
       // After any other reason the connection is lost, and returns.
-      if ((data as { reason?: string }).reason === 'signed_out') endSession('signed_out');
+      const { reason } = data as { reason?: string };
+      if (reason === 'signed_out') endSession('signed_out');
+      if (reason === 'revoked') revoked = true;
       return;
     }
     const number = (meta as EventMeta | undefined)?.offset ?? undefined;
