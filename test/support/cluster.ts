@@ -15,7 +15,10 @@ export interface Pushed {
 
 /** Several instances of the compiled service, each a process of its own, with one database and one provider. */
 export class Cluster {
+  static readonly serviceKey = SERVICE_KEY;
   readonly instances: ServiceProcess[] = [];
+  /** Every start so far: whichever of them come to something must be ended. */
+  private readonly starts: Promise<ServiceProcess>[] = [];
 
   private constructor(
     private readonly provider: StubProvider,
@@ -28,13 +31,15 @@ export class Cluster {
 
   /** Starts one more instance. */
   async start(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    const instance = await startServiceProcess({
+    const start = startServiceProcess({
       ...this.provider.env(),
       DATABASE_URL: this.database.url,
       PUBLIC_URL,
       SERVICE_KEYS: SERVICE_KEY,
       ...env,
     });
+    this.starts.push(start);
+    const instance = await start;
     this.instances.push(instance);
     return instance;
   }
@@ -53,8 +58,11 @@ export class Cluster {
     return [response.status, await response.json()];
   }
 
+  /** Leaves none running, also of those that were still starting when another one failed. */
   async close(): Promise<void> {
-    await Promise.all(this.instances.map((instance) => instance.end('SIGKILL')));
+    const starts = await Promise.allSettled(this.starts);
+    const started = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+    await Promise.all(started.map((instance) => instance.end('SIGKILL')));
     await this.database.drop();
     await this.provider.close();
   }

@@ -15,6 +15,9 @@ export interface Ready {
   recovered: boolean;
 }
 
+/** It was let in, and closed before it was ready: a client comes back then. */
+export class Ended extends Error {}
+
 /** A stock Socket.IO client that writes down what it gets. */
 export class SocketClient {
   readonly received: Received[] = [];
@@ -56,8 +59,12 @@ export class SocketClient {
     return client;
   }
 
+  /** @throws the error of a refused handshake; `Ended` when the service closes it before it is ready */
   async ready(): Promise<Ready> {
-    const refused = new Promise<never>((_, reject) => this.socket.once('connect_error', reject));
+    const refused = new Promise<never>((_, reject) => {
+      this.socket.once('connect_error', reject);
+      this.socket.once('disconnect', (reason) => reject(new Ended(reason)));
+    });
     refused.catch(() => undefined);
     return (await Promise.race([this.next('ready'), refused])).data as Ready;
   }
