@@ -7,7 +7,7 @@ import {
   type RateLimiterAbstract,
 } from 'rate-limiter-flexible';
 import { LiveKeys } from './live-keys.js';
-import { widerNetworkOf } from './network.js';
+import { widerNetworkOf } from '../http/network.js';
 
 const MINUTE_S = 60;
 /** Keys that are counted apart in memory, some 25 MB: whoever has a whole network of addresses could take all of it. */

@@ -12,7 +12,7 @@ import { PageErrorFilter } from './page-error.filter.js';
 import { PasswordCheck } from './password-check.js';
 import { SignInFormDto } from './sign-in-form.dto.js';
 import { Public } from '../http/access.js';
-import { networkOf } from '../rate-limit/network.js';
+import { networkOf } from '../http/network.js';
 
 /** Why the form is shown again. */
 interface Retry {
