@@ -21,6 +21,8 @@ const { outputFiles } = await build({
 });
 const { code } = await minify(outputFiles[0].text, { module: true, compress: { passes: 3 }, mangle: true });
 mkdirSync(`${directory}dist`, { recursive: true });
-writeFileSync(`${directory}dist/index.js`, code);
+// The line breaks of the style sheet (dialog-style.ts), which minifiers leave in a template.
+const bundle = code.replace(/`\n[^`]+`/, (style) => style.replaceAll('\n', ''));
+writeFileSync(`${directory}dist/index.js`, bundle);
 rmSync(`${directory}dist/types`, { recursive: true, force: true });
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: directory, stdio: 'inherit' });

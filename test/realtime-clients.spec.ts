@@ -2,6 +2,9 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
@@ -61,6 +64,34 @@ describe('the example clients', () => {
     await signOut();
     await signedOut;
     expect(socket.active).toBe(false);
+  });
+
+  it('browser.js: asks for another token after the key of its own was revoked', async () => {
+    const { listen } = (await import(BROWSER)) as { listen: (...args: unknown[]) => Socket };
+    const asked: unknown[] = [];
+    const getToken = async (another: boolean): Promise<string> => {
+      asked.push(another);
+      if (another) tokens = { ...tokens, ...(await refreshed()) };
+      return tokens.access_token;
+    };
+    const refreshed = async (): Promise<object> =>
+      (await request(service.url).post('/oauth2/refresh').send(tokens).expect(200)).body as object;
+    const socket = listen(
+      service.url,
+      getToken,
+      () => undefined,
+      () => asked.push('signed out'),
+    );
+    const ready = () => new Promise((resolve) => socket.once('ready', resolve));
+    await ready();
+    const again = ready();
+    const { kid } = JSON.parse(Buffer.from(tokens.access_token.split('.')[0]!, 'base64url').toString()) as {
+      kid: string;
+    };
+    await new KeyStore(service.app.get(DataSource), service.settings).revoke(kid);
+    await again;
+    socket.disconnect();
+    expect(asked).toEqual([false, true]);
   });
 
   it('node.js: prints what comes, and ends with its session', async () => {

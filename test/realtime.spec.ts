@@ -11,6 +11,7 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
@@ -58,6 +59,7 @@ describe('the real-time channel', () => {
         device_id,
         expires_at: new Date((exp as number) * 1000).toISOString(),
         offset: 1, // the device's own sign-in
+        id: expect.stringMatching(UUID),
         recovered: true,
       });
       const { body } = await push({ user_id: tokens.user_id, event: 'hello', data: [1] }).expect(202);
@@ -254,6 +256,76 @@ describe('the real-time channel', () => {
       expect(await open({ token: tokens.access_token, offset: 7 }).ready()).toMatchObject({
         offset: 2,
         recovered: false,
+      });
+    });
+
+    describe('names the event that it has (contract §7, `id`)', () => {
+      const idAt = async ({ user_id }: Tokens, offset: number): Promise<string> => {
+        const [row] = await query<{ id: string }>(
+          service.databaseUrl,
+          'SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2',
+          [user_id, offset],
+        );
+        return row!.id;
+      };
+
+      it.each<[string, (id: string) => string | null | undefined]>([
+        ['rightly', (id) => id],
+        ['in capitals', (id) => id.toUpperCase()],
+        ['not at all', () => undefined],
+        ['with null', () => null],
+      ])('%s: it goes on', async (_name, said) => {
+        const tokens = await withHistory(3);
+        const id = await idAt(tokens, 2);
+        const client = open({ token: tokens.access_token, offset: 2, id: said(id) });
+        expect(await client.ready()).toMatchObject({ offset: 2, id, recovered: true });
+        expect((await client.next('n')).data).toBe(3);
+      });
+
+      it('of a history that was restored from a backup: it is told, and begins at the newest', async () => {
+        const tokens = await withHistory(2);
+        const before = open({ token: tokens.access_token, offset: 1 });
+        const { id } = await before.ready();
+        await query(
+          service.databaseUrl,
+          'UPDATE channel_events SET id = gen_random_uuid() WHERE user_id = $1 AND event_offset = 1',
+          [tokens.user_id],
+        );
+        const client = open({ token: tokens.access_token, offset: 1, id });
+        expect(await client.ready()).toMatchObject({
+          offset: 2,
+          id: await idAt(tokens, 2),
+          recovered: false,
+        });
+        await push({ user_id: tokens.user_id, event: 'n', data: 3 }).expect(202);
+        await client.next('n');
+        expect(client.of('n').map(({ data }) => data)).toEqual([3]);
+      });
+
+      it('which is gone: it is not compared', async () => {
+        const tokens = await withHistory(2);
+        await query(
+          service.databaseUrl,
+          'DELETE FROM channel_events WHERE user_id = $1 AND event_offset = 1',
+          [tokens.user_id],
+        );
+        const client = open({ token: tokens.access_token, offset: 1, id: randomUUID() });
+        expect(await client.ready()).toMatchObject({ offset: 1, id: null, recovered: true });
+        expect((await client.next('n')).data).toBe(2);
+      });
+
+      it('without an offset: it is ignored', async () => {
+        const tokens = await withHistory(1);
+        const ready = await open({ token: tokens.access_token, id: 'nonsense' }).ready();
+        expect(ready).toMatchObject({ offset: 1, id: await idAt(tokens, 1), recovered: true });
+      });
+
+      it.each(['nonsense', '', 7, {}, ['x'], 'x'.repeat(36)])('with %j: it is refused', async (id) => {
+        const tokens = await withHistory(1);
+        expect(await open({ token: tokens.access_token, offset: 1, id }).refusal()).toEqual({
+          error: 'invalid_request',
+          error_description: expect.any(String),
+        });
       });
     });
 

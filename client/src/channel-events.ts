@@ -5,6 +5,8 @@ export interface Ready {
   readonly device_id: string | null;
   readonly expires_at: string;
   readonly offset: number;
+  /** The event at that offset; null where it is gone, and before the first. */
+  readonly id: string | null;
   /** False when events were lost since the last connection: load your data anew. */
   readonly recovered: boolean;
 }
@@ -24,6 +26,8 @@ export interface Channel {
   readonly connected: boolean;
   /** Offset of the last event that was handled; undefined before the first `ready`. */
   readonly offset: number | undefined;
+  /** Which event that was, where it is known: with it, a history that was restored from a backup is noticed. */
+  readonly id: string | null | undefined;
   /** Listens; returns a function that stops it. */
   on(event: 'ready', handler: (ready: Ready) => void): () => void;
   /** The connection is gone. It returns by itself unless `final`: after `close()` and when the session has ended. */

@@ -5,7 +5,7 @@ import { FakeSocket } from './testing/socket.js';
 
 const seconds = (count: number): Promise<void> => jest.advanceTimersByTimeAsync(count * 1000);
 const meta = (offset: number | null): object => ({ id: `e${offset}`, offset, sent_at: '' });
-const ready = (offset: number, recovered = true): object => ({ offset, recovered });
+const ready = (offset: number, recovered = true, id = `e${offset}`): object => ({ offset, id, recovered });
 const refusedToken = { data: { error: 'invalid_token' } };
 
 let tokens: (string | LatchkeyError)[];
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.useRealTimers());
 
-async function open(offset?: number) {
+async function open(offset?: number, id?: string) {
   const refresher = {
     fresh: async () => {
       const next = tokens.shift() ?? 'token';
@@ -44,17 +44,16 @@ async function open(offset?: number) {
     ended.push(reason);
     made.channel.close();
   };
-  const made = openChannel('https://id.example/base', FakeSocket, offset, refresher, endSession);
+  const made = openChannel('https://id.example', FakeSocket, offset, id, refresher, endSession);
   await seconds(0);
   return made;
 }
 
 it('connects by WebSocket, with a fresh token and from the offset that the application has', async () => {
-  const { channel, opened } = await open(41);
+  const { channel, opened } = await open(41, 'e41');
   expect(FakeSocket.last.url).toBe('https://id.example');
   expect(FakeSocket.last.options).toMatchObject({
-    path: '/base/socket.io',
-    auth: { token: 'token', offset: 41 },
+    auth: { token: 'token', offset: 41, id: 'e41' },
     transports: ['websocket'],
   });
   FakeSocket.last.receive('ready', ready(41));
@@ -92,7 +91,7 @@ it('returns by itself, with another token, from the last offset, and says what w
     FakeSocket.last.happen('disconnect', 'transport close');
     expect(channel.connected).toBe(false);
     await seconds(1);
-    expect(FakeSocket.last.auth).toEqual({ token: `after ${reason}`, offset: 2 });
+    expect(FakeSocket.last.auth).toEqual({ token: `after ${reason}`, offset: 2, id: 'e2' });
     FakeSocket.last.receive('ready', ready(2, reason !== 'expired'));
   }
   first.receive('note', 'of a socket that was left', meta(3));
@@ -182,11 +181,11 @@ it('returns with another token after the key of its own was revoked, as soon as 
   await seconds(5);
   expect(refreshed).toEqual(['token', 'token']); // nobody answered the first time
   expect(FakeSocket.all).toHaveLength(2);
-  expect(FakeSocket.last.auth).toEqual({ token: 'refreshed', offset: 7 });
+  expect(FakeSocket.last.auth).toEqual({ token: 'refreshed', offset: 7, id: 'e7' });
   FakeSocket.last.receive('ready', ready(7));
   FakeSocket.last.happen('disconnect', 'transport close');
   await seconds(5);
-  expect(FakeSocket.last.auth).toEqual({ token: 'token', offset: 7 }); // once is enough
+  expect(FakeSocket.last.auth).toEqual({ token: 'token', offset: 7, id: 'e7' }); // once is enough
   expect(refreshed).toHaveLength(2);
   expect(ended).toEqual([]);
 });

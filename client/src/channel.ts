@@ -13,12 +13,14 @@ const LONGEST_BACKOFF = 30;
 /**
  * Keeps a connection to the user's channel (contract §7): each one with a fresh token, from the last offset on.
  * @param offset of the last event that the application has
+ * @param id of that event
  * @returns the channel, and a promise that settles when it is subscribed for the first time, or has ended before
  */
 export function openChannel(
   url: string,
   { io }: SocketIo,
   offset: number | undefined,
+  id: string | null | undefined,
   { fresh, refresh }: Refresher,
   endSession: (reason: EndReason) => void,
 ): { channel: Channel; opened: Promise<void> } {
@@ -48,10 +50,8 @@ export function openChannel(
       return later((error as LatchkeyError).retryAfter);
     }
     if (closed || socket) return;
-    const { origin, pathname } = new URL(url);
-    const mine = (socket = io(origin, {
-      path: `${pathname.replace(/\/$/, '')}/socket.io`,
-      auth: { token, offset },
+    const mine = (socket = io(url, {
+      auth: { token, offset, id },
       transports: ['websocket'],
       reconnection: false, // ours takes a fresh token each time
       forceNew: true,
@@ -82,20 +82,21 @@ export function openChannel(
       // After any other reason the connection is lost, and returns.
       const { reason } = data as { reason?: string };
       if (reason === 'signed_out') endSession('signed_out');
-      if (reason === 'revoked') revoked = true;
+      revoked = reason === 'revoked';
       return;
     }
-    const number = (meta as EventMeta | undefined)?.offset ?? undefined;
-    if (number !== undefined) {
-      if (offset !== undefined && number <= offset) return; // it was there before
+    const { offset: number, id: own } = (meta ?? {}) as Partial<EventMeta>;
+    if (number != null) {
+      if (number <= offset!) return; // it was there before
       offset = number;
+      id = own;
     }
     emit(event, data, meta);
     emit('*', event, data, meta);
   };
 
   const ready = (info: Ready): void => {
-    ({ offset } = info);
+    ({ offset, id } = info);
     connected = true;
     refused = false;
     failures = 0;
@@ -151,6 +152,9 @@ export function openChannel(
     },
     get offset() {
       return offset;
+    },
+    get id() {
+      return id;
     },
     on,
     close() {

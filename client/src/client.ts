@@ -114,9 +114,11 @@ export function createClient(options: ClientOptions): Latchkey {
     },
     accessToken: refresher.fresh,
     fetch: authorizedFetch,
-    async connect({ offset } = {}) {
+    async connect({ offset, id } = {}) {
       if (!keeper.get()) throw signedOut();
-      channel ??= loadSocketIo().then((io: SocketIo) => openChannel(url, io, offset, refresher, keeper.end));
+      channel ??= loadSocketIo().then((io: SocketIo) =>
+        openChannel(url, io, offset, id, refresher, keeper.end),
+      );
       channel.catch(() => (channel = undefined)); // it may be there the next time
       const open = await channel;
       await open.opened;

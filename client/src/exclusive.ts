@@ -23,7 +23,7 @@ export async function exclusive<Result>(
   try {
     await ask({ ifAvailable: true });
     if (!result) {
-      cancel = after(LONGEST_WAIT, () => result ?? waiting.abort());
+      cancel = after(LONGEST_WAIT, () => waiting.abort()); // without effect on who has the lock by then
       await ask({ signal: waiting.signal });
     }
   } catch {

@@ -38,10 +38,10 @@ export interface Latchkey {
   /**
    * Opens the user's channel; resolves when it is subscribed, however long that takes. There is one: calling again
    * gives the same.
-   * @param options `offset` of the last event that the application has; later connections go on by themselves
+   * @param options `offset` and `id` of the last event that the application has; later connections go on by themselves
    * @throws LatchkeyError `signed_out`, `missing_peer`
    */
-  readonly connect: (options?: { offset?: number }) => Promise<Channel>;
+  readonly connect: (options?: { offset?: number; id?: string | null }) => Promise<Channel>;
 
   /**
    * Signs out (contract §4). `current` (default) and `all` end the session in all tabs at once, whether the service

@@ -70,8 +70,9 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
 
   const attempt = async (stale: string | undefined, waited: boolean): Promise<string> => {
     // Between processes of the browser, what that tab has stored may arrive later than the lock that it has let go.
-    if (waited && keeper.reload()?.access_token === stale)
-      await new Promise((done) => after(NEWS, () => done(0)));
+    if (waited && keeper.reload()?.access_token === stale) {
+      await new Promise<void>((resolve) => after(NEWS, resolve));
+    }
     const held = keeper.reload(); // another tab may have been faster, or signed out
     if (!held) throw signedOut();
     const { access_token, refresh_token } = held;

@@ -14,6 +14,9 @@ export interface HistoryState {
   readonly last: number;
   /** How many events after the offset are still kept. */
   readonly kept: number;
+  /** The event at the offset, and the newest one; null where they are gone. */
+  readonly id: string | null;
+  readonly lastId: string | null;
 }
 
 /** A transaction that may append to channels; what it appended is told once it is committed. */
@@ -36,6 +39,8 @@ const APPEND = `
   WITH ${appendEvent({ userId: '$1', id: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
   SELECT event_offset, sent_at FROM channel_event`;
 
+type StateRow = Omit<HistoryState, 'last' | 'kept'> & { readonly last: string; readonly kept: string };
+
 const READ = {
   name: 'channel-read',
   text: `
@@ -47,8 +52,11 @@ const READ = {
 const STATE = {
   name: 'channel-state',
   text: `
-    SELECT coalesce((SELECT last_offset FROM channels WHERE user_id = $1), 0) AS last,
-      (SELECT count(*) FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept`,
+    SELECT coalesce(last_offset, 0) AS last,
+      (SELECT count(*) FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
+      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2) AS id,
+      (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId"
+    FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
 };
 
 /** The history of each user's channel: what it says is the truth, whatever travels between instances (contract §7). */
@@ -87,8 +95,8 @@ export class ChannelHistory {
 
   /** Where the history stands, seen from an offset. */
   async state(userId: string, offset: number): Promise<HistoryState> {
-    const [row] = await this.sql.query<{ last: string; kept: string }>(STATE, [userId, offset]);
-    return { last: Number(row!.last), kept: Number(row!.kept) };
+    const [row] = await this.sql.query<StateRow>(STATE, [userId, offset]);
+    return { ...row!, last: Number(row!.last), kept: Number(row!.kept) };
   }
 
   private async append(

@@ -53,7 +53,7 @@ export class Connections implements OnApplicationShutdown {
   }
 
   /** Takes up a socket that the handshake has admitted. */
-  open(socket: Socket, { session, claims, kid, offset }: Admission): void {
+  open(socket: Socket, { session, claims, kid, from }: Admission): void {
     const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
@@ -70,7 +70,7 @@ export class Connections implements OnApplicationShutdown {
     if (this.endedSessions.includes(session.sessionId)) return connection.end('signed_out');
     if (this.revokedKeys.has(kid)) return connection.end('revoked');
     if (this.stopping) return connection.end('shutdown');
-    this.channels.join(connection, offset).catch((error: unknown) => {
+    this.channels.join(connection, from).catch((error: unknown) => {
       this.logger.error({ err: error, msg: 'a channel could not be joined' });
       connection.end('overloaded'); // the client comes back by itself
     });

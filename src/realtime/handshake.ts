@@ -4,6 +4,7 @@ import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { RateLimits } from '../http/rate-limit.js';
+import { UUID } from '../http/uuid.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../token/access-token.verifier.js';
 import { readHeader } from '../token/jose-header.js';
 import { WaitingRoom } from './waiting-room.js';
@@ -12,8 +13,15 @@ import { WaitingRoom } from './waiting-room.js';
 export interface Admission extends VerifiedToken {
   /** The key that has signed its token. */
   readonly kid: string;
-  /** The offset that it goes on from; undefined: it begins here. */
-  readonly offset: number | undefined;
+  /** Where it goes on; undefined: it begins here. */
+  readonly from: Place | undefined;
+}
+
+/** The last event that a client has. */
+export interface Place {
+  readonly offset: number;
+  /** Undefined where the client does not know it. */
+  readonly id: string | undefined;
 }
 
 /** Judges the handshakes of sockets: how many there may be, and who; by the same rules as HTTP (spec §5.6, contract §7). */
@@ -44,10 +52,10 @@ export class Handshake {
    */
   async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
     const auth = handshake.auth as Record<string, unknown>;
-    const offset = readOffset(auth['offset']);
+    const from = readPlace(auth);
     const token = readToken(auth['token'], handshake.headers.authorization);
     const verified = token === undefined ? undefined : await this.tokens.find(token);
-    if (verified) return { ...verified, kid: readHeader(token!)!.kid, offset };
+    if (verified) return { ...verified, kid: readHeader(token!)!.kid, from };
     await this.limits?.count('bad_token', address);
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
@@ -59,8 +67,13 @@ function readToken(token: unknown, header: string | undefined): string | undefin
   return /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
 }
 
-function readOffset(offset: unknown): number | undefined {
+/** `id` without `offset` is ignored (contract §7). */
+function readPlace({ offset, id }: Record<string, unknown>): Place | undefined {
   if (offset === undefined || offset === null) return undefined;
-  if (Number.isSafeInteger(offset) && (offset as number) >= 0) return offset as number;
-  throw new OAuthError('invalid_request', 'offset must be a whole number that is not negative');
+  if (!Number.isSafeInteger(offset) || (offset as number) < 0) {
+    throw new OAuthError('invalid_request', 'offset must be a whole number that is not negative');
+  }
+  if (id === undefined || id === null) return { offset: offset as number, id: undefined };
+  if (typeof id === 'string' && UUID.test(id)) return { offset: offset as number, id: id.toLowerCase() };
+  throw new OAuthError('invalid_request', 'id must be the UUID of an event');
 }

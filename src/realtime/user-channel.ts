@@ -5,6 +5,7 @@ import type { ChannelHistory } from '../channel/channel.history.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import type { Connection } from './connection.js';
 import type { Delivery } from './delivery.js';
+import type { Place } from './handshake.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
@@ -31,20 +32,24 @@ export class UserChannel {
 
   /**
    * Lets a connection listen: `ready` first, then what it missed, in order, then what comes.
-   * @param offset of the last event that the client has; undefined: it begins with what comes
+   * @param from the last event that the client has; undefined: it begins with what comes
    */
-  async join(connection: Connection, offset: number | undefined): Promise<void> {
+  async join(connection: Connection, from: Place | undefined): Promise<void> {
     await this.subscribed; // from here on nothing can slip through between history and hints
-    const { last, kept } = await this.history.state(this.userId, offset ?? 0);
+    const { last, kept, id, lastId } = await this.history.state(this.userId, from?.offset ?? 0);
     if (!connection.isOpen) return;
-    connection.position = Math.min(offset ?? last, last);
+    // Of another history: the offset is of the future, or the event there is not the one that the client has had.
+    const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
+    const goesOn = from && !isOther;
+    connection.position = goesOn ? from.offset : last;
     connection.tell('ready', {
       user_id: this.userId,
       session_id: connection.session.sessionId,
       device_id: connection.session.deviceId,
       expires_at: new Date(connection.expiresAt).toISOString(),
       offset: connection.position,
-      recovered: offset === undefined || (offset <= last && kept === last - offset),
+      id: goesOn ? id : lastId,
+      recovered: !from || (!isOther && kept === last - from.offset),
     });
     this.reachesTo(last);
   }

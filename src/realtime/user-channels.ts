@@ -4,6 +4,7 @@ import { ChannelHistory } from '../channel/channel.history.js';
 import { Events } from '../events.js';
 import type { Connection } from './connection.js';
 import { Delivery } from './delivery.js';
+import type { Place } from './handshake.js';
 import { Hints } from './hints.js';
 import { UserChannel } from './user-channel.js';
 
@@ -45,7 +46,7 @@ export class UserChannels {
     return connections.some(({ session }) => deviceId === null || session.deviceId === deviceId);
   }
 
-  async join(connection: Connection, offset: number | undefined): Promise<void> {
+  async join(connection: Connection, from: Place | undefined): Promise<void> {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
@@ -53,7 +54,7 @@ export class UserChannels {
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);
-    await channel.join(connection, offset);
+    await channel.join(connection, from);
   }
 
   leave(connection: Connection): void {

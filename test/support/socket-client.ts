@@ -12,6 +12,7 @@ export interface Ready {
   device_id: string | null;
   expires_at: string;
   offset: number;
+  id: string | null;
   recovered: boolean;
 }
 
