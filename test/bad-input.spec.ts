@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { dump, query } from './support/query.js';
+import { dump, query as sql } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -118,13 +118,13 @@ describe('bad input', () => {
       'of the service itself: %s, and nothing is kept of it (contract §4)',
       async (path) => {
         const kept = (): Promise<unknown[]> =>
-          query(service.databaseUrl, 'SELECT count(*) FROM authorization_states');
-        const before = await kept();
+          sql(service.databaseUrl, 'SELECT count(*) FROM authorization_states');
+        const keptBefore = await kept();
         const response = await request(service.url)
           .get('/oauth2/authorize')
           .query({ provider: 'stub', redirect_uri: service.url + path });
         expectError(response, 400, 'invalid_request');
-        expect(await kept()).toEqual(before);
+        expect(await kept()).toEqual(keptBefore);
       },
     );
 

@@ -111,29 +111,27 @@ describe('<NAME>_FILE', () => {
 
   it('is the variable that is named where its content is at fault, and the content is never shown', () => {
     write('key', 'hunter2');
-    const provider = { 'providers.a.client_id': 'a', 'providers.a.client_secret_file': 'key' };
     const faults = faultsOf({
       NODE_ENV: 'production',
-      ...{
-        REDIRECT_URIS: 'https://app.example/cb',
-        TRUST_PROXY: 'false',
-        'providers.a.url': 'https://a.example',
-      },
-      ...{
-        SECRET_KEY_FILE: 'key',
-        DATABASE_URL_FILE: 'key',
-        REDIS_URL_FILE: 'key',
-        SERVICE_KEYS_FILE: 'key',
-      },
-      ...provider,
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      SECRET_KEY_FILE: 'key',
+      DATABASE_URL_FILE: 'key',
+      REDIS_URL_FILE: 'key',
+      SERVICE_KEYS_FILE: 'key',
+      'providers.a.url': 'https://a.example',
+      'providers.a.client_id': 'a',
+      'providers.a.client_secret_file': 'key',
     });
-    expect(faults.map((fault) => fault.split(':')[0]).sort()).toEqual([
-      'DATABASE_URL_FILE',
-      'REDIS_URL_FILE',
-      'SECRET_KEY_FILE',
-      'SERVICE_KEYS_FILE',
-      'providers.a.client_secret_file',
-    ]);
+    expect(new Set(faults.map((fault) => fault.split(':')[0]))).toEqual(
+      new Set([
+        'DATABASE_URL_FILE',
+        'REDIS_URL_FILE',
+        'SECRET_KEY_FILE',
+        'SERVICE_KEYS_FILE',
+        'providers.a.client_secret_file',
+      ]),
+    );
     expect(faults.join()).not.toContain('hunter2');
   });
 });

@@ -21,6 +21,12 @@ const UPGRADE = {
   'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA==',
 };
 
+const ANSWER = {
+  'cache-control': 'no-store',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
 interface Answer {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -102,8 +108,7 @@ describe('limits of sockets', () => {
         expect(headers).toMatchObject({
           'retry-after': expect.stringMatching(/^([1-9]|[1-5]\d|60)$/),
           'content-type': 'application/json; charset=utf-8',
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
+          ...ANSWER,
         });
         if (transport === 'polling') {
           expect(headers['access-control-allow-origin']).toBe('https://app.example');
@@ -116,6 +121,20 @@ describe('limits of sockets', () => {
       expect((await handshake(transport, newAddress())).status).toBe(expected);
     },
   );
+
+  it('whatever is answered below /socket.io/ carries the headers of every answer (contract §3)', async () => {
+    const from = newAddress();
+    const answers = [
+      await handshake('polling', from),
+      await handshake('foo' as 'polling', from),
+      await handshake('polling', from, { Origin: 'https://evil.example' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 403]);
+    for (const { headers } of answers) {
+      expect(headers).toMatchObject(ANSWER);
+      expect(headers).not.toHaveProperty('x-powered-by');
+    }
+  });
 
   it('both transports share one count, and a /64 of IPv6 is one address', async () => {
     const from = (i: number) => `2001:db8:1:2::${i}`;

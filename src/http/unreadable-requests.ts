@@ -1,13 +1,12 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { ANSWER_HEADERS } from './security-headers.js';
 
 const BODY = JSON.stringify({ error: 'invalid_request', error_description: 'the request could not be read' });
 const HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Content-Length': BODY.length,
-  'Cache-Control': 'no-store',
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
+  ...ANSWER_HEADERS,
   Connection: 'close',
 };
 

@@ -1,6 +1,7 @@
 import { ServerResponse, STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Server } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { ANSWER_HEADERS } from '../http/security-headers.js';
 
 /** @throws OAuthError what is to be answered */
 type Judge = (request: IncomingMessage) => Promise<void>;
@@ -11,6 +12,8 @@ type Judge = (request: IncomingMessage) => Promise<void>;
  */
 export function limitHandshakes(server: Server, judge: Judge): void {
   server.engine.use((request: IncomingMessage, response: object, next: () => void) => {
+    // Engine.IO answers before Express: its answers carry what all others do. An upgrade has none to carry it.
+    if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
     const { _query: query } = request as IncomingMessage & { _query: { sid?: string } }; // as Engine.IO has parsed it
     if (query.sid) next();
     else void admit(request, response, judge, next);
@@ -50,9 +53,7 @@ function headersOf(refusal: OAuthError): Record<string, string> {
   return {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': String(Buffer.byteLength(bodyOf(refusal))),
-    'Cache-Control': 'no-store',
-    'Referrer-Policy': 'no-referrer',
-    'X-Content-Type-Options': 'nosniff',
+    ...ANSWER_HEADERS,
     ...refusal.headers,
   };
 }
