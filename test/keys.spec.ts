@@ -12,6 +12,7 @@ import { dump, query } from './support/query.js';
 import { startTestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 type Jwks = { keys: { kid: string; d?: string }[] };
 
@@ -138,6 +139,25 @@ describe('signing keys (contract §5)', () => {
       while ((await keys())[0]!.tokenTtl !== 7200);
     } finally {
       await Promise.all([hour.close(), longer.close()]);
+    }
+  });
+
+  it('are heard of although a row beside them is no key', async () => {
+    const service = await start();
+    try {
+      await query(
+        database.url,
+        `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, active_at, token_ttl)
+         VALUES ('bad', '{"kty": "EC"}', '', now() - interval '1 minute', 100000)`,
+      );
+      await until(() => service.log.some((line) => line.includes('Signing key bad is no key')));
+      const signing = service.app.get(KeyService).signing.kid;
+      await new KeyStore(service.app.get(DataSource), service.settings).revoke(signing);
+      await until(async () => !(await kids(service.url)).includes(signing));
+      expect(await kids(service.url)).toHaveLength(1);
+      expect(service.log.filter((line) => line.includes('is no key'))).toHaveLength(1);
+    } finally {
+      await service.close();
     }
   });
 

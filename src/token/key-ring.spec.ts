@@ -71,6 +71,22 @@ describe('the keys of an instance', () => {
     expect(ring.update([life('b', 20), life('a', 0, 15, true)], ask, 17).revoked).toEqual([]);
   });
 
+  it.each<[string, Partial<KeyLife>]>([
+    ['no JWK', { publicJwk: { kty: 'EC' } as unknown as PublicJwk }],
+    ['null for one', { publicJwk: null as unknown as PublicJwk }],
+    ['times that are none', { activeAt: Infinity as unknown as Date }],
+  ])('leave out a row with %s, and hear of the others all the same', (_name, fault) => {
+    const ring = new KeyRing();
+    ring.update([life('a', 0)], readable, 10);
+    const bad = { ...life('bad', 5), ...fault };
+    const changes = ring.update([bad, life('b', 20), life('a', 0, 15, true)], readable, 16);
+    expect(changes.made.map(({ kid }) => kid)).toEqual(['b']);
+    expect(changes.revoked.map(({ kid }) => kid)).toEqual(['a']);
+    expect(changes.unreadable.map(({ kid }) => kid)).toEqual(['bad']);
+    expect(ring.publicKey('bad', 16)).toBeUndefined();
+    expect(ring.jwks.keys.map(({ kid }) => kid)).toEqual(['b']);
+  });
+
   it.each(['__proto__', 'constructor', '', 'a\0', '../a'])('know no key called %j', (kid) => {
     const ring = new KeyRing();
     ring.update([life('a', 0)], readable, 10);

@@ -35,6 +35,8 @@ interface RingKey {
 export interface KeyChanges {
   readonly made: readonly KeyLife[];
   readonly revoked: readonly KeyLife[];
+  /** Rows that are no keys: they are left out. */
+  readonly unreadable: readonly KeyLife[];
 }
 
 /** The keys of one instance, in memory: requests read from here, and never wait for the database. */
@@ -72,16 +74,16 @@ export class KeyRing {
     now: number,
   ): KeyChanges {
     const before = this.keys;
-    this.keys = new Map(
-      lives.map((life) => {
-        const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
-        return [life.kid, { ...known, ...timesOf(life) }];
-      }),
-    );
+    this.keys = new Map();
+    for (const life of lives) {
+      const key = keyOf(life, before.get(life.kid), privateKeyOf);
+      if (key) this.keys.set(life.kid, key);
+    }
     this.turn(now);
     return {
-      made: lives.filter(({ kid }) => !before.has(kid)),
+      made: lives.filter(({ kid }) => this.keys.has(kid) && !before.has(kid)),
       revoked: lives.filter(({ kid, revokedAt }) => revokedAt && before.get(kid)?.revoked === false),
+      unreadable: lives.filter(({ kid }) => !this.keys.has(kid)),
     };
   }
 
@@ -99,6 +101,20 @@ export class KeyRing {
       this.current = { kid: chosen.kid, privateKey: chosen.privateKey! };
     }
     return Math.min(...able.map(({ activeAt }) => activeAt).filter((activeAt) => activeAt > now));
+  }
+}
+
+/** A row may have been written by somebody else: what is no key must not keep the others from being heard of. */
+function keyOf<Life extends KeyLife>(
+  life: Life,
+  known: RingKey | undefined,
+  privateKeyOf: (life: Life) => KeyObject | undefined,
+): RingKey | undefined {
+  try {
+    const parts = known ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
+    return { ...parts, ...timesOf(life) };
+  } catch {
+    return undefined;
   }
 }
 

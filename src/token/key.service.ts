@@ -30,6 +30,8 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private reading?: NodeJS.Timeout;
   private rotation?: NodeJS.Timeout;
   private stopped = false;
+  /** Rows that are no keys and were told of; an operator's doing, so there are few. */
+  private readonly unreadable = new Set<string>();
 
   constructor(
     dataSource: DataSource,
@@ -89,8 +91,16 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private async read(): Promise<KeyChanges> {
     const keys = await this.reader.read(this.ring.kids);
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    this.warnOf(changes);
     await this.reader.ensureTokenTtl(keys, this.settings.accessTokenTtl);
     return changes;
+  }
+
+  private warnOf({ unreadable }: KeyChanges): void {
+    for (const { kid } of unreadable) {
+      if (!this.unreadable.has(kid)) this.logger.error(`Signing key ${kid} is no key: it is left out.`);
+      this.unreadable.add(kid);
+    }
   }
 
   /** Again and again; exactly when a key begins to sign, too. */
