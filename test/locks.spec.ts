@@ -2,10 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { Client } from 'pg';
 import { StateService } from '../src/auth/state.service.js';
+import { ChannelHistory } from '../src/channel/channel.history.js';
+import { SessionStore } from '../src/token/session.store.js';
 import { bearer } from './support/bearer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
-import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
+import { beginSignIn, claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { waiting } from './support/waiting.js';
 
@@ -146,5 +148,20 @@ describe('locks', () => {
     await holder.query('COMMIT');
     expect(await Promise.all(revocations)).toEqual([200, 200]);
     expect(await eventsOf(sessions[0]!, 'device.signed_out')).toEqual([device]);
+  });
+
+  it('… also when the one that ends the last had begun first: its now() is older than the other’s end', async () => {
+    const device = randomUUID();
+    const user = randomUUID();
+    const first = await signIn(service.url, user, { device_id: device });
+    const last = await signIn(service.url, user, { device_id: device });
+    await service.app.get(ChannelHistory).transaction(async (transaction) => {
+      await transaction.manager.query('SELECT now()'); // which stands still from here on
+      await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
+      const sessionId = claimsOf(last.access_token)['sid'] as string;
+      const session = { userId: last.user_id, sessionId, deviceId: device };
+      await service.app.get(SessionStore).end('session', session, transaction);
+    });
+    expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
   });
 });

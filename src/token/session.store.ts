@@ -23,12 +23,14 @@ const END = `
     ELSE true END
   RETURNING device_id`;
 
-// Contract §7: `device.signed_out` says that no session of the device lives any more.
+// Contract §7: `device.signed_out` says that no session of the device lives any more. The mark is looked at as well as the
+// expiry: `now()` is when this transaction began, and whoever ended another session meanwhile has a later one.
 const SIGNED_OUT_DEVICES = `
   SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices d
   WHERE user_id = $1 AND device_id = ANY($2) AND NOT EXISTS (
     SELECT FROM refresh_tokens r
-    WHERE r.user_id = d.user_id AND r.device_id = d.device_id AND r.expires_at > now())
+    WHERE r.user_id = d.user_id AND r.device_id = d.device_id
+      AND r.signed_out_at IS NULL AND r.expires_at > now())
   ORDER BY device_id`;
 
 /** Ends sessions: that is how people sign out. */
