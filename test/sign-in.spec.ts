@@ -247,6 +247,17 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(device!['user_agent']).toBe(`Browser/1 ${'x'.repeat(1014)}`);
     });
 
+    it('believes the client about its user agent before the header', async () => {
+      const device_id = randomUUID();
+      const state = await beginSignIn(service.url);
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .set('User-Agent', 'Header/1')
+        .send({ code: 'ua-of-field', state, device_id, user_agent: 'Field/1' })
+        .expect(200);
+      expect(await devices((body as { user_id: string }).user_id)).toMatchObject([{ user_agent: 'Field/1' }]);
+    });
+
     it('needs none: the session has no device then', async () => {
       const { user_id, access_token } = await signIn(service.url, 'no-device', {
         device_id: '',
@@ -374,6 +385,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       ['the same as at authorize', { redirect_uri: CALLBACK }, 200],
       ['left out', {}, 200],
       ['another one', { redirect_uri: `${CALLBACK}/` }, 401],
+      ['in another case', { redirect_uri: CALLBACK.replace('callback', 'Callback') }, 401],
     ])('%s, when authorize named one: %#', async (_name, body, status) => {
       const state = await beginSignIn(service.url, { redirect_uri: CALLBACK });
       await request(service.url)
