@@ -97,6 +97,14 @@ describe('users and their devices', () => {
     }
   });
 
+  it('signing in again is a use of the device', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await onDevice(first);
+    await onDevice(second);
+    const devices = await devicesOf(await onDevice(first));
+    expect(devices.map(({ device_id }) => device_id)).toEqual([first, second]);
+  });
+
   it('PATCH renames a device; foreign members are ignored', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device, { device_name: 'Old', user_agent: 'UA' });
