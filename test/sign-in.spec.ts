@@ -211,6 +211,23 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     });
   });
 
+  it.each([
+    ['username', 'B'],
+    ['email', 'b@x.example'],
+    ['avatar_url', 'https://x.example/b'],
+  ])('%s is taken over where nothing else has changed (contract §6)', async (field, value) => {
+    const provider_user_id = `only-${field}`;
+    const before = { username: 'A', email: 'a@x.example', avatar_url: 'https://x.example/a' };
+    provider.answerWith(200, { provider_user_id, ...before });
+    await signIn(service.url);
+    provider.answerWith(200, { provider_user_id, ...before, [field]: value });
+    const { user_id } = await signIn(service.url);
+    const columns = 'username, email, avatar_url';
+    expect(
+      await query(service.databaseUrl, `SELECT ${columns} FROM users WHERE user_id = $1`, [user_id]),
+    ).toEqual([{ ...before, [field]: value }]);
+  });
+
   describe('devices (spec §2.4)', () => {
     const devices = (userId: string) =>
       query(
