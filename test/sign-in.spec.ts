@@ -411,12 +411,13 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         .expect(status);
     });
 
-    it('is ignored when authorize named none', async () => {
+    it('is ignored when authorize named none: the provider gets the stored one', async () => {
       const state = await beginSignIn(service.url);
       await request(service.url)
         .post('/oauth2/token')
         .send({ code: 'r', state, redirect_uri: 'anything' })
         .expect(200);
+      expect(new URLSearchParams(provider.requests[0]!.body).get('redirect_uri')).toBe(CALLBACK);
     });
   });
 });
