@@ -236,7 +236,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         [userId],
       );
 
-    it('records the device, its id in lower case; what a later sign-in leaves out stays', async () => {
+    it('records the device, its id in lower case; what a later sign-in leaves out stays, what it names replaces', async () => {
       const device_id = randomUUID();
       const first = await signIn(service.url, 'dev', {
         device_id: device_id.toUpperCase(),
@@ -249,6 +249,10 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       await signIn(service.url, 'dev', { device_id, user_agent: 'UA/2' });
       expect(await devices(first.user_id)).toEqual([
         { device_id, device_name: 'Ada’s phone', user_agent: 'UA/2' },
+      ]);
+      await signIn(service.url, 'dev', { device_id, device_name: 'Ada’s old phone' });
+      expect(await devices(first.user_id)).toEqual([
+        { device_id, device_name: 'Ada’s old phone', user_agent: 'UA/2' },
       ]);
     });
 
