@@ -229,6 +229,26 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
   });
 });
 
+it('renames count for the user, from whichever session and address (contract §2, RATE_LIMIT_WRITE)', async () => {
+  const env = { RATE_LIMIT: 'on', RATE_LIMIT_WRITE: '2', TRUST_PROXY: 'loopback' };
+  const own = await startTestService({ ...env, ...stub.env() });
+  const device_id = randomUUID();
+  const rename = async (user: string): Promise<request.Response> => {
+    const { access_token } = await signIn(own.url, user, { device_id });
+    return request(own.url)
+      .patch(`/devices/${device_id}`)
+      .set({ Authorization: `Bearer ${access_token}`, 'X-Forwarded-For': newAddress() })
+      .send({ device_name: 'a name' });
+  };
+  try {
+    expect([(await rename('ada')).status, (await rename('ada')).status]).toEqual([200, 200]);
+    expectSlowDown(await rename('ada'));
+    expect((await rename('grace')).status).toBe(200);
+  } finally {
+    await own.close();
+  }
+});
+
 (hasRedis ? describe : describe.skip)('with Redis (skipped where redis-server is not installed)', () => {
   const N = 50;
   const ENV = { ...BEHIND_PROXY, RATE_LIMIT_AUTHORIZE: String(N) };
