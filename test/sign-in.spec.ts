@@ -268,6 +268,17 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(device!['user_agent']).toBe(`Browser/1 ${'x'.repeat(1014)}`);
     });
 
+    it('takes what is as long as may be, in characters, not in UTF-16 units (contract §3)', async () => {
+      const device = { device_name: '😀'.repeat(128), user_agent: '😀'.repeat(1024) };
+      const state = await beginSignIn(service.url);
+      provider.answerWith(200, { provider_user_id: 'long' });
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'c'.repeat(4096), state, device_id: randomUUID(), ...device })
+        .expect(200);
+      expect(await devices((body as { user_id: string }).user_id)).toMatchObject([device]);
+    });
+
     it('believes the client about its user agent before the header', async () => {
       const device_id = randomUUID();
       const state = await beginSignIn(service.url);
