@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import request from 'supertest';
+import { Events } from '../src/events.js';
 import { AUDIT_NAMES } from '../src/operations/audit.js';
 import { makeRefreshToken } from '../src/token/refresh-token.js';
 import { bearer } from './support/bearer.js';
@@ -109,6 +110,17 @@ describe('the audit trail (docs/audit.md)', () => {
     expect([audited().all, requests().all]).toEqual([sent, sent]);
     const { user_id: userId } = await signIn(service.url);
     expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
+  });
+
+  it('whatever strangers can cause is a hundred lines a second at most', async () => {
+    const events = service.app.get(Events);
+    const flood = (emit: () => void) => auditOf(async () => Array.from({ length: 300 }, emit));
+    const floods = [
+      await flood(() => events.emit('sign_in.refused', { error: 'invalid_grant' })),
+      await flood(() => events.emit('refresh.refused', undefined)),
+      await flood(() => events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' })),
+    ];
+    for (const lines of floods) expect(lines.length).toBeLessThanOrEqual(100);
   });
 
   it('logs a refused request with its error and address', async () => {
