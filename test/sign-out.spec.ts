@@ -174,6 +174,19 @@ describe('the end of sessions', () => {
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
   });
 
+  it('is told also where the sign-out took seconds to be committed', async () => {
+    const [late, next] = [await onDevice(randomUUID()), await onDevice(randomUUID())];
+    const [lateId, nextId] = [late, next].map(({ access_token }) => claimsOf(access_token)['sid'] as string);
+    const heard = new Set<string>();
+    there.app.get(Events).on('session.ended', ({ sessionId }) => heard.add(sessionId));
+    // As such a one leaves it: it is seen only now, and the `now()` of its transaction is 8 s old.
+    const statement = `UPDATE refresh_tokens SET signed_out_at = now() - interval '8 s', expires_at = now() WHERE session_id = $1`;
+    await query(here.databaseUrl, statement, [lateId]);
+    await bearer(here.url, next.access_token).post('/sign-out').expect(204);
+    while (!heard.has(nextId!)) await new Promise((resolve) => setImmediate(resolve));
+    expect(heard).toContain(lateId);
+  });
+
   describe('device.signed_out (contract §7)', () => {
     const told = (tokens: Tokens) =>
       query(
@@ -191,6 +204,14 @@ describe('the end of sessions', () => {
       expect(await told(one)).toEqual([]);
       await revoke(other.access_token);
       expect(await told(one)).toEqual([{ device_id: device }]);
+    });
+
+    it('does not wait for another user’s session on a device of the same id', async () => {
+      const device = randomUUID();
+      const mine = await onDevice(device);
+      await signIn(here.url, randomUUID(), { device_id: device });
+      await revoke(mine.refresh_token);
+      expect(await told(mine)).toEqual([{ device_id: device }]);
     });
 
     it('does not wait for a session that has expired by itself', async () => {
