@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = new URL('../', import.meta.url);
+const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, ROOT)), 'utf8');
+
+/** docs/security.md says what the code says. */
+describe('the list of bounds', () => {
+  const document = read('docs/security.md');
+
+  it('names files that there are', () => {
+    const cells = document.split('\n').flatMap((line) => line.split('|').slice(-2, -1));
+    const files = cells.flatMap((cell) => {
+      const names = [...cell.matchAll(/`([\w./-]+\.ts)`/g)].map(([, name]) => name!);
+      const room = names[0]?.split('/')[0] ?? '';
+      return names.map((name) => (name.includes('/') ? name : `${room}/${name}`));
+    });
+    expect(files.length).toBeGreaterThan(30);
+    for (const file of files) expect([file, existsSync(new URL(`src/${file}`, ROOT))]).toEqual([file, true]);
+  });
+
+  // Where the number stands in the code, and how the document tells it.
+  it.each([
+    ['http/express.adapter.ts', 'headersTimeout: 10_000', '16 KiB (Node.js), 10 s'],
+    ['http/express.adapter.ts', 'requestTimeout: 30_000', 'after decompression, 30 s'],
+    ['http/read-body.ts', 'MOST_PARAMETERS = 100;', '100 parameters of a form'],
+    ['http/json-faults.ts', 'DEEPEST_VALUE = 100;', 'nested 100 deep'],
+    ['http/unreadable-requests.ts', 'LINGER_MS = 1000;', 'destroyed 1 s after the answer'],
+    ['http/line-limit.ts', 'MOST_LINES = 100;', '100 a second for each kind'],
+    ['http/request-log.ts', 'LONGEST_PATH = 200;', '200 characters'],
+    ['rate-limit/counter.ts', 'MOST_KEYS = 50_000;', '50,000 for each limit'],
+    ['database/database-busy.ts', 'MOST_WAITING = 10_000;', '10,000 for each kind'],
+    ['database/coalesce.ts', 'PATIENCE_MS = 1600;', '1.6 s from call to answer'],
+    ['database/data-source.ts', 'CONNECT_TIMEOUT_MS = 900;', '10,000, 0.9 s'],
+    ['database/data-source.ts', 'QUERY_TIMEOUT_MS = 1000;', '| 1 s '],
+    ['device/last-seen.ts', 'MOST_SEEN = 20_000;', '20,000 between two writes'],
+    ['realtime/json-data.ts', 'LONGEST = 512 * 1024;', '512 KiB of JSON'],
+    ['realtime/waiting-room.ts', 'MOST_OF_A_NETWORK = 500;', '500 of an address'],
+    ['realtime/waiting-room.ts', 'MOST = 5000;', '5,000 in all, 10 s each'],
+    ['realtime/waiting-room.ts', 'LONGEST_WAIT_MS = 10_000;', '5,000 in all, 10 s each'],
+    ['realtime/connections.ts', 'SOCKETS_A_USER = 20;', '20 an instance'],
+    ['realtime/message-bucket.ts', 'PER_SECOND = 20;', '20 frames a second'],
+    ['realtime/message-bucket.ts', 'BURST = 50;', 'bursts of 50'],
+    ['realtime/web-socket-server.ts', 'maxFragments: 128', 'in 128 fragments'],
+    ['realtime/connection.ts', 'LONGEST_QUEUE = 500;', '500 packets or 1 MiB of events'],
+    ['realtime/message-limit.ts', 'MOST_UNREAD = 1000;', '1,000 packets of any kind'],
+    ['realtime/transport.ts', 'FAREWELL_MS = 400;', '0.4 s, then the connection is cut'],
+    ['realtime/hints.ts', 'MOST_UNSENT = 10_000;', 'the newest of 10,000 users'],
+    ['realtime/delivery.ts', 'MOST_TOLD = 1000;', 'told once each, of 1,000'],
+    ['sample-provider/password-check.ts', 'WAITING = 100;', '100 wait, 10 of one network'],
+    ['sample-provider/password-check.ts', 'WAITING_OF_A_NETWORK = 10;', '100 wait, 10 of one network'],
+    ['provider/check-adapters.ts', '{ load: 30_000, check: 5000 }', '30 s to load, 5 s'],
+  ])('%s has %s', (file, code, words) => {
+    expect(read(`src/${file}`)).toContain(code);
+    expect(document).toContain(words);
+  });
+});
