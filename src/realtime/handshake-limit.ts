@@ -16,7 +16,7 @@ export function limitHandshakes(server: Server, judge: Judge): void {
     if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
     const { _query: query } = request as IncomingMessage & { _query: { sid?: string } }; // as Engine.IO has parsed it
     if (query.sid) next();
-    else void admit(request, response, judge, next);
+    else admit(request, response, judge, next).catch(() => request.socket.destroy()); // Engine.IO has thrown
   });
 }
 
