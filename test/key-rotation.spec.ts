@@ -126,6 +126,36 @@ describe('key rotation', () => {
     expect(await list()).toHaveLength(2);
   });
 
+  it('each key signs from its very moment on, not from the next reading: else what is withdrawn would still sign', async () => {
+    const { app } = instances[0]!;
+    const signing = (): string => app.get(KeyService).signing.kid;
+    const signs = async (kid: string): Promise<void> => {
+      while (signing() !== kid) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const first = signing();
+    const kids: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      const { kid } = await store.rotate();
+      kids.push(kid);
+      await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
+      await signs(kid); // so the instance has all of it
+    }
+    // One after the other, 300 ms each: whoever looks twice a second only passes over some.
+    await query(
+      database.url,
+      `UPDATE signing_keys SET active_at = now() + interval '2 s' + place * interval '300 ms'
+       FROM unnest($1::text[]) WITH ORDINALITY AS waiting (id, place) WHERE kid = id`,
+      [kids],
+    );
+    await signs(first);
+    const seen = new Set([first]);
+    while (signing() !== kids.at(-1)) {
+      seen.add(signing());
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect([...seen, signing()]).toEqual([first, ...kids]);
+  });
+
   it('revoke withdraws the signing key within 1 s on every instance, and refuses no token of its successor', async () => {
     const revoked = kidOf(tokens.access_token);
     const { seen, stop, slowest } = traffic();

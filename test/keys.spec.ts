@@ -1,6 +1,8 @@
+import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import request from 'supertest';
 import { deriveKey } from '../src/config/derive-key.js';
+import { Clock } from '../src/database/clock.js';
 import { Sql } from '../src/database/sql.js';
 import { decryptPrivateKey } from '../src/token/key-encryption.js';
 import { KeyReader } from '../src/token/key.reader.js';
@@ -158,6 +160,25 @@ describe('signing keys (contract §5)', () => {
       expect(service.log.filter((line) => line.includes('is no key'))).toHaveLength(1);
     } finally {
       await service.close();
+    }
+  });
+
+  it('end by the clock of the database, whatever the one of the instance says', async () => {
+    const provider = await StubProvider.start();
+    const service = await start(provider.env());
+    const clock = service.app.get(Clock);
+    const slow = jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + 90_000); // which the instance is late by
+    try {
+      const { access_token } = await signIn(service.url);
+      await bearer(service.url, access_token).get('/me').expect(200);
+      // As an end that was a moment ago, seen from here.
+      await query(database.url, `UPDATE signing_keys SET revoked_at = now() + interval '85 s'`);
+      while ((await kids(service.url)).length > 0);
+      await bearer(service.url, access_token).get('/me').expect(401);
+    } finally {
+      slow.mockRestore();
+      await service.close();
+      await provider.close();
     }
   });
 
