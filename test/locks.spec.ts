@@ -133,6 +133,31 @@ describe('locks', () => {
     });
   });
 
+  it.each(['others', 'all'])(
+    'a sign-out of %s waits for whoever signs in on one of the devices: that session ends, too',
+    async (scope) => {
+      const device = randomUUID();
+      const user = randomUUID();
+      const mine = await signIn(service.url, user, { device_id: randomUUID() });
+      await signIn(service.url, user, { device_id: device });
+      // As far as a sign-in on the device gets before it is committed: its row is locked, its session is there.
+      await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+      await holder.query(
+        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
+        [mine.user_id, randomUUID(), device],
+      );
+      const signOut = statusOf(as(mine).post('/sign-out', { scope }));
+      expect(await waiting(service.databaseUrl, 1, signOut)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await signOut).toBe(204);
+      const living =
+        'SELECT FROM refresh_tokens WHERE user_id = $1 AND device_id = $2 AND expires_at > now()';
+      expect(await query(service.databaseUrl, living, [mine.user_id, device])).toEqual([]);
+      expect(await eventsOf(mine, 'device.signed_out')).toContain(device);
+    },
+  );
+
   it('the last two sessions of a device, ended at once: the device is told of, once', async () => {
     const device = randomUUID();
     const user = randomUUID();
