@@ -4,10 +4,11 @@ import request from 'supertest';
 import type { Sql } from '../src/database/sql.js';
 import { LastSeen } from '../src/device/last-seen.js';
 import { Events } from '../src/events.js';
+import { makeRefreshToken } from '../src/token/refresh-token.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
-import { signIn, type Tokens } from './support/sign-in.js';
+import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -269,6 +270,15 @@ describe('users and their devices', () => {
       await as(tokens).get('/me').expect(200);
       await lastSeen.write();
       expect(await seen()).toBeLessThan(10_000);
+
+      await lastSeen.write(); // the looks above are uses as well
+      // Whoever makes up a refresh token, with the ids of somebody's session, has used nothing.
+      await age(10);
+      const { sid, device_id } = claimsOf(tokens.access_token) as { sid: string; device_id: string };
+      const made = makeRefreshToken({ userId: tokens.user_id, sessionId: sid, deviceId: device_id });
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token: made }).expect(401);
+      await lastSeen.write();
+      expect(await seen()).toBeGreaterThan(500_000);
     });
   });
 });
