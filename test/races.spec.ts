@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { StateService } from '../src/auth/state.service.js';
+import { TokenService } from '../src/token/token.service.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
@@ -100,6 +101,19 @@ describe('races', () => {
       return request(at).post('/oauth2/refresh').send({ refresh_token: sent });
     });
     expect(answers.map(({ status }) => status)).toEqual(answers.map((_, i) => (i % 3 === 0 ? 401 : 200)));
+  });
+
+  it('… and so do not touch each other where the ids are right and the secret is another', async () => {
+    const users = await race(10, (at) => signIn(at));
+    const tokens = instances[0].app.get(TokenService);
+    const sent = users.map(({ refresh_token }, i) =>
+      i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
+    );
+    // In one turn: the first two go alone, the others share one statement, without luck.
+    const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token)));
+    expect(answers.map(({ status }) => status)).toEqual(
+      answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
+    );
   });
 
   it('two instances on one database have one signing key', async () => {
