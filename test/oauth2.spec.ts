@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { OAuth2Adapter } from '../src/provider/adapters/oauth2.adapter.js';
+import { ProviderHttp } from '../src/provider/provider-http.js';
+import { Provider } from '../src/provider/provider.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { StubProvider, type ProviderRequest } from './support/stub-provider.js';
@@ -268,6 +272,23 @@ describe('the adapter oauth2', () => {
       const secrets = [SECRET, TOKEN, 'access_token=', 'a code/with+signs'];
       expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
     });
+  });
+
+  it.each(['token', 'user'] as const)('ends its request to the %s URL with its time', async (hanging) => {
+    const closed = new Promise((resolve) => {
+      answers[hanging] = (response) => void response.on('close', resolve);
+    });
+    const http = new ProviderHttp();
+    const send = jest.spyOn(http, 'send');
+    const hub = new Provider(service.settings.providers.get('hub')!, new OAuth2Adapter(http), 1000);
+    const redirectUri = 'https://app.example/cb';
+    const { memory } = await hub.authorizationUrl({ state: 's', redirectUri });
+    await expect(hub.exchange({ code: 'c', state: 's', redirectUri, memory: memory! })).rejects.toMatchObject(
+      { error: 'server_error' },
+    );
+    expect(send.mock.lastCall![0].signal.aborted).toBe(true);
+    await closed;
+    http.onApplicationShutdown();
   });
 
   it('never gives a code or secret to another provider than the state was made for (P2)', async () => {

@@ -453,11 +453,15 @@ describe('the adapter oidc', () => {
       }
     });
 
-    it('refuses a discovery document that names another issuer', async () => {
+    it.each([
+      ['another issuer', () => 'https://evil.example'],
+      ['one that only begins with the right one', () => `${proxy.url}0/evil`],
+      ['one below the right one', () => `${proxy.url}/tenant`],
+    ])('refuses a discovery document that names %s', async (_name, named) => {
       const other = await startTestService(env());
       try {
         proxy.tamper = (path, body) =>
-          path.startsWith('/.well-known') ? { ...body, issuer: 'https://evil.example' } : undefined;
+          path.startsWith('/.well-known') ? { ...body, issuer: named() } : undefined;
         const authorize = (): request.Test =>
           request(other.url).get('/oauth2/authorize').query({ provider: 'corp' });
         await authorize().expect(500);
