@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import type { Settings } from './config/settings.js';
 import { dataSourceOptions } from './database/data-source.js';
+import { errorMessage } from './database/error-facts.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './database/embedded/embedded-postgres.js';
 import { migrate } from './database/migrate.js';
 import { patiently, type Patience } from './database/patiently.js';
@@ -64,7 +65,9 @@ async function startApp(
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
   try {
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
-    await app.listen(settings.port, settings.host);
+    await app.listen(settings.port, settings.host).catch((error: unknown) => {
+      throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // which no database can mend
+    });
     patience.signal.throwIfAborted();
     return app;
   } catch (error) {

@@ -167,7 +167,8 @@ describe('the callback of the demo', () => {
 });
 
 describe('endpoints of the service itself (contract §4)', () => {
-  const own = (uri: string, publicUrl = 'https://id.example'): boolean => isOwnEndpoint({ publicUrl }, uri);
+  const own = (uri: string, publicUrl = 'https://id.example'): boolean =>
+    isOwnEndpoint({ publicUrl, port: 3000 }, uri);
 
   it.each([
     'https://id.example/providers/mock/oauth2/authorize',
@@ -180,6 +181,10 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://id.example//oauth2/token',
     'https://id.example/OAuth2/token',
     'https://id.example/providers/x/callback',
+    'https://id.example./oauth2/token',
+    'http://id.example/oauth2/token',
+    'http://localhost:3000/oauth2/token', // where it listens
+    'http://127.0.0.2:3000/providers/mock/oauth2/authorize',
   ])('%s', (uri) => expect(own(uri)).toBe(true));
 
   it.each(['http://127.0.0.1:3000', 'http://[::1]:3000', 'http://localhost:3000', 'https://127.0.0.2:3000'])(

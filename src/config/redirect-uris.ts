@@ -37,10 +37,19 @@ export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): 
  * code must not go round in circles (contract §4). Judged as servers and proxies may read it: decoded, without dots, in
  * any case, and for loopback by whichever name.
  */
-export function isOwnEndpoint({ publicUrl }: Pick<Settings, 'publicUrl'>, uri: string): boolean {
+export function isOwnEndpoint(
+  { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,
+  uri: string,
+): boolean {
   const [own, other] = [new URL(publicUrl), new URL(uri)];
-  const bothHere = own.port === other.port && isThisMachine(publicUrl) && isThisMachine(uri);
-  return (own.origin === other.origin || bothHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
+  const isOurName = own.port === other.port && nameOf(own) === nameOf(other);
+  const isHere = other.port === String(port) && isThisMachine(uri);
+  return (isOurName || isHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
+}
+
+/** Without the dot of the root. */
+function nameOf({ hostname }: URL): string {
+  return hostname.replace(/\.$/, '');
 }
 
 function decoded(path: string): string {

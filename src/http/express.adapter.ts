@@ -3,6 +3,8 @@ import https from 'node:https';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
+import { answerForeignUpgrades } from './foreign-upgrades.js';
+import { boundUnreadAnswers } from './unread-answers.js';
 
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
@@ -30,6 +32,8 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     this.httpServer = options?.httpsOptions
       ? https.createServer({ ...options.httpsOptions, ...SERVER_LIMITS, ...types }, app)
       : http.createServer({ ...SERVER_LIMITS, ...types }, app);
+    boundUnreadAnswers(this.httpServer as http.Server);
+    answerForeignUpgrades(this.httpServer as http.Server, types.ServerResponse!);
     if (options?.forceCloseConnections)
       throw new Error('forceCloseConnections would cut off requests in flight');
   }

@@ -20,12 +20,16 @@ const LINGER_MS = 1000;
 export function refuseUnreadableRequests(server: Server): void {
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
-    if (!socket.writable) return;
-    const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 400 Bad Request\r\n${head.join('')}\r\n${BODY}`);
-    setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whoever never closes his side would keep the connection
+    if (socket.writable) refuseOn(socket);
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     response.writeHead(400, HEADERS).end(BODY);
   });
+}
+
+/** The same answer on a connection that has no response any more. */
+export function refuseOn(socket: Socket): void {
+  const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 400 Bad Request\r\n${head.join('')}\r\n${BODY}`);
+  setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whoever never closes his side would keep the connection
 }

@@ -51,6 +51,7 @@ export class Counter {
     if (!this.shared) return this.countInMemory(key);
     try {
       const exceeded = await this.countIn(this.shared, key);
+      if (exceeded && exceeded.milliseconds > MINUTE_S * 1000) throw this.notOurs();
       this.failing = false;
       return exceeded;
     } catch (error) {
@@ -63,6 +64,12 @@ export class Counter {
   private async countInMemory(key: string): Promise<Exceeded | undefined> {
     const isCounted = this.keys.most < this.mostKeys || (await this.memory.get(key)) !== null;
     return this.countIn(this.memory, isCounted ? key : widerNetworkOf(key));
+  }
+
+  /** A count that outlives its minute was written by somebody else: it must not be remembered here either. */
+  private notOurs(): Error {
+    this.shared!.deleteInMemoryBlockedAll();
+    return new Error('a count in Redis lasts longer than a minute');
   }
 
   /** A Redis that is away is told of by its connection: this is about one that is there and refuses (full, no right). */
