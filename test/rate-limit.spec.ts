@@ -310,6 +310,16 @@ it('renames count for the user, from whichever session and address (contract §2
     expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
   });
 
+  it('where somebody else has written a count for a year: it locks nobody out, and is not remembered', async () => {
+    const { client } = instances[0]!.app.get(RedisConnection);
+    const from = newAddress();
+    const key = `latchkey:limit:authorize:${from}`;
+    await client.set(key, N + 1, 'PX', 365 * 86_400_000);
+    expect(await storm(N, from)).toEqual({ 200: N }); // each instance counts alone
+    await client.del(key);
+    expect(await storm(2 * N, from)).toEqual({ 200: N, 429: N });
+  });
+
   it('killed: each instance counts alone until it is back, and says so once', async () => {
     await redis.kill();
     expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });

@@ -80,6 +80,13 @@ describe('the start', () => {
     expect(service.output()).not.toMatch(/waiting|Retrying|hunter2|\n +at /);
   });
 
+  it('does not wait for an address that is none to listen on', async () => {
+    service = await spawnService({ DATABASE_URL: database.url, HOST: 'nowhere.invalid' });
+    expect(await service.ended).toBe(1);
+    expect(service.output()).toContain('cannot listen: ');
+    expect(service.output()).not.toMatch(/waiting for the database|\n +at /);
+  });
+
   describe('ends at once, with 0, when it is told to', () => {
     let mute: Server;
 
