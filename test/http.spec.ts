@@ -161,6 +161,14 @@ describe('HTTP (contract §2, §3)', () => {
     });
   });
 
+  it('an error is JSON, also where a file was to be sent', async () => {
+    for (const header of [{ 'If-Match': '"x"' }, { Range: 'bytes=99999999-' }]) {
+      const response = await request(service.url).get('/demo/style.css').set(header);
+      expect(response.status).toBe(400);
+      expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    }
+  });
+
   it('logs no more than the beginning of a path', async () => {
     await request(service.url)
       .get(`/nothing/${'x'.repeat(10_000)}`)

@@ -25,6 +25,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
       return;
     }
     response.status(error.status).set(error.headers).set('Cache-Control', 'no-store');
+    response.type('json'); // also where a file was to be sent
     response.json({ error: error.error, error_description: error.description });
   }
 }
