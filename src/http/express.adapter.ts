@@ -32,8 +32,8 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     this.httpServer = options?.httpsOptions
       ? https.createServer({ ...options.httpsOptions, ...SERVER_LIMITS, ...types }, app)
       : http.createServer({ ...SERVER_LIMITS, ...types }, app);
-    boundUnreadAnswers(this.httpServer as http.Server);
-    answerForeignUpgrades(this.httpServer as http.Server, types.ServerResponse!);
+    boundUnreadAnswers(this.httpServer);
+    answerForeignUpgrades(this.httpServer, types.ServerResponse!);
     if (options?.forceCloseConnections)
       throw new Error('forceCloseConnections would cut off requests in flight');
   }
