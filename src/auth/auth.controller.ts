@@ -1,10 +1,10 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
+import { Public } from '../token/access.js';
 import { TokenService, type RefreshedToken } from '../token/token.service.js';
 import { AuthService, type Authorization, type IssuedTokens } from './auth.service.js';
 import { AuthorizeDto } from './authorize.dto.js';
 import { RefreshDto } from './refresh.dto.js';
 import { TokenDto } from './token.dto.js';
-import { Public } from '../http/access.js';
 import { RateLimit } from '../http/rate-limit.js';
 
 /** The three public endpoints of spec §4. */

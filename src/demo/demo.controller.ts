@@ -1,7 +1,7 @@
 import { dirname, basename } from 'node:path';
 import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Public } from '../http/access.js';
+import { Public } from '../token/access.js';
 import { demoFile, LIBRARIES } from './demo-files.js';
 
 // Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame; and

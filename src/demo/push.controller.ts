@@ -3,8 +3,8 @@ import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
-import { Caller } from '../http/access.js';
 import { RealtimeService, type Pushed } from '../realtime/realtime.service.js';
+import { Caller } from '../token/access.js';
 import { DemoPushDto } from './push.dto.js';
 
 const TTL = 3600; // seconds

@@ -2,8 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Optional, Param, Patch } from 
 import type { DeviceFacts } from '../channel/device-facts.js';
 import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
-import { Caller } from '../http/access.js';
 import { RateLimits } from '../http/rate-limit.js';
+import { Caller } from '../token/access.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
 import { describeDevice } from './device-view.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
+import { Public } from '../token/access.js';
 import { Readiness } from './readiness.js';
-import { Public } from '../http/access.js';
 
 export interface Health {
   status: 'ok' | 'stopping' | 'unavailable';

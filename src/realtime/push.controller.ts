@@ -1,6 +1,6 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-import { ServiceKeyOnly } from '../http/access.js';
+import { ServiceKeyOnly } from '../token/access.js';
 import { PushDto } from './push.dto.js';
 import { RealtimeService, type Pushed } from './realtime.service.js';
 

@@ -1,5 +1,6 @@
 import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
+import { Public } from '../token/access.js';
 import { Accounts } from './accounts.js';
 import { AuthorizeDto } from './authorize.dto.js';
 import { ClientService } from './client.service.js';
@@ -11,7 +12,6 @@ import { sendRedirect } from './page/send-redirect.js';
 import { PageErrorFilter } from './page-error.filter.js';
 import { PasswordCheck } from './password-check.js';
 import { SignInFormDto } from './sign-in-form.dto.js';
-import { Public } from '../http/access.js';
 import { networkOf } from '../http/network.js';
 
 /** Why the form is shown again. */

@@ -1,11 +1,11 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Public } from '../token/access.js';
 import { Accounts, type Account } from './accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { ExchangeErrorFilter } from './exchange-error.filter.js';
 import { ExchangeDto } from './exchange.dto.js';
-import { Public } from '../http/access.js';
 
 /** The fields of spec §2.5, and nothing else of the account. */
 export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;

@@ -3,16 +3,16 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { ACCESS, type Access } from '../http/access.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
+import { ACCESS, type Access } from './access.js';
 import { ServiceKeys } from './service-keys.js';
 
 // RFC 6750 §2.1; the token itself is judged by whoever verifies it.
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const IS_BEARER = /^Bearer(?: |$)/i;
 
-/** Stands before every route (see http/access.ts): what a route does not open needs a user's access token. */
+/** Stands before every route (see access.ts): what a route does not open needs a user's access token. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(

@@ -1,5 +1,5 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { ServiceKeyOnly } from '../http/access.js';
+import { ServiceKeyOnly } from './access.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenDto } from './token.dto.js';
 

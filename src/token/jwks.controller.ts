@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
+import { Public } from './access.js';
 import { KeyService, type JwkSet } from './key.service.js';
-import { Public } from '../http/access.js';
 
 @Public()
 @Controller()

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Optional, Post } from '@nestjs/common';
-import { Public } from '../http/access.js';
 import { RateLimits } from '../http/rate-limit.js';
+import { Public } from './access.js';
 import { SessionStore } from './session.store.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenDto } from './token.dto.js';

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import type { Session } from '../events.js';
-import { Caller } from '../http/access.js';
+import { Caller } from './access.js';
 import { SessionStore } from './session.store.js';
 import { SignOutDto } from './sign-out.dto.js';
 

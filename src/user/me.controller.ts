@@ -3,7 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
-import { Caller } from '../http/access.js';
+import { Caller } from '../token/access.js';
 import { User } from './user.entity.js';
 
 export interface Me {
