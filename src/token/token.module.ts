@@ -1,13 +1,13 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
-import { AccessGuard } from './access.guard.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { EndedSessions } from './ended-sessions.js';
 import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
+import { JwtGuard } from './jwt.guard.js';
 import { KeyService } from './key.service.js';
 import { RevokeController } from './revoke.controller.js';
 import { ServiceKeys } from './service-keys.js';
@@ -29,7 +29,7 @@ import { TokenService } from './token.service.js';
     TokenInspector,
     TokenService,
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
-    { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_GUARD, useClass: JwtGuard },
   ],
   exports: [AccessTokens, AccessTokenVerifier, EndedSessions, SessionStore, TokenService],
 })

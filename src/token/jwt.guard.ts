@@ -14,7 +14,7 @@ const IS_BEARER = /^Bearer(?: |$)/i;
 
 /** Stands before every route (see access.ts): what a route does not open needs a user's access token. */
 @Injectable()
-export class AccessGuard implements CanActivate {
+export class JwtGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly tokens: AccessTokenVerifier,
