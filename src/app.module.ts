@@ -32,7 +32,7 @@ export class AppModule {
         DatabaseModule,
         ChannelModule,
         ...(settings.redisUrl === undefined ? [] : [RedisModule]),
-        ...(settings.rateLimit.enabled ? [RateLimitModule] : []),
+        RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,
         AuthModule,

@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
 import request from 'supertest';
+import { AppModule } from '../src/app.module.js';
 import { Events } from '../src/events.js';
 import { RateLimits } from '../src/http/rate-limit.js';
+import { NoLimits } from '../src/rate-limit/no-limits.js';
+import { RateLimitModule } from '../src/rate-limit/rate-limit.module.js';
 import { RedisConnection } from '../src/redis/redis-connection.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -122,12 +127,29 @@ describe('limits a minute and address (contract §2)', () => {
   it('off, nothing counts', async () => {
     const off = await startTestService({ ...BEHIND_PROXY, ...stub.env(), RATE_LIMIT: 'off' });
     try {
-      expect(() => off.app.get(RateLimits)).toThrow();
+      expect(off.app.get(RateLimits)).toBeInstanceOf(NoLimits);
       expect(await statuses(9, () => authorize(off.url))).toEqual(Array(9).fill(200));
       expect(await statuses(5, () => bearer('wrong', off.url))).toEqual(Array(5).fill(401));
     } finally {
       await off.close();
     }
+  });
+});
+
+describe('a limit that is asked for and not there', () => {
+  /** Resolves what everything is made of, and makes nothing: no database is needed. */
+  const preview = (module: DynamicModule): Promise<unknown> =>
+    NestFactory.createApplicationContext(module, { preview: true, abortOnError: false, logger: false });
+
+  it.each(['on', 'off'])('stops the start: RATE_LIMIT is %s', async (rateLimit) => {
+    const enabled = rateLimit === 'on';
+    const settings = { ...service.settings, rateLimit: { ...service.settings.rateLimit, enabled } };
+    const complete = AppModule.with(settings);
+    await preview(complete);
+    const imports = complete.imports!.filter((one) => (one as DynamicModule).module !== RateLimitModule);
+    await expect(preview({ ...complete, imports })).rejects.toThrow(
+      /RateLimits at index \[\d\] is available/,
+    );
   });
 });
 

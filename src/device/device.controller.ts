@@ -1,4 +1,4 @@
-import { Body, Controller, Delete, Get, HttpCode, Optional, Param, Patch } from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
 import type { DeviceFacts } from '../channel/device-facts.js';
 import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
@@ -22,7 +22,7 @@ export class DeviceController {
   constructor(
     private readonly devices: DeviceService,
     private readonly presence: PresenceStore,
-    @Optional() private readonly limits?: RateLimits,
+    private readonly limits: RateLimits,
   ) {}
 
   /** The caller's devices, newest use first. */
@@ -40,7 +40,7 @@ export class DeviceController {
     @Param('device_id', DeviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
   ): Promise<DeviceView> {
-    await this.limits?.countUser('write', caller.userId);
+    await this.limits.countUser('write', caller.userId);
     const device = await this.devices.rename(caller.userId, deviceId, name);
     return view(device, caller, await this.presence.onlineDevices(caller.userId));
   }

@@ -12,7 +12,7 @@ export const RATE_LIMIT = 'latchkey:rate-limit';
 export const RateLimit = (limit: Exclude<Limit, 'bad_token' | 'connect'>): MethodDecorator =>
   SetMetadata(RATE_LIMIT, limit);
 
-/** Counts requests; provided only while RATE_LIMIT is on, so whoever asks for it asks with `@Optional()`. */
+/** Counts requests, or counts nothing while RATE_LIMIT is off. */
 export abstract class RateLimits {
   /**
    * Counts one request, or one refused token, of an address.

@@ -11,6 +11,7 @@ import { networkOf } from '../http/network.js';
 /** The limits of contract §2, for each address and for each user. */
 @Injectable()
 export class Limits extends RateLimits {
+  /** A limit that has no counter does not compile. */
   private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;
 
   constructor(

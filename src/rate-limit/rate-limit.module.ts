@@ -1,16 +1,24 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
+import type { Settings } from '../config/settings.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Limits } from './limits.js';
+import { NoLimits } from './no-limits.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 
-/** Part of the application only while RATE_LIMIT is on: off, it costs nothing. */
+/**
+ * Always part of the application: whoever counts asks for RateLimits, and without this module the start fails instead of
+ * leaving a limit out. While RATE_LIMIT is off no guard is registered: that costs requests nothing.
+ */
 @Global()
-@Module({
-  providers: [
-    { provide: RateLimits, useClass: Limits },
-    { provide: APP_GUARD, useClass: RateLimitGuard },
-  ],
-  exports: [RateLimits],
-})
-export class RateLimitModule {}
+@Module({ exports: [RateLimits] })
+export class RateLimitModule {
+  static with({ rateLimit }: Settings): DynamicModule {
+    const on = [
+      { provide: RateLimits, useClass: Limits },
+      { provide: APP_GUARD, useClass: RateLimitGuard },
+    ];
+    const off = [{ provide: RateLimits, useClass: NoLimits }];
+    return { module: RateLimitModule, providers: rateLimit.enabled ? on : off };
+  }
+}

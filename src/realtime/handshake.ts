@@ -1,7 +1,5 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Socket } from 'socket.io';
-import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
@@ -30,11 +28,8 @@ export class Handshake {
   constructor(
     private readonly tokens: AccessTokenVerifier,
     private readonly waiting: WaitingRoom,
-    @Inject(SETTINGS) { rateLimit }: Settings,
-    @Optional() private readonly limits?: RateLimits,
-  ) {
-    if (rateLimit.enabled && !limits) throw new Error('RATE_LIMIT is on, and nobody counts');
-  }
+    private readonly limits: RateLimits,
+  ) {}
 
   /**
    * Whether an address may begin another handshake: asked before there is a transport.
@@ -42,7 +37,7 @@ export class Handshake {
    */
   async begin(address: string | undefined): Promise<void> {
     this.waiting.assertRoomFor(address);
-    await this.limits?.count('connect', address);
+    await this.limits.count('connect', address);
   }
 
   /**
@@ -56,7 +51,7 @@ export class Handshake {
     const token = readToken(auth['token'], handshake.headers.authorization);
     const verified = token === undefined ? undefined : await this.tokens.find(token);
     if (verified) return { ...verified, kid: readHeader(token!)!.kid, from };
-    await this.limits?.count('bad_token', address);
+    await this.limits.count('bad_token', address);
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
 }

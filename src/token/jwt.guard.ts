@@ -1,4 +1,4 @@
-import { Injectable, Optional, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -20,7 +20,7 @@ export class JwtGuard implements CanActivate {
     private readonly tokens: AccessTokenVerifier,
     private readonly serviceKeys: ServiceKeys,
     private readonly events: Events,
-    @Optional() private readonly limits?: RateLimits,
+    private readonly limits: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -35,7 +35,7 @@ export class JwtGuard implements CanActivate {
       return true;
     } catch (error) {
       // Only a refusal is counted, so a limit refuses no valid token (contract §2, RATE_LIMIT).
-      if (isBadToken(request, error)) await this.limits?.count('bad_token', request.ip);
+      if (isBadToken(request, error)) await this.limits.count('bad_token', request.ip);
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Ip, Optional, Post } from '@nestjs/common';
+import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { RateLimits } from '../http/rate-limit.js';
 import { Public } from './access.js';
 import { SessionStore } from './session.store.js';
@@ -10,7 +10,7 @@ export class RevokeController {
   constructor(
     private readonly tokens: TokenInspector,
     private readonly sessions: SessionStore,
-    @Optional() private readonly limits?: RateLimits,
+    private readonly limits: RateLimits,
   ) {}
 
   /**
@@ -23,7 +23,7 @@ export class RevokeController {
   async revoke(@Body() { token }: TokenDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.sessions.end('session', inspected.session);
-    else await this.limits?.count('bad_token', address);
+    else await this.limits.count('bad_token', address);
     return {};
   }
 }
