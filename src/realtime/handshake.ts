@@ -4,13 +4,10 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
 import { AccessTokenVerifier, type VerifiedToken } from '../token/access-token.verifier.js';
-import { readHeader } from '../token/jose-header.js';
 import { WaitingRoom } from './waiting-room.js';
 
 /** What a client that may connect has shown. */
 export interface Admission extends VerifiedToken {
-  /** The key that has signed its token. */
-  readonly kid: string;
   /** Where it goes on; undefined: it begins here. */
   readonly from: Place | undefined;
 }
@@ -50,7 +47,7 @@ export class Handshake {
     const from = readPlace(auth);
     const token = readToken(auth['token'], handshake.headers.authorization);
     const verified = token === undefined ? undefined : await this.tokens.find(token);
-    if (verified) return { ...verified, kid: readHeader(token!)!.kid, from };
+    if (verified) return { ...verified, from };
     await this.limits.count('bad_token', address);
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }

@@ -3,7 +3,6 @@ import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { AccessTokenVerifier } from '../token/access-token.verifier.js';
-import { readHeader } from '../token/jose-header.js';
 import type { Connection } from './connection.js';
 
 /** What a new token gives to a connection. */
@@ -33,7 +32,7 @@ export class Renewals {
         'the access token is invalid, has expired or is of another session',
       );
     }
-    return { expiresAt: verified.claims.exp * 1000, kid: readHeader(token as string)!.kid };
+    return { expiresAt: verified.claims.exp * 1000, kid: verified.kid };
   }
 }
 

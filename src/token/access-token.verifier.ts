@@ -12,6 +12,8 @@ import { readClaims, type AccessTokenClaims } from './claims.js';
 export interface VerifiedToken {
   readonly session: Session;
   readonly claims: AccessTokenClaims;
+  /** The key that has signed it. */
+  readonly kid: string;
 }
 
 // The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued.
@@ -47,25 +49,28 @@ export class AccessTokenVerifier {
    * @returns undefined when any of it does not hold.
    */
   async find(token: string): Promise<VerifiedToken | undefined> {
-    const claims = this.checkSignature(token);
-    if (!claims) return undefined;
+    const signed = this.checkSignature(token);
+    if (!signed) return undefined;
+    const { claims, kid } = signed;
     const { length: live } = await this.sql.query(IS_LIVE, [claims.sub, claims.jti, token]);
     if (live === 0) return undefined;
     const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
-    return { session, claims };
+    return { session, claims, kid };
   }
 
-  /** The claims of a token that one of our keys has signed and that has not expired, else undefined. */
-  private checkSignature(token: string): AccessTokenClaims | undefined {
+  /** What a token says that one of our keys has signed and that has not expired, else undefined. */
+  private checkSignature(token: string): Omit<VerifiedToken, 'session'> | undefined {
     try {
       const { publicUrl } = this.settings;
-      const payload = this.jwt.verify<object>(token, {
+      const { header, payload } = this.jwt.verify<{ header: { kid: string }; payload: object }>(token, {
+        complete: true,
         algorithms: ['ES256'],
         issuer: publicUrl,
         audience: publicUrl,
         clockTimestamp: this.clock.now() / 1000, // no leeway (contract §5)
       });
-      return readClaims(payload);
+      const claims = readClaims(payload);
+      return claims && { claims, kid: header.kid };
     } catch {
       return undefined; // jsonwebtoken throws many kinds of errors, and all mean the same
     }
