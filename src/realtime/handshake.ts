@@ -3,7 +3,8 @@ import type { Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
-import { AccessTokenVerifier, type VerifiedToken } from '../token/access-token.verifier.js';
+import type { VerifiedToken } from '../token/access-token.verifier.js';
+import { JwtGuard } from '../token/jwt.guard.js';
 import { WaitingRoom } from './waiting-room.js';
 
 /** What a client that may connect has shown. */
@@ -19,11 +20,11 @@ export interface Place {
   readonly id: string | undefined;
 }
 
-/** Judges the handshakes of sockets: how many there may be, and who; by the same rules as HTTP (spec §5.6, contract §7). */
+/** What a handshake is asked beside its token, which the guard judges: whether there is room, and where it goes on. */
 @Injectable()
 export class Handshake {
   constructor(
-    private readonly tokens: AccessTokenVerifier,
+    private readonly guard: JwtGuard,
     private readonly waiting: WaitingRoom,
     private readonly limits: RateLimits,
   ) {}
@@ -38,29 +39,18 @@ export class Handshake {
   }
 
   /**
-   * Who a client is.
+   * Who a client is, and where it goes on.
    * @param address that it came from
    * @throws OAuthError `invalid_token`, `invalid_request` or `slow_down`
    */
   async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
-    const auth = handshake.auth as Record<string, unknown>;
-    const from = readPlace(auth);
-    const token = readToken(auth['token'], handshake.headers.authorization);
-    const verified = token === undefined ? undefined : await this.tokens.find(token);
-    if (verified) return { ...verified, from };
-    await this.limits.count('bad_token', address);
-    throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
+    const from = readPlace(handshake.auth);
+    return { ...(await this.guard.admitHandshake(handshake, address)), from };
   }
 }
 
-/** From `auth.token`, else from the header; never from the query, which stands in logs. */
-function readToken(token: unknown, header: string | undefined): string | undefined {
-  if (token !== undefined && token !== null) return typeof token === 'string' ? token : undefined;
-  return /^Bearer +(\S+)$/i.exec(header ?? '')?.[1];
-}
-
 /** `id` without `offset` is ignored (contract §7). */
-function readPlace({ offset, id }: Record<string, unknown>): Place | undefined {
+function readPlace({ offset, id }: Readonly<Record<string, unknown>>): Place | undefined {
   if (offset === undefined || offset === null) return undefined;
   if (!Number.isSafeInteger(offset) || (offset as number) < 0) {
     throw new OAuthError('invalid_request', 'offset must be a whole number that is not negative');

@@ -1,18 +1,20 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
+import type { Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { AccessTokenVerifier } from './access-token.verifier.js';
 import { ACCESS, type Access } from './access.js';
+import { AccessTokenVerifier, type VerifiedToken } from './access-token.verifier.js';
+import { isOfSchemeBearer, readBearerToken } from './bearer-token.js';
 import { ServiceKeys } from './service-keys.js';
 
-// RFC 6750 §2.1; the token itself is judged by whoever verifies it.
-const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
-const IS_BEARER = /^Bearer(?: |$)/i;
-
-/** Stands before every route (see access.ts): what a route does not open needs a user's access token. */
+/**
+ * Who may come in, over HTTP and by socket alike (spec §5.6). As a guard of Nest it stands before every route: what a route
+ * does not open (access.ts) needs a user's access token. Guards of Nest do not cover connecting, so the gateway's middleware
+ * asks it about every handshake.
+ */
 @Injectable()
 export class JwtGuard implements CanActivate {
   constructor(
@@ -23,13 +25,29 @@ export class JwtGuard implements CanActivate {
     private readonly limits: RateLimits,
   ) {}
 
-  async canActivate(context: ExecutionContext): Promise<boolean> {
+  /** A public route is open at once: no promise is made for it. */
+  canActivate(context: ExecutionContext): true | Promise<true> {
     const declared = [context.getHandler(), context.getClass()];
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, declared) ?? 'user';
-    if (access === 'public') return true;
-    const request = context.switchToHttp().getRequest<Request>();
+    return access === 'public' || this.admitRequest(context.switchToHttp().getRequest<Request>(), access);
+  }
+
+  /**
+   * Whose socket it is, by the token of its handshake.
+   * @param address that it came from
+   * @throws OAuthError `invalid_token` or `slow_down`
+   */
+  async admitHandshake(handshake: Socket['handshake'], address: string | undefined): Promise<VerifiedToken> {
+    const token = tokenOfHandshake(handshake);
+    const verified = token === undefined ? undefined : await this.tokens.find(token);
+    if (verified) return verified;
+    await this.limits.count('bad_token', address);
+    throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
+  }
+
+  private async admitRequest(request: Request, access: Exclude<Access, 'public'>): Promise<true> {
     try {
-      const token = bearerToken(request);
+      const token = tokenOfRequest(request);
       if (access === 'service') await this.requireServiceKey(token);
       else await this.requireUser(request, token);
       return true;
@@ -65,11 +83,10 @@ function isBadToken(request: Request, error: unknown): boolean {
 }
 
 /** The token of the header; over HTTP it is read from nowhere else (contract §4). */
-function bearerToken(request: Request): string {
-  const { authorization = '' } = request.headers;
-  const [, token] = BEARER.exec(authorization) ?? [];
+function tokenOfRequest({ headers }: Request): string {
+  const token = readBearerToken(headers.authorization);
   if (token !== undefined) return token;
-  if (!IS_BEARER.test(authorization)) {
+  if (!isOfSchemeBearer(headers.authorization)) {
     // RFC 6750 §3.1: no error attribute when there was no authentication, or one of another scheme
     throw new OAuthError('invalid_token', 'an access token is needed, as a bearer token', {
       headers: { 'WWW-Authenticate': 'Bearer' },
@@ -78,4 +95,11 @@ function bearerToken(request: Request): string {
   throw new OAuthError('invalid_token', 'the Authorization header holds no bearer token', {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
+}
+
+/** From `auth.token`, else from the header; never from the query, which stands in logs (contract §7). */
+function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | undefined {
+  const token = auth['token'] as unknown;
+  if (token === undefined || token === null) return readBearerToken(headers.authorization);
+  return typeof token === 'string' ? token : undefined;
 }

@@ -23,15 +23,16 @@ import { TokenService } from './token.service.js';
     AccessTokenStore,
     AccessTokenVerifier,
     EndedSessions,
+    JwtGuard,
     KeyService,
     ServiceKeys,
     SessionStore,
     TokenInspector,
     TokenService,
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
-    { provide: APP_GUARD, useClass: JwtGuard },
+    { provide: APP_GUARD, useExisting: JwtGuard },
   ],
-  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, SessionStore, TokenService],
+  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, JwtGuard, SessionStore, TokenService],
 })
 export class TokenModule {}
 
