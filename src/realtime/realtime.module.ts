@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
 import { TokenModule } from '../token/token.module.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';
@@ -13,7 +14,7 @@ import { UserChannels } from './user-channels.js';
 import { WaitingRoom } from './waiting-room.js';
 
 @Module({
-  imports: [TokenModule],
+  imports: [DiscoveryModule, TokenModule],
   controllers: [PushController],
   providers: [
     Connections,

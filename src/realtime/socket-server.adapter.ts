@@ -3,6 +3,7 @@ import { IoAdapter } from '@nestjs/platform-socket.io';
 import type { Server, ServerOptions } from 'socket.io';
 import { allowsOrigin } from '../config/cors.js';
 import type { Settings } from '../config/settings.js';
+import { checkGateways } from './check-gateways.js';
 import { LimitedWebSocketServer } from './web-socket-server.js';
 
 const LARGEST_FRAME = 64 * 1024; // contract §7
@@ -10,11 +11,13 @@ const HANDSHAKE_MS = 10_000;
 
 /** Nest's Socket.IO adapter with the service's limits, and without the listeners that Nest adds to every socket. */
 export class SocketServerAdapter extends IoAdapter {
+  /** @throws Error for a gateway that would not work with it */
   constructor(
     app: INestApplicationContext,
     private readonly settings: Settings,
   ) {
     super(app);
+    checkGateways(app); // see bindClientConnect
   }
 
   override createIOServer(port: number, options?: ServerOptions): Server {
@@ -38,6 +41,9 @@ export class SocketServerAdapter extends IoAdapter {
     return super.createIOServer(port, { ...options, ...limits } as ServerOptions);
   }
 
-  /** The gateway listens itself: Nest's subscriptions would cost each socket several KiB. */
+  /**
+   * Binds nothing: the gateway listens itself. Nest's subscriptions would cost each socket several KiB, and its messages would
+   * pass the global guard and pipe, which are made for requests, but not the filter that writes our errors.
+   */
   override bindClientConnect(): void {}
 }
