@@ -31,6 +31,15 @@ class PartingsGateway {
   handleDisconnect = (): void => undefined;
 }
 
+@WebSocketGateway({ namespace: 'notes' })
+class NamespaceGateway {}
+
+@WebSocketGateway({ path: '/notes' })
+class PathGateway {}
+
+@WebSocketGateway(1)
+class PortGateway {}
+
 @WebSocketGateway()
 class ListeningGateway implements OnGatewayInit {
   readonly heard: unknown[] = [];
@@ -77,6 +86,15 @@ describe('a gateway beside our own', () => {
   ])('that would never be called stops the start, by name: %s', async (_what, gateway, names) => {
     const starting = startWith(gateway).then((service) => service.close());
     await expect(starting).rejects.toThrow(`${names} would never be called`);
+  });
+
+  it.each([
+    ['namespace', NamespaceGateway],
+    ['path', PathGateway],
+    ['port', PortGateway],
+  ])('where nobody would judge who connects stops the start: a %s of its own', async (_what, gateway) => {
+    const starting = startWith(gateway).then((service) => service.close());
+    await expect(starting).rejects.toThrow(`${gateway.name}: nobody would judge who connects`);
   });
 
   it('that listens itself hears sockets whose token is good', async () => {

@@ -1,28 +1,52 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
-import { GATEWAY_METADATA, MESSAGE_MAPPING_METADATA } from '@nestjs/websockets/internal';
+import type { GatewayMetadata } from '@nestjs/websockets';
+import {
+  GATEWAY_METADATA,
+  GATEWAY_OPTIONS,
+  MESSAGE_MAPPING_METADATA,
+  PORT_METADATA,
+} from '@nestjs/websockets/internal';
 
 const HOOKS = ['handleConnection', 'handleDisconnect'];
 
 /**
- * Refuses an application with a gateway that waits for what SocketServerAdapter does not bind: it would stay deaf, and nobody
- * would know. That is Nest's own list: methods with `@SubscribeMessage`, and the two hooks.
+ * Refuses an application with a gateway that would not be what its author thinks:
+ * - deaf, since it waits for what SocketServerAdapter does not bind: methods with `@SubscribeMessage`, and the two hooks;
+ * - open to everyone, since connecting is judged on the one server and namespace of RealtimeGateway.
  *
- * @throws Error one line that names each gateway and method
+ * @throws Error one line that names the gateways, and the methods
  */
 export function checkGateways(app: INestApplicationContext): void {
   const gateways = app
     .get(DiscoveryService)
     .getProviders()
-    .filter(({ metatype }) => metatype && Reflect.hasMetadata(GATEWAY_METADATA, metatype));
-  const deaf = gateways.flatMap(({ metatype, instance }) =>
-    listenersOf(instance as object).map((method) => `${(metatype as Type).name}.${method}()`),
+    .filter(({ metatype }) => metatype && Reflect.hasMetadata(GATEWAY_METADATA, metatype))
+    .map(({ metatype, instance }) => ({ type: metatype as Type, instance: instance as object }));
+
+  const open = gateways.filter(({ type }) => isElsewhere(type)).map(({ type }) => type.name);
+  if (open.length > 0) {
+    throw new Error(
+      `${open.join(', ')}: nobody would judge who connects to a port, path or namespace of its own. ` +
+        'Leave them out of @WebSocketGateway()',
+    );
+  }
+
+  const deaf = gateways.flatMap(({ type, instance }) =>
+    listenersOf(instance).map((method) => `${type.name}.${method}()`),
   );
-  if (deaf.length === 0) return;
-  throw new Error(
-    `${deaf.join(', ')} would never be called: of gateways only afterInit is. ` +
-      "Listen there with server.on('connection', (socket) => …), or inject RealtimeService to send",
-  );
+  if (deaf.length > 0) {
+    throw new Error(
+      `${deaf.join(', ')} would never be called: of gateways only afterInit is. ` +
+        "Listen there with server.on('connection', (socket) => …), or inject RealtimeService to send",
+    );
+  }
+}
+
+function isElsewhere(gateway: Type): boolean {
+  const { path, namespace } = Reflect.getMetadata(GATEWAY_OPTIONS, gateway) as GatewayMetadata;
+  const port = Reflect.getMetadata(PORT_METADATA, gateway) as number;
+  return port !== 0 || path !== undefined || namespace !== undefined;
 }
 
 function listenersOf(gateway: object): string[] {
