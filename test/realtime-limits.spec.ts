@@ -4,6 +4,7 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { jest } from '@jest/globals';
+import type { Express } from 'express';
 import { Events } from '../src/events.js';
 import { RateLimits } from '../src/http/rate-limit.js';
 import { bearer } from './support/bearer.js';
@@ -143,6 +144,30 @@ describe('limits of sockets', () => {
     expect((await handshake('websocket', from(98))).status).toBe(429);
     expect((await handshake('websocket', '2001:db8:1:3::1')).status).toBe(101);
   });
+
+  it.each(['polling', 'websocket'] as const)(
+    'the address of a handshake over %s is read without what the adapter gives to requests',
+    async (transport) => {
+      const { request }: Express = service.app.getHttpAdapter().getInstance();
+      const ip = Object.getOwnPropertyDescriptor(request, 'ip')!;
+      Object.defineProperty(request, 'ip', { ...ip, get: () => '203.0.113.1' });
+      const from = newAddress();
+      const told: unknown[] = [];
+      const listen = (event: unknown): void => void told.push(event);
+      service.app.get(Events).on('rate_limit.exceeded', listen);
+      try {
+        for (let i = 0; i < LIMIT; i++) await open(from, { token: 'wrong' }, transport).refusal();
+        expect((await handshake(transport, from)).status).toBe(429);
+        expect(told).toEqual([
+          { limit: 'bad_token', address: from },
+          { limit: 'connect', address: from },
+        ]);
+      } finally {
+        service.app.get(Events).off('rate_limit.exceeded', listen);
+        Object.defineProperty(request, 'ip', ip);
+      }
+    },
+  );
 
   it('polls, posts and the upgrade of an open session are no handshakes', async () => {
     const from = newAddress();
