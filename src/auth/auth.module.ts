@@ -3,12 +3,13 @@ import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { RevokeController } from './revoke.controller.js';
 import { SignInStore } from './sign-in.store.js';
 import { StateService } from './state.service.js';
 
 @Module({
   imports: [ProviderModule, TokenModule],
-  controllers: [AuthController],
+  controllers: [AuthController, RevokeController],
   providers: [AuthService, SignInStore, StateService],
 })
 export class AuthModule {}

@@ -9,15 +9,13 @@ import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
 import { JwtGuard } from './jwt.guard.js';
 import { KeyService } from './key.service.js';
-import { RevokeController } from './revoke.controller.js';
 import { ServiceKeys } from './service-keys.js';
 import { SessionStore } from './session.store.js';
-import { SignOutController } from './sign-out.controller.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenService } from './token.service.js';
 
 @Module({
-  controllers: [JwksController, RevokeController, IntrospectController, SignOutController],
+  controllers: [JwksController, IntrospectController],
   providers: [
     AccessTokens,
     AccessTokenStore,
@@ -32,7 +30,15 @@ import { TokenService } from './token.service.js';
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
-  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, JwtGuard, SessionStore, TokenService],
+  exports: [
+    AccessTokens,
+    AccessTokenVerifier,
+    EndedSessions,
+    JwtGuard,
+    SessionStore,
+    TokenInspector,
+    TokenService,
+  ],
 })
 export class TokenModule {}
 

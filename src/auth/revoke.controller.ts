@@ -1,9 +1,9 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
 import { RateLimits } from '../http/rate-limit.js';
-import { Public } from './access.js';
-import { SessionStore } from './session.store.js';
-import { TokenInspector } from './token-inspector.js';
-import { TokenDto } from './token.dto.js';
+import { Public } from '../token/access.js';
+import { SessionStore } from '../token/session.store.js';
+import { TokenInspector } from '../token/token-inspector.js';
+import { TokenDto } from '../token/token.dto.js';
 
 @Controller('oauth2')
 export class RevokeController {

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import type { Session } from '../events.js';
-import { Caller } from './access.js';
-import { SessionStore } from './session.store.js';
+import { Caller } from '../token/access.js';
+import { SessionStore } from '../token/session.store.js';
 import { SignOutDto } from './sign-out.dto.js';
 
 @Controller()
