@@ -3,7 +3,7 @@ import request from 'supertest';
 import { Client } from 'pg';
 import { StateService } from '../src/auth/state.service.js';
 import { ChannelHistory } from '../src/channel/channel.history.js';
-import { SessionStore } from '../src/token/session.store.js';
+import { SignOutService } from '../src/device/sign-out.service.js';
 import { bearer } from './support/bearer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -185,7 +185,7 @@ describe('locks', () => {
       await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
       const sessionId = claimsOf(last.access_token)['sid'] as string;
       const session = { userId: last.user_id, sessionId, deviceId: device };
-      await service.app.get(SessionStore).end('session', session, transaction);
+      await service.app.get(SignOutService).signOut('session', session, transaction);
     });
     expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
   });

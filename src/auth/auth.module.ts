@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
@@ -8,7 +9,7 @@ import { SignInStore } from './sign-in.store.js';
 import { StateService } from './state.service.js';
 
 @Module({
-  imports: [ProviderModule, TokenModule],
+  imports: [DeviceModule, ProviderModule, TokenModule],
   controllers: [AuthController, RevokeController],
   providers: [AuthService, SignInStore, StateService],
 })

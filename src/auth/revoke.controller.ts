@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
+import { SignOutService } from '../device/sign-out.service.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Public } from '../token/access.js';
-import { SessionStore } from '../token/session.store.js';
 import { TokenInspector } from '../token/token-inspector.js';
 import { TokenDto } from '../token/token.dto.js';
 
@@ -9,7 +9,7 @@ import { TokenDto } from '../token/token.dto.js';
 export class RevokeController {
   constructor(
     private readonly tokens: TokenInspector,
-    private readonly sessions: SessionStore,
+    private readonly signOuts: SignOutService,
     private readonly limits: RateLimits,
   ) {}
 
@@ -22,7 +22,7 @@ export class RevokeController {
   @HttpCode(200)
   async revoke(@Body() { token }: TokenDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
-    if (inspected) await this.sessions.end('session', inspected.session);
+    if (inspected) await this.signOuts.signOut('session', inspected.session);
     else await this.limits.count('bad_token', address);
     return {};
   }

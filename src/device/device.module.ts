@@ -4,10 +4,12 @@ import { DeviceController } from './device.controller.js';
 import { DeviceService } from './device.service.js';
 import { LastSeen } from './last-seen.js';
 import { SignOutController } from './sign-out.controller.js';
+import { SignOutService } from './sign-out.service.js';
 
 @Module({
   imports: [TokenModule],
   controllers: [DeviceController, SignOutController],
-  providers: [DeviceService, LastSeen],
+  providers: [DeviceService, LastSeen, SignOutService],
+  exports: [SignOutService],
 })
 export class DeviceModule {}

@@ -3,9 +3,9 @@ import { DataSource, type Repository } from 'typeorm';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
-import { SessionStore } from '../token/session.store.js';
 import { Device } from './device.entity.js';
 import { describeDevice } from './device-view.js';
+import { SignOutService } from './sign-out.service.js';
 
 /** The devices of one user. Another user's device is no device: it answers as one that does not exist. */
 @Injectable()
@@ -15,7 +15,7 @@ export class DeviceService {
   constructor(
     dataSource: DataSource,
     private readonly history: ChannelHistory,
-    private readonly sessions: SessionStore,
+    private readonly signOuts: SignOutService,
     private readonly events: Events,
   ) {
     this.devices = dataSource.getRepository(Device);
@@ -49,7 +49,7 @@ export class DeviceService {
       const { manager } = transaction;
       const lock = { mode: 'pessimistic_write' } as const;
       if (!(await manager.findOne(Device, { where: { userId, deviceId }, lock }))) throw noSuchDevice();
-      await this.sessions.end('device', { userId, sessionId, deviceId }, transaction);
+      await this.signOuts.signOut('device', { userId, sessionId, deviceId }, transaction);
       await manager.delete(Device, { userId, deviceId });
     });
     this.events.emit('device.removed', { userId, deviceId });

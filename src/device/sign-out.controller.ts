@@ -1,12 +1,12 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import type { Session } from '../events.js';
 import { Caller } from '../token/access.js';
-import { SessionStore } from '../token/session.store.js';
 import { SignOutDto } from './sign-out.dto.js';
+import { SignOutService } from './sign-out.service.js';
 
 @Controller()
 export class SignOutController {
-  constructor(private readonly sessions: SessionStore) {}
+  constructor(private readonly signOuts: SignOutService) {}
 
   /**
    * Sign out: every session of the caller's device, or the caller's session where it has none (`current`, the default);
@@ -16,6 +16,6 @@ export class SignOutController {
   @HttpCode(204)
   async signOut(@Caller() caller: Session, @Body() { scope = 'current' }: SignOutDto): Promise<void> {
     const current = caller.deviceId === null ? 'session' : 'device';
-    await this.sessions.end(scope === 'current' ? current : scope, caller);
+    await this.signOuts.signOut(scope === 'current' ? current : scope, caller);
   }
 }

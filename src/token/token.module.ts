@@ -10,7 +10,6 @@ import { JwksController } from './jwks.controller.js';
 import { JwtGuard } from './jwt.guard.js';
 import { KeyService } from './key.service.js';
 import { ServiceKeys } from './service-keys.js';
-import { SessionStore } from './session.store.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenService } from './token.service.js';
 
@@ -24,21 +23,12 @@ import { TokenService } from './token.service.js';
     JwtGuard,
     KeyService,
     ServiceKeys,
-    SessionStore,
     TokenInspector,
     TokenService,
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
-  exports: [
-    AccessTokens,
-    AccessTokenVerifier,
-    EndedSessions,
-    JwtGuard,
-    SessionStore,
-    TokenInspector,
-    TokenService,
-  ],
+  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, JwtGuard, TokenInspector, TokenService],
 })
 export class TokenModule {}
 
