@@ -1,4 +1,4 @@
-import { deviceFacts, type DeviceFacts } from '../channel/device-facts.js';
+import { deviceFacts, type DeviceFacts } from './device-facts.js';
 import type { Device } from './device.entity.js';
 
 /** What clients see of a device. */

@@ -1,9 +1,9 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
-import type { DeviceFacts } from '../channel/device-facts.js';
 import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/access.js';
+import type { DeviceFacts } from './device-facts.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
 import { describeDevice } from './device-view.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { deviceFacts, type DeviceRow } from '../channel/device-facts.js';
+import { deviceFacts, type DeviceRow } from './device-facts.js';
 import { Events, type Session } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
 import { endSessions, type SessionScope } from '../token/session.store.js';
