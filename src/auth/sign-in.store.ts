@@ -5,6 +5,7 @@ import { OWN_EVENTS_TTL, type ChannelEvent } from '../channel/channel-event.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
+import { DEVICE_FACTS } from '../device/device.sql.js';
 import { Events, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
@@ -19,10 +20,6 @@ export interface SignIn {
   /** Seconds. */
   readonly refreshTokenTtl: number;
   readonly accessToken: IssuedAccessToken;
-}
-
-function rfc3339(column: string): string {
-  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /**
@@ -54,10 +51,7 @@ const RECORD = {
       userId: '$1',
       id: '$16::uuid',
       event: `'device.signed_in'`,
-      data: `json_build_object(
-        'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
-        'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
-      )::text`,
+      data: `${DEVICE_FACTS}::text`,
       ttl: String(OWN_EVENTS_TTL),
       history: '$17',
       from: 'device',

@@ -1,13 +1,21 @@
-import { deviceFacts, type DeviceFacts } from './device-facts.js';
 import type { Device } from './device.entity.js';
 
-/** What clients see of a device. */
+/** A device as `device.*` events carry it, and the HTTP endpoints as well. Times: RFC 3339, UTC, with milliseconds. */
+export interface DeviceFacts {
+  device_id: string;
+  device_name: string | null;
+  user_agent: string | null;
+  created_at: string;
+  last_seen_at: string;
+}
+
+/** What clients see of a device. Where SQL appends the event, it makes the same: DEVICE_FACTS in device.sql.ts. */
 export function describeDevice(device: Device): DeviceFacts {
-  return deviceFacts({
+  return {
     device_id: device.deviceId,
     device_name: device.deviceName,
     user_agent: device.userAgent,
-    created_at: device.createdAt,
-    last_seen_at: device.lastSeenAt,
-  });
+    created_at: device.createdAt.toISOString(),
+    last_seen_at: device.lastSeenAt.toISOString(),
+  };
 }

@@ -3,10 +3,9 @@ import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/access.js';
-import type { DeviceFacts } from './device-facts.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
-import { describeDevice } from './device-view.js';
+import { describeDevice, type DeviceFacts } from './device-view.js';
 import { DeviceService } from './device.service.js';
 import { RenameDto } from './rename.dto.js';
 

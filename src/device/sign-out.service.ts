@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { deviceFacts, type DeviceRow } from './device-facts.js';
 import { Events, type Session } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
 import { endSessions, type SessionScope } from '../token/session.store.js';
+import { DEVICE_FACTS } from './device.sql.js';
+import type { DeviceFacts } from './device-view.js';
 
 // Before anything else, and in one order: who ends sessions of a device waits for whoever does, or signs in on it. Else two
 // that end the last two sessions of a device would each see the other's alive, and none would tell of the device.
@@ -14,7 +15,7 @@ const LOCK_DEVICES = `
 
 // Contract §7: `device.signed_out` says that no session of the device lives any more.
 const SIGNED_OUT_DEVICES = `
-  SELECT device_id, device_name, user_agent, created_at, last_seen_at FROM devices d
+  SELECT ${DEVICE_FACTS} AS facts FROM devices d
   WHERE user_id = $1 AND device_id = ANY($2)
     AND NOT ${hasLivingSession({ userId: 'd.user_id', deviceId: 'd.device_id' })}
   ORDER BY device_id`;
@@ -50,8 +51,8 @@ export class SignOutService {
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
     const ended = await endSessions(manager, scope, of);
-    const devices = await manager.query<DeviceRow[]>(SIGNED_OUT_DEVICES, [userId, ended]);
-    for (const device of devices) await append(userId, 'device.signed_out', deviceFacts(device));
+    const devices = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, ended]);
+    for (const { facts } of devices) await append(userId, 'device.signed_out', facts);
     return ended.length;
   }
 }
