@@ -5,10 +5,12 @@ import { OWN_EVENTS_TTL, type ChannelEvent } from '../channel/channel-event.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
-import { DEVICE_FACTS } from '../device/device.sql.js';
+import { DEVICE_FACTS, upsertDevice } from '../device/device.sql.js';
 import { Events, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
+import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
+import { upsertUser } from '../user/user.sql.js';
 
 export interface SignIn {
   readonly session: Session;
@@ -23,30 +25,22 @@ export interface SignIn {
 }
 
 /**
- * Everything that a sign-in writes, in one statement and so in one transaction: all of it is there, or nothing.
- * - The provider's word about the user replaces what was stored: a field it left out is cleared (contract §6).
- *   Unchanged users are not written again.
- * - The same device signing in again keeps its row; what the client left out of it stays.
- * - A sign-in on a device is told on the user's channel (contract §7).
+ * Everything that a sign-in writes, in one statement and so in one transaction: all of it is there, or nothing. It spans
+ * rooms: what it does to a table is said by the table's own room (`*.sql.ts`), and put together here.
+ * A sign-in on a device is told on the user's channel (contract §7).
  */
 const RECORD = {
   name: 'sign-in',
   text: `
-    WITH signed_in_user AS (
-      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url)
-      VALUES ($1, $2, $3, $4, $5, $6)
-      ON CONFLICT (user_id) DO UPDATE
-        SET username = excluded.username, email = excluded.email, avatar_url = excluded.avatar_url
-        WHERE (users.username, users.email, users.avatar_url)
-          IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)
-    ), device AS (
-      INSERT INTO devices (user_id, device_id, device_name, user_agent)
-      SELECT $1, $7::uuid, $8::text, $9::text WHERE $7 IS NOT NULL
-      ON CONFLICT (user_id, device_id) DO UPDATE
-        SET device_name = coalesce(excluded.device_name, devices.device_name),
-          user_agent = coalesce(excluded.user_agent, devices.user_agent),
-          last_seen_at = now()
-      RETURNING device_id, device_name, user_agent, created_at, last_seen_at
+    WITH signed_in_user AS (${upsertUser({
+      userId: '$1',
+      provider: '$2',
+      providerUserId: '$3',
+      username: '$4',
+      email: '$5',
+      avatarUrl: '$6',
+    })}
+    ), device AS (${upsertDevice({ userId: '$1', deviceId: '$7', deviceName: '$8', userAgent: '$9' })}
     ), ${appendEvent({
       userId: '$1',
       id: '$16::uuid',
@@ -55,12 +49,20 @@ const RECORD = {
       ttl: String(OWN_EVENTS_TTL),
       history: '$17',
       from: 'device',
-    })}, refresh_token AS (
-      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-      VALUES ($1, $10, $7, $11, now() + make_interval(secs => $12))
-    ), access_token AS (
-      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-      VALUES ($1, $10, $13, to_timestamp($14), $15)
+    })}, refresh_token AS (${insertRefreshToken({
+      userId: '$1',
+      sessionId: '$10',
+      deviceId: '$7',
+      tokenHash: '$11',
+      ttl: '$12',
+    })}
+    ), access_token AS (${insertAccessToken({
+      userId: '$1',
+      sessionId: '$10',
+      jti: '$13',
+      expiresAt: '$14',
+      token: '$15',
+    })}
     )
     SELECT event_offset, data, sent_at FROM channel_event`,
 };

@@ -1,9 +1,32 @@
-function rfc3339(column: string): string {
-  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+/** What a sign-in says of its device, as SQL expressions; all of the parameters may be null. */
+interface SignedInDevice {
+  readonly userId: string;
+  readonly deviceId: string;
+  readonly deviceName: string;
+  readonly userAgent: string;
 }
 
-/** JSON, from the columns of `devices`: what `device.*` events carry (contract §7), see DeviceFacts. */
+/**
+ * Inserts the device, where one is named, and returns its row. The same device signing in again keeps its row; what the
+ * client left out of it stays.
+ */
+export function upsertDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
+  return `
+      INSERT INTO devices (user_id, device_id, device_name, user_agent)
+      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text WHERE ${deviceId} IS NOT NULL
+      ON CONFLICT (user_id, device_id) DO UPDATE
+        SET device_name = coalesce(excluded.device_name, devices.device_name),
+          user_agent = coalesce(excluded.user_agent, devices.user_agent),
+          last_seen_at = now()
+      RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
+}
+
+/** JSON, from the columns of a device: what `device.*` events carry (contract §7), see DeviceFacts. */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
       )`;
+
+function rfc3339(column: string): string {
+  return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}

@@ -17,7 +17,7 @@ const LOCK_DEVICES = `
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices d
   WHERE user_id = $1 AND device_id = ANY($2)
-    AND NOT ${hasLivingSession({ userId: 'd.user_id', deviceId: 'd.device_id' })}
+    AND NOT ${hasLivingSession('d.user_id', 'd.device_id')}
   ORDER BY device_id`;
 
 /** How people sign out: their sessions end, and their channel is told of the devices. */

@@ -1,14 +1,41 @@
-/** A device of one user, as SQL expressions. */
-interface OfDevice {
+/** A session that begins, as SQL expressions. */
+interface NewSession {
   readonly userId: string;
+  readonly sessionId: string;
+  /** Null: the client named no device. */
   readonly deviceId: string;
+  readonly tokenHash: string;
+  /** Seconds. */
+  readonly ttl: string;
+}
+
+/** A session's access token, as SQL expressions. */
+interface NewAccessToken {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly jti: string;
+  /** Seconds since the epoch. */
+  readonly expiresAt: string;
+  readonly token: string;
+}
+
+export function insertRefreshToken({ userId, sessionId, deviceId, tokenHash, ttl }: NewSession): string {
+  return `
+      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+      VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}))`;
+}
+
+export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: NewAccessToken): string {
+  return `
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      VALUES (${userId}, ${sessionId}, ${jti}, to_timestamp(${expiresAt}), ${token})`;
 }
 
 /**
- * Condition: the device has a session that lives. The mark is looked at as well as the expiry: `now()` is when this
+ * Condition, of SQL expressions: the user has a session that lives on the device. The mark is looked at as well as the expiry: `now()` is when this
  * transaction began, and whoever ended another session meanwhile has a later one.
  */
-export function hasLivingSession({ userId, deviceId }: OfDevice): string {
+export function hasLivingSession(userId: string, deviceId: string): string {
   return `EXISTS (
     SELECT FROM refresh_tokens r
     WHERE r.user_id = ${userId} AND r.device_id = ${deviceId}

@@ -1,0 +1,24 @@
+/** A user as the provider describes them, as SQL expressions. */
+interface SignedInUser {
+  readonly userId: string;
+  readonly provider: string;
+  readonly providerUserId: string;
+  readonly username: string;
+  readonly email: string;
+  readonly avatarUrl: string;
+}
+
+/**
+ * Inserts the user. The provider's word replaces what was stored: a field it left out is cleared (contract §6).
+ * Unchanged users are not written again.
+ */
+export function upsertUser(user: SignedInUser): string {
+  const { userId, provider, providerUserId, username, email, avatarUrl } = user;
+  return `
+      INSERT INTO users (user_id, provider, provider_user_id, username, email, avatar_url)
+      VALUES (${userId}, ${provider}, ${providerUserId}, ${username}, ${email}, ${avatarUrl})
+      ON CONFLICT (user_id) DO UPDATE
+        SET username = excluded.username, email = excluded.email, avatar_url = excluded.avatar_url
+        WHERE (users.username, users.email, users.avatar_url)
+          IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)`;
+}
