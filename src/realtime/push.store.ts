@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import { appendEvent } from '../channel/append.sql.js';
 import type { ChannelEvent } from '../channel/channel-event.js';
+import { IdempotencyStore, type IdempotentRequest } from '../channel/idempotency.store.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
@@ -41,7 +41,7 @@ const PUSH = {
 export class PushStore {
   constructor(
     private readonly sql: Sql,
-    private readonly dataSource: DataSource,
+    private readonly idempotency: IdempotencyStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -52,55 +52,28 @@ export class PushStore {
   }
 
   /**
-   * Pushes once for a key: whoever comes with the same one later, or at the same time, gets the first answer.
-   * @param key SHA-256 hashes of the key and of the body, and for how many seconds it is remembered
+   * Pushes once for a key.
    * @param answer makes the answer to remember
-   * @returns the answer, or 'other body'; undefined when user or device do not exist, which is not remembered
+   * @returns the first answer, or 'other body'; undefined when user or device do not exist, which is not remembered
    */
   async pushOnce<Answer>(
-    key: { readonly keyHash: Buffer; readonly bodyHash: Buffer; readonly ttl: number },
+    key: IdempotentRequest,
     event: NewEvent,
     answer: (event: ChannelEvent) => Answer,
   ): Promise<{ answer: Answer; pushed?: ChannelEvent } | 'other body' | undefined> {
-    return this.dataSource.transaction(async (manager) => {
-      const [known] = await manager.query<{ body_hash: Buffer; answer: string | null }[]>(CLAIM, [
-        key.keyHash,
-        key.bodyHash,
-        key.ttl,
-      ]);
-      if (known!.answer !== null) {
-        if (!known!.body_hash.equals(key.bodyHash)) return 'other body';
-        return { answer: JSON.parse(known!.answer) as Answer };
-      }
+    let pushed: ChannelEvent | undefined;
+    const done = await this.idempotency.once(key, async (manager) => {
       const [row] = await manager.query<Row[]>(PUSH.text, this.values(event));
-      if (!row) {
-        await manager.query('DELETE FROM idempotency_keys WHERE key_hash = $1', [key.keyHash]);
-        return undefined;
-      }
-      const pushed = placed(event, row);
-      const first = answer(pushed);
-      await manager.query('UPDATE idempotency_keys SET answer = $2 WHERE key_hash = $1', [
-        key.keyHash,
-        JSON.stringify(first),
-      ]);
-      return { answer: first, pushed };
+      pushed = row && placed(event, row);
+      return pushed && answer(pushed);
     });
+    return typeof done === 'object' ? { ...done, ...(pushed && { pushed }) } : done;
   }
 
   private values({ userId, id, event, data, deviceId, ttl }: NewEvent): unknown[] {
     return [userId, id, event, JSON.stringify(data), deviceId, ttl, this.settings.channelHistory];
   }
 }
-
-// Waits for whoever holds the key; then it is there with its answer, unless that push failed or was too long ago.
-const CLAIM = `
-  INSERT INTO idempotency_keys AS k (key_hash, body_hash, expires_at)
-  VALUES ($1, $2, now() + make_interval(secs => $3))
-  ON CONFLICT (key_hash) DO UPDATE SET
-    body_hash = CASE WHEN k.expires_at > now() THEN k.body_hash ELSE excluded.body_hash END,
-    answer = CASE WHEN k.expires_at > now() THEN k.answer END,
-    expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > now() THEN k.expires_at ELSE excluded.expires_at END)
-  RETURNING body_hash, answer`;
 
 function placed({ ttl: _ttl, ...event }: NewEvent, row: Row): ChannelEvent {
   const offset = row.event_offset === null ? null : Number(row.event_offset);
