@@ -21,6 +21,11 @@ export function upsertDevice({ userId, deviceId, deviceName, userAgent }: Signed
       RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
 }
 
+/** Condition, of SQL expressions: the user has such a device. */
+export function hasDevice(userId: string, deviceId: string): string {
+  return `EXISTS (SELECT FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId})`;
+}
+
 /** JSON, from the columns of a device: what `device.*` events carry (contract §7), see DeviceFacts. */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,

@@ -13,7 +13,8 @@ const LOCK_DEVICES = `
   WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
   ORDER BY device_id FOR UPDATE`;
 
-// Contract §7: `device.signed_out` says that no session of the device lives any more.
+// Contract §7: `device.signed_out` says that no session of the device lives any more. The statement spans
+// rooms: whether one lives is said by their own room, in session.sql.ts.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices d
   WHERE user_id = $1 AND device_id = ANY($2)

@@ -5,6 +5,8 @@ import { IdempotencyStore, type IdempotentRequest } from '../channel/idempotency
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
+import { hasDevice } from '../device/device.sql.js';
+import { selectUser } from '../user/user.sql.js';
 
 /** A push as it is stored; `ttl` in seconds. */
 export type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
@@ -16,14 +18,14 @@ interface Row {
 
 /**
  * One statement: the target is looked for, the user's counter locked and raised, and the event stored (not with a `ttl` of
- * 0). No row: there is no such user, or no such device of theirs.
+ * 0). No row: there is no such user, or no such device of theirs. It spans rooms: what it asks of a table is said by the
+ * table's own room (`*.sql.ts`), and put together here.
  */
 const PUSH = {
   name: 'push',
   text: `
     WITH target AS (
-      SELECT user_id FROM users
-      WHERE user_id = $1 AND ($5::uuid IS NULL OR EXISTS (SELECT FROM devices WHERE user_id = $1 AND device_id = $5))
+      ${selectUser('$1', `($5::uuid IS NULL OR ${hasDevice('$1', '$5')})`)}
     ), ${appendEvent({
       userId: '$1',
       id: '$2',

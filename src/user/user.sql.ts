@@ -22,3 +22,8 @@ export function upsertUser(user: SignedInUser): string {
         WHERE (users.username, users.email, users.avatar_url)
           IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)`;
 }
+
+/** The `user_id` of a user, where there is this user and the condition holds. */
+export function selectUser(userId: string, condition: string): string {
+  return `SELECT user_id FROM users WHERE user_id = ${userId} AND ${condition}`;
+}
