@@ -1,7 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
-import { ChannelModule } from './channel/channel.module.js';
 import { settingsModule } from './config/settings.module.js';
 import type { Settings } from './config/settings.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -30,7 +29,6 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule,
-        ChannelModule,
         ...(settings.redisUrl === undefined ? [] : [RedisModule]),
         RateLimitModule.with(settings),
         ProviderModule,

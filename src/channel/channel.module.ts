@@ -1,12 +1,15 @@
-import { Global, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { ChannelHistory } from './channel.history.js';
 import { IdempotencyStore } from './idempotency.store.js';
 import { PresenceStore } from './presence.store.js';
+import { PresenceTracker } from './presence.tracker.js';
 
-/** What a user's channel holds: its history, and who is connected to it. The sockets are the realtime room's. */
-@Global()
+/**
+ * What a user's channel holds: its history, and who is connected to it. The sockets are the realtime room's. Not global:
+ * what a global module does when the service stops comes after the pool of connections is closed.
+ */
 @Module({
-  providers: [ChannelHistory, IdempotencyStore, PresenceStore],
-  exports: [ChannelHistory, IdempotencyStore, PresenceStore],
+  providers: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
+  exports: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
 })
 export class ChannelModule {}

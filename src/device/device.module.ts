@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChannelModule } from '../channel/channel.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { DeviceController } from './device.controller.js';
 import { DeviceService } from './device.service.js';
@@ -7,7 +8,7 @@ import { SignOutController } from './sign-out.controller.js';
 import { SignOutService } from './sign-out.service.js';
 
 @Module({
-  imports: [TokenModule],
+  imports: [ChannelModule, TokenModule],
   controllers: [DeviceController, SignOutController],
   providers: [DeviceService, LastSeen, SignOutService],
   exports: [SignOutService],

@@ -1,5 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Socket } from 'socket.io';
+import { PresenceTracker } from '../channel/presence.tracker.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
@@ -7,7 +8,6 @@ import { EndedSessions } from '../token/ended-sessions.js';
 import { Connection } from './connection.js';
 import { Deadlines } from './deadlines.js';
 import type { Admission } from './handshake.js';
-import { PresenceTracker } from './presence.js';
 import { Renewals, type Renewal } from './renewal.js';
 import { closeNow, closeSoon, transportOf, type Transport } from './transport.js';
 import { UserChannels } from './user-channels.js';

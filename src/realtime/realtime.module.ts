@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { ChannelModule } from '../channel/channel.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { Connections } from './connections.js';
 import { Handshake } from './handshake.js';
 import { Hints } from './hints.js';
-import { PresenceTracker } from './presence.js';
 import { PushController } from './push.controller.js';
 import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
@@ -14,13 +14,12 @@ import { UserChannels } from './user-channels.js';
 import { WaitingRoom } from './waiting-room.js';
 
 @Module({
-  imports: [DiscoveryModule, TokenModule],
+  imports: [ChannelModule, DiscoveryModule, TokenModule],
   controllers: [PushController],
   providers: [
     Connections,
     Handshake,
     Hints,
-    PresenceTracker,
     PushStore,
     RealtimeGateway,
     RealtimeService,

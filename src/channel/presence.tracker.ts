@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { PresenceStore, type Place } from '../channel/presence.store.js';
+import { PresenceStore, type Place } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;
 const HEARTBEAT_EVERY_MS = 10_000;
