@@ -1,6 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../database/expires.js';
 
 /** A sign-in that has begun (spec §2.3): what its state stands for until it is spent or expires. */
+@Expires()
 @Entity('authorization_states')
 export class AuthorizationState {
   /** SHA-256 of the state: a copy of the database lets nobody finish a sign-in. */

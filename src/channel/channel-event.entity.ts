@@ -1,6 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../database/expires.js';
 
 /** An event of a user's history, kept until its `ttl` is over. */
+@Expires()
 @Entity('channel_events')
 export class StoredChannelEvent {
   @PrimaryColumn('uuid', { name: 'user_id' })

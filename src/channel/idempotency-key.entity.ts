@@ -1,6 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../database/expires.js';
 
 /** A push that was done, so that the same one is not done twice (contract §4, `Idempotency-Key`). */
+@Expires()
 @Entity('idempotency_keys')
 export class IdempotencyKey {
   /** SHA-256 of service key and idempotency key. */

@@ -1,3 +1,7 @@
+import type { Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { DataSource } from 'typeorm';
+import { Expires, type Expiry } from '../database/expires.js';
 import type { Statement } from '../database/sql.js';
 
 /** Rows a statement looks at: some milliseconds of work, far below the timeout of a statement. */
@@ -23,25 +27,16 @@ export interface Batch {
   readonly next: string | null;
 }
 
-/** A session is told to every instance that asks for newly ended ones (contract §4), and to those that were away a while. */
-const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - interval '10 minutes')`;
-
-/** A refresh token that expires by itself leaves its last access token its hour, whose verification reads the session. */
-const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
-      SELECT FROM access_tokens a WHERE a.user_id = refresh_tokens.user_id AND a.session_id = refresh_tokens.session_id)`;
-
-/** A refresh that began before the expiry may still be storing an access token. */
-const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
-
-/** Every table whose rows expire. Access tokens come first: they must be gone within a minute (contract §5). */
-export const EXPIRED_ROWS: readonly ExpiredRows[] = [
-  expired('access_tokens'),
-  expired('authorization_states'),
-  expired('sample_codes'),
-  expired('channel_events'),
-  expired('idempotency_keys'),
-  expired('refresh_tokens', `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO} AND ${LEFT_NO_ACCESS_TOKEN}`),
-];
+/** Every table whose rows expire, as its entity says (`@Expires`). */
+export function expiredRows({ entityMetadatas }: DataSource): ExpiredRows[] {
+  const reflector = new Reflector();
+  const tables = entityMetadatas.flatMap(({ target, tableName }) => {
+    const expiry = reflector.get<Expiry | undefined>(Expires.KEY, target as Type);
+    return expiry ? [{ ...expiry, tableName }] : [];
+  });
+  const inOrder = [...tables.filter(({ first }) => first), ...tables.filter(({ first }) => !first)];
+  return inOrder.map(({ tableName, mayGo }) => removalOf(tableName, mayGo));
+}
 
 /**
  * Rows that must stay are passed over: the next batch begins behind them. While rows are removed it begins where this one
@@ -49,7 +44,7 @@ export const EXPIRED_ROWS: readonly ExpiredRows[] = [
  *
  * @param mayGo condition on a row, for tables whose rows may be needed beyond their expiry
  */
-function expired(table: string, mayGo = 'true'): ExpiredRows {
+function removalOf(table: string, mayGo = 'true'): ExpiredRows {
   const text = `
     WITH turn AS MATERIALIZED (
       SELECT pg_try_advisory_xact_lock(${REMOVAL_LOCK}) AS is_ours

@@ -5,8 +5,9 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { Sql } from '../database/sql.js';
-import { BATCH, EXPIRED_ROWS, type Batch, type ExpiredRows } from './expired-rows.js';
+import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows.js';
 
 /** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
 const EVERY_MS = 30_000;
@@ -15,11 +16,17 @@ const EVERY_MS = 30_000;
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
+  private readonly tables: readonly ExpiredRows[];
   private timer?: NodeJS.Timeout;
   private stopping = false;
   private running: Promise<unknown> = Promise.resolve();
 
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    private readonly sql: Sql,
+    dataSource: DataSource,
+  ) {
+    this.tables = expiredRows(dataSource);
+  }
 
   onApplicationBootstrap(): void {
     this.runLater();
@@ -39,7 +46,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
    */
   async run(): Promise<Record<string, number>> {
     const removed: Record<string, number> = {};
-    for (const rows of EXPIRED_ROWS) {
+    for (const rows of this.tables) {
       try {
         const count = await this.remove(rows);
         if (count > 0) removed[rows.table] = count;

@@ -1,6 +1,9 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../database/expires.js';
+import { NEEDED_NO_MORE } from './session.sql.js';
 
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
+@Expires({ mayGo: NEEDED_NO_MORE })
 @Entity('refresh_tokens')
 export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'user_id' })

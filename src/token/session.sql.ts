@@ -41,3 +41,16 @@ export function hasLivingSession(userId: string, deviceId: string): string {
     WHERE r.user_id = ${userId} AND r.device_id = ${deviceId}
       AND r.signed_out_at IS NULL AND r.expires_at > now())`;
 }
+
+/** A session is told to every instance that asks for newly ended ones (contract §4), and to those that were away a while. */
+const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - interval '10 minutes')`;
+
+/** A refresh token that expires by itself leaves its last access token its hour, whose verification reads the session. */
+const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
+      SELECT FROM access_tokens a WHERE a.user_id = refresh_tokens.user_id AND a.session_id = refresh_tokens.session_id)`;
+
+/** A refresh that began before the expiry may still be storing an access token. */
+const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
+
+/** Condition on a row of `refresh_tokens` that has expired: it may be removed. */
+export const NEEDED_NO_MORE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO} AND ${LEFT_NO_ACCESS_TOKEN}`;
