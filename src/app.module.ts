@@ -6,6 +6,7 @@ import type { Settings } from './config/settings.js';
 import { DatabaseModule } from './database/database.module.js';
 import { DeviceModule } from './device/device.module.js';
 import { DemoModule } from './demo/demo.module.js';
+import { ENTITIES } from './entities.js';
 import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters.pipe.js';
 import { EventsModule } from './events.js';
@@ -28,7 +29,7 @@ export class AppModule {
       imports: [
         settingsModule(settings),
         EventsModule,
-        DatabaseModule,
+        DatabaseModule.with(ENTITIES),
         ...(settings.redisUrl === undefined ? [] : [RedisModule]),
         RateLimitModule.with(settings),
         ProviderModule,

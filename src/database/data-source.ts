@@ -1,16 +1,4 @@
 import type { DataSourceOptions } from 'typeorm';
-import { AuthorizationState } from '../auth/authorization-state.entity.js';
-import { StoredChannelEvent } from '../channel/channel-event.entity.js';
-import { Channel } from '../channel/channel.entity.js';
-import { IdempotencyKey } from '../channel/idempotency-key.entity.js';
-import { Instance } from '../channel/instance.entity.js';
-import { Presence } from '../channel/presence.entity.js';
-import { Device } from '../device/device.entity.js';
-import { SampleCode } from '../sample-provider/sample-code.entity.js';
-import { AccessToken } from '../token/access-token.entity.js';
-import { RefreshToken } from '../token/refresh-token.entity.js';
-import { SigningKey } from '../token/signing-key.entity.js';
-import { User } from '../user/user.entity.js';
 import { boundedPg } from './bounded-pool.js';
 import { Init1700000000000 } from './migrations/1700000000000-init.js';
 import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
@@ -22,26 +10,15 @@ import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
 const CONNECT_TIMEOUT_MS = 900;
 const QUERY_TIMEOUT_MS = 1000;
 
-/** How TypeORM, the service and its CLI alike, reaches the database. The schema lives in migrations only. */
+/**
+ * How TypeORM, the service and its CLI alike, reaches the database. The schema lives in migrations only. Entities are the
+ * rooms' own: who works with them adds them (entities.ts).
+ */
 export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSourceOptions {
   return {
     type: 'postgres',
     driver: boundedPg,
     url: databaseUrl,
-    entities: [
-      User,
-      Device,
-      RefreshToken,
-      AccessToken,
-      SigningKey,
-      AuthorizationState,
-      SampleCode,
-      Channel,
-      StoredChannelEvent,
-      IdempotencyKey,
-      Instance,
-      Presence,
-    ],
     migrations: [
       Init1700000000000,
       SignedOutSessions1700000001000,

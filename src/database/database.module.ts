@@ -1,4 +1,4 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
@@ -7,18 +7,19 @@ import { dataSourceOptions } from './data-source.js';
 import { Sql } from './sql.js';
 
 @Global()
-@Module({
-  imports: [
-    TypeOrmModule.forRootAsync({
+@Module({ providers: [Sql, Clock], exports: [Sql, Clock] })
+export class DatabaseModule {
+  /** @param entities of all rooms: this one knows none of them */
+  static with(entities: Type[]): DynamicModule {
+    const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
         ...dataSourceOptions(settings.databaseUrl!, settings.databasePoolSize), // start.ts has made sure of a URL
+        entities,
         retryAttempts: 0, // start.ts tries again,
         toRetry: () => false, // and nothing is printed that says `Retrying`
       }),
-    }),
-  ],
-  providers: [Sql, Clock],
-  exports: [Sql, Clock],
-})
-export class DatabaseModule {}
+    });
+    return { module: DatabaseModule, imports: [typeOrm] };
+  }
+}

@@ -14,7 +14,6 @@ const LOCK_CONNECTION = { keepAlive: true, query_timeout: 5000 };
 const READ_ONLY = '25006'; // read_only_sql_transaction
 
 const ONE_PATIENT_CONNECTION = {
-  entities: [],
   poolSize: 1,
   connectTimeoutMS: 10_000,
   logger: 'debug' as const, // silent: a failure is thrown, and needs not be printed as well

@@ -8,8 +8,7 @@ export const TEMPLATE = 'latchkey_template';
 const LOCK = 1;
 
 /**
- * Makes the template unless another test file has: inside of Jest, so that the entities' decorators go through the
- * same transform as everywhere else.
+ * Makes the template unless another test file has: inside of Jest, whose transform reads the migrations.
  *
  * @param admin connected to another database of the server at `serverUrl` (which ends in `/`)
  */

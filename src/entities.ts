@@ -1,0 +1,28 @@
+import { AuthorizationState } from './auth/authorization-state.entity.js';
+import { StoredChannelEvent } from './channel/channel-event.entity.js';
+import { Channel } from './channel/channel.entity.js';
+import { IdempotencyKey } from './channel/idempotency-key.entity.js';
+import { Instance } from './channel/instance.entity.js';
+import { Presence } from './channel/presence.entity.js';
+import { Device } from './device/device.entity.js';
+import { SampleCode } from './sample-provider/sample-code.entity.js';
+import { AccessToken } from './token/access-token.entity.js';
+import { RefreshToken } from './token/refresh-token.entity.js';
+import { SigningKey } from './token/signing-key.entity.js';
+import { User } from './user/user.entity.js';
+
+/** Every table, as its room describes it: for the application as a whole, and for those who compare them with the schema. */
+export const ENTITIES = [
+  User,
+  Device,
+  RefreshToken,
+  AccessToken,
+  SigningKey,
+  AuthorizationState,
+  SampleCode,
+  Channel,
+  StoredChannelEvent,
+  IdempotencyKey,
+  Instance,
+  Presence,
+];
