@@ -1,12 +1,25 @@
 import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
-import type { ChannelEvent } from './channel/channel-event.js';
 
 /** One sign-in of one user, on a device where the client named one. */
 export interface Session {
   readonly userId: string;
   readonly sessionId: string;
   readonly deviceId: string | null;
+}
+
+/** An event on a user's channel (contract §7). */
+export interface ChannelEvent {
+  readonly id: string;
+  readonly userId: string;
+  /** Only for this device; null: for all of the user's. */
+  readonly deviceId: string | null;
+  /** Its number in the user's history, one more than the last; null: not kept (`ttl` 0). */
+  readonly offset: number | null;
+  readonly event: string;
+  readonly data: unknown;
+  /** RFC 3339, UTC, with milliseconds. */
+  readonly sentAt: string;
 }
 
 /**

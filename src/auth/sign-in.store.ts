@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { appendEvent } from '../channel/append.sql.js';
-import { OWN_EVENTS_TTL, type ChannelEvent } from '../channel/channel-event.js';
+import { appendEvent, OWN_EVENTS_TTL } from '../channel/append.sql.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { DEVICE_FACTS, upsertDevice } from '../device/device.sql.js';
-import { Events, type Session } from '../events.js';
+import { Events, type ChannelEvent, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
 import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';

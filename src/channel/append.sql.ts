@@ -6,6 +6,9 @@ const TRIM_EVERY = 100;
  */
 const LARGEST_TRIM = 10_000;
 
+/** Seconds for which the service's own events are kept (contract §7). */
+export const OWN_EVENTS_TTL = 86_400;
+
 /** One append, as SQL expressions; where a value is a parameter, its number (`$1`). */
 export interface Append {
   readonly userId: string;

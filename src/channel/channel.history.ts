@@ -4,9 +4,8 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
-import { appendEvent } from './append.sql.js';
-import { OWN_EVENTS_TTL, type ChannelEvent } from './channel-event.js';
+import { Events, type ChannelEvent } from '../events.js';
+import { appendEvent, OWN_EVENTS_TTL } from './append.sql.js';
 
 /** Where a user's history stands, seen from an offset. */
 export interface HistoryState {

@@ -1,6 +1,5 @@
 import type { Socket } from 'socket.io';
-import type { ChannelEvent } from '../channel/channel-event.js';
-import type { Session } from '../events.js';
+import type { ChannelEvent, Session } from '../events.js';
 import { closeSoon, transportOf } from './transport.js';
 
 /** Why a session's socket is closed by the service (contract §7). */

@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import type { ChannelEvent } from '../channel/channel-event.js';
+import type { ChannelEvent } from '../events.js';
 import { Connection } from './connection.js';
 
 /** Events whose fault is remembered, so that it is told once and not at every connecting. */

@@ -1,4 +1,4 @@
-import type { ChannelEvent } from '../channel/channel-event.js';
+import type { ChannelEvent } from '../events.js';
 import { UUID } from '../http/uuid.js';
 import { EVENT_NAME, OWN_EVENT_NAME } from './event-name.js';
 import { isJsonData } from './json-data.js';

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import type { ChannelEvent } from '../channel/channel-event.js';
 import { deriveKey } from '../config/derive-key.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import type { ChannelEvent } from '../events.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { LONGEST_HINT, parseHint, type Hint, type Reach } from './hint.js';
 import { seal, unseal } from './seal.js';

@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { appendEvent } from '../channel/append.sql.js';
-import type { ChannelEvent } from '../channel/channel-event.js';
 import { IdempotencyStore, type IdempotentRequest } from '../channel/idempotency.store.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { hasDevice } from '../device/device.sql.js';
+import type { ChannelEvent } from '../events.js';
 import { selectUser } from '../user/user.sql.js';
 
 /** A push as it is stored; `ttl` in seconds. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { ChannelEvent } from '../channel/channel-event.js';
 import type { ChannelHistory } from '../channel/channel.history.js';
 import { isDatabaseAway } from '../errors/database-error.js';
+import type { ChannelEvent } from '../events.js';
 import type { Connection } from './connection.js';
 import type { Delivery } from './delivery.js';
 import type { Place } from './handshake.js';
