@@ -1,0 +1,27 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** The source files of the service without their specs, as paths under src. */
+export const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+  .map((file) => file.replaceAll('\\', '/'));
+
+export function sourceOf(file: string): string {
+  return readFileSync(join(SRC, file), 'utf8');
+}
+
+/** What a file imports of the service, types as well; as paths under src, which end in `.js`. */
+export function importsOf(file: string): string[] {
+  return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].map(([, path]) =>
+    relative(SRC, resolve(SRC, dirname(file), path!)).replaceAll('\\', '/'),
+  );
+}
+
+/** The folder under src; events.ts is a room of one file. Undefined for what puts the rooms together. */
+export function roomOf(path: string): string | undefined {
+  if (path.includes('/')) return path.split('/')[0];
+  return /^events\.[jt]s$/.test(path) ? 'events' : undefined;
+}
