@@ -32,7 +32,7 @@ const SQL =
 
 /** The tables that a source names: in a text with words of SQL, as `table.column` (no path), or as the whole text. */
 function tablesIn(source: string): string[] {
-  const texts = textsIn(parseSync(source, { syntax: 'typescript', decorators: true }) as SyntaxNode);
+  const texts = textsIn(parseSync(source, { syntax: 'typescript', decorators: true }));
   return [...owners.keys()].filter((table) => {
     const word = new RegExp(`\\b${table}\\b`);
     const column = new RegExp(`(?<![\\w./-])${table}\\.\\w`);

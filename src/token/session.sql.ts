@@ -32,8 +32,8 @@ export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: 
 }
 
 /**
- * Condition, of SQL expressions: the user has a session that lives on the device. The mark is looked at as well as the expiry: `now()` is when this
- * transaction began, and whoever ended another session meanwhile has a later one.
+ * Condition, of SQL expressions: the user has a session that lives on the device. The mark is looked at as well as the
+ * expiry: `now()` is when this transaction began, and whoever ended another session meanwhile has a later one.
  */
 export function hasLivingSession(userId: string, deviceId: string): string {
   return `EXISTS (
