@@ -1,5 +1,6 @@
 import * as kinds from './kinds.js';
 import type { Setting } from './setting.js';
+import { endpointUrl } from './url-kinds.js';
 
 const section = 'Providers';
 
@@ -43,19 +44,19 @@ export const adapterKeys = {
   authorizeUrl: {
     name: 'authorize_url',
     section,
-    kind: kinds.endpointUrl,
+    kind: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
   tokenUrl: {
     name: 'token_url',
     section,
-    kind: kinds.endpointUrl,
+    kind: endpointUrl,
     doc: '`oauth2`: where a code is redeemed.',
   },
   userinfoUrl: {
     name: 'userinfo_url',
     section,
-    kind: kinds.endpointUrl,
+    kind: endpointUrl,
     doc: '`oauth2`: where an access token tells who has signed in.',
   },
   tokenEndpointAuthMethod: {

@@ -1,5 +1,6 @@
-import { allowsOrigin, isOrigin } from './cors.js';
+import { allowsOrigin } from './cors.js';
 import { parseSettings } from './parse-settings.js';
+import { isOrigin } from './url-kinds.js';
 
 const PUBLIC_URL = 'https://id.example';
 

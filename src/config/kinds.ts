@@ -1,6 +1,29 @@
-import { isIP } from 'node:net';
-import { kind, Refused } from './kind.js';
-import type { Kind } from './kind.js';
+import { isIP, isIPv4 } from 'node:net';
+
+/** How the text of a setting is read, and the words for what it accepts. */
+export interface Kind<T> {
+  /** Completes "accepted: …" in a fault. */
+  readonly accepts: string;
+  /** @throws Refused when the text is not accepted */
+  readonly parse: (text: string) => T;
+}
+
+/** Thrown by a `Kind`; carries the part that was refused. The message holds no value: it may be a secret. */
+export class Refused extends Error {
+  constructor(readonly part: string) {
+    super('value refused');
+  }
+}
+
+/** A `Kind` from a function that answers `undefined` for what it refuses. */
+export function kind<T>(accepts: string, read: (text: string) => T | undefined): Kind<T> {
+  const parse = (text: string): T => {
+    const value = read(text);
+    if (value === undefined) throw new Refused(text);
+    return value;
+  };
+  return { accepts, parse };
+}
 
 /** `true` or `false`. */
 export const boolean = words('true', 'false');
@@ -32,36 +55,6 @@ export const host = kind('an IP address or a host name', (value) =>
   isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(value) ? value : undefined,
 );
 
-/** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
-export const baseUrl = kind(
-  'an absolute http:// or https:// URL without query, fragment and user info',
-  (value) => {
-    if (!/^https?:\/\/[^/\\?#@\s][^\\?#@\s]*$/i.test(value) || !URL.canParse(value)) return undefined;
-    return new URL(value).href.replace(/\/$/, '');
-  },
-);
-
-/** Where a service is, and no more: it cannot answer below a path; normalized. */
-export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) =>
-  /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
-);
-
-/** One address of a provider: http(s), no fragment or user info; kept as it is. */
-export const endpointUrl = kind(
-  'an absolute http:// or https:// URL without fragment and user info',
-  (value) =>
-    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && URL.canParse(value) && !new URL(value).username
-      ? value
-      : undefined,
-);
-
-/** A connection URL of one of some schemes (`postgres:`); kept as it is. */
-export function connectionUrl(...schemes: readonly string[]): Kind<string> {
-  return kind(`a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`, (value) =>
-    URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}//`)) ? value : undefined,
-  );
-}
-
 /** One or more entries, separated by commas; blanks around them are dropped. */
 export function list(entries: string, accepts: (entry: string) => boolean): Kind<readonly string[]> {
   const parse = (value: string): readonly string[] => {
@@ -75,6 +68,29 @@ export function list(entries: string, accepts: (entry: string) => boolean): Kind
   return { accepts: `a comma-separated list of ${entries}`, parse };
 }
 
+const RANGES_OF_EXPRESS = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+/** The values of Express's `trust proxy`: everything accepted here, Express accepts too. */
+export const trustProxy = kind(
+  'true, false, a number of hops from 0 to 99, or a comma-separated list of addresses, subnets (10.0.0.0/8), loopback, linklocal, uniquelocal',
+  (value): boolean | number | string | undefined => {
+    if (value === 'true' || value === 'false') return value === 'true';
+    if (/^\d{1,2}$/.test(value)) return Number(value);
+    const entries = value.split(',').map((entry) => entry.trim());
+    return entries.every((entry) => RANGES_OF_EXPRESS.has(entry) || isSubnet(entry))
+      ? entries.join(',')
+      : undefined;
+  },
+);
+
 function words(yes: string, no: string): Kind<boolean> {
   return kind(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
+}
+
+/** An address, or an address and a prefix length; a length of 0 (everybody) is refused, as Express does. */
+function isSubnet(entry: string): boolean {
+  const [address = '', prefix, more] = entry.split('/');
+  if (!isIP(address) || address.includes('%') || more !== undefined) return false;
+  if (prefix === undefined) return true;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (isIPv4(address) ? 32 : 128);
 }

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './error-code.js';
 import { Faults } from './invalid-settings.js';
-import { Refused } from './kind.js';
+import { Refused } from './kinds.js';
 import { parseSettings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
 import { existingSecretKey, keptSecretKey } from './secret-key.js';

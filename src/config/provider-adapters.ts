@@ -1,4 +1,4 @@
-import { kind } from './kind.js';
+import { kind } from './kinds.js';
 
 /** What an adapter of the service needs of a provider beside its credentials, and what a preset fills in. */
 export interface AdapterRules {

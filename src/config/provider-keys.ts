@@ -1,7 +1,7 @@
 import * as kinds from './kinds.js';
 import { adapterName } from './provider-adapters.js';
-import { isRedirectUri } from './redirect-uris.js';
 import type { Setting } from './setting.js';
+import { baseUrl, endpointUrl, isRedirectUri } from './url-kinds.js';
 
 /** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6; contract §2). */
 export const providerKeys = {
@@ -15,7 +15,7 @@ export const providerKeys = {
   url: {
     name: 'url',
     section: 'Providers',
-    kind: kinds.baseUrl,
+    kind: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
   clientId: {
@@ -48,7 +48,7 @@ export const providerKeys = {
   issuer: {
     name: 'issuer',
     section: 'Providers',
-    kind: kinds.endpointUrl,
+    kind: endpointUrl,
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
     doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. A callback that has one is refused where it is not known.',
   },

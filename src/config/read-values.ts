@@ -1,5 +1,5 @@
 import type { Faults } from './invalid-settings.js';
-import type { Kind } from './kind.js';
+import type { Kind } from './kinds.js';
 import { read } from './setting.js';
 import type { Environment, Setting } from './setting.js';
 import { settingsTable } from './settings-table.js';

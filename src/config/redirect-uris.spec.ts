@@ -1,5 +1,6 @@
 import { parseSettings } from './parse-settings.js';
-import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint, isRedirectUri } from './redirect-uris.js';
+import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint } from './redirect-uris.js';
+import { isRedirectUri } from './url-kinds.js';
 
 const noList = {};
 

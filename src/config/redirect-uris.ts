@@ -1,23 +1,12 @@
 import { isThisMachine, LOOPBACK_HOST } from './loopback.js';
 import type { ProviderSettings, Settings } from './settings.js';
+import { isHttpUri } from './url-kinds.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
 
-// RFC 3986 §2 without `#`: no fragment, no blank, no control character, no backslash, ASCII only.
-const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
-// Both slashes and a host: URL parsers forgive `http:evil.example` and `http:///evil.example`.
-const HTTP = /^https?:\/\/([^/?]+)/i;
-// RFC 8252 §7.1, §8.4: a scheme of the app's own is a domain name turned round, so it has a dot;
-// `javascript:`, `data:`, `file:` and whatever else a browser knows have none.
-const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
 const LOOPBACK = new RegExp(`^(https?://${LOOPBACK_HOST})(?::\\d{1,5})?((?:[/?].*)?)$`);
-
-/** Whether a text may stand in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
-export function isRedirectUri(text: string): boolean {
-  return isHttpUri(text) || isUri(text, PRIVATE);
-}
 
 /**
  * Whether the browser may be sent to `uri` with a code (contract §2 `REDIRECT_URIS`).
@@ -68,15 +57,6 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
 
 function callback(settings: Rules): string {
   return `${settings.publicUrl}/callback`;
-}
-
-function isHttpUri(text: string): boolean {
-  return isUri(text, HTTP);
-}
-
-function isUri(text: string, form: RegExp): boolean {
-  const match = CHARACTERS.test(text) ? form.exec(text) : null;
-  return match !== null && !match[1]?.includes('@') && URL.canParse(text);
 }
 
 function sameButPort(uri: string): (entry: string) => boolean {

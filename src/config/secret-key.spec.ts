@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deriveKey } from './derive-key.js';
-import { Refused } from './kind.js';
+import { Refused } from './kinds.js';
 import { keptSecretKey, secretKey } from './secret-key.js';
 
 const bytes = Buffer.from('fb'.repeat(33), 'hex'); // has + and / in base64, no padding

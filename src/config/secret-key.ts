@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './error-code.js';
-import { kind } from './kind.js';
+import { kind } from './kinds.js';
 
 /** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
 export const secretKey = kind('at least 32 bytes, written as hex or base64', (text) => {

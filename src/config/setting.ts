@@ -1,7 +1,7 @@
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
-import { Refused } from './kind.js';
-import type { Kind } from './kind.js';
+import { Refused } from './kinds.js';
+import type { Kind } from './kinds.js';
 
 /** The environment, or any plain object like it. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,9 +1,7 @@
-import { isOrigin } from './cors.js';
 import * as kinds from './kinds.js';
-import { isRedirectUri } from './redirect-uris.js';
 import { secretKey } from './secret-key.js';
 import type { Setting } from './setting.js';
-import { trustProxy } from './trust-proxy.js';
+import { connectionUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
 
 const TEN_YEARS = 315_360_000;
 const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
@@ -37,14 +35,14 @@ export const settingsTable = {
   publicUrl: {
     name: 'PUBLIC_URL',
     section: 'Mode and address',
-    kind: kinds.origin,
+    kind: origin,
     defaultShown: 'http://localhost:<PORT>',
     doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
     name: 'DATABASE_URL',
     section: 'Storage',
-    kind: kinds.connectionUrl('postgres:', 'postgresql:'),
+    kind: connectionUrl('postgres:', 'postgresql:'),
     secret: true,
     doc: 'PostgreSQL. Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
   },
@@ -65,7 +63,7 @@ export const settingsTable = {
   redisUrl: {
     name: 'REDIS_URL',
     section: 'Storage',
-    kind: kinds.connectionUrl('redis:', 'rediss:'),
+    kind: connectionUrl('redis:', 'rediss:'),
     secret: true,
     doc: 'Redis, needed as soon as more than one instance runs: it carries pushes to the sockets of all of them, and they share their rate limits.',
   },
@@ -125,7 +123,7 @@ export const settingsTable = {
   trustProxy: {
     name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
-    kind: trustProxy,
+    kind: kinds.trustProxy,
     doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits on it must be set, and not to `true`.",
   },
   rateLimit: {

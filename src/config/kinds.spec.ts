@@ -1,6 +1,5 @@
 import express from 'express';
-import { Refused } from './kind.js';
-import { trustProxy } from './trust-proxy.js';
+import { Refused, trustProxy } from './kinds.js';
 
 it.each([
   ['true', true],

@@ -1,0 +1,61 @@
+import { kind } from './kinds.js';
+import type { Kind } from './kinds.js';
+
+// RFC 3986 §2 without `#`: no fragment, no blank, no control character, no backslash, ASCII only.
+const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
+// Both slashes and a host: URL parsers forgive `http:evil.example` and `http:///evil.example`.
+const HTTP = /^https?:\/\/([^/?]+)/i;
+// RFC 8252 §7.1, §8.4: a scheme of the app's own is a domain name turned round, so it has a dot;
+// `javascript:`, `data:`, `file:` and whatever else a browser knows have none.
+const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
+
+/** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
+export const baseUrl = kind(
+  'an absolute http:// or https:// URL without query, fragment and user info',
+  (value) => {
+    if (!/^https?:\/\/[^/\\?#@\s][^\\?#@\s]*$/i.test(value) || !URL.canParse(value)) return undefined;
+    return new URL(value).href.replace(/\/$/, '');
+  },
+);
+
+/** Where a service is, and no more: it cannot answer below a path; normalized. */
+export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) =>
+  /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
+);
+
+/** One address of a provider: http(s), no fragment or user info; kept as it is. */
+export const endpointUrl = kind(
+  'an absolute http:// or https:// URL without fragment and user info',
+  (value) =>
+    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && URL.canParse(value) && !new URL(value).username
+      ? value
+      : undefined,
+);
+
+/** A connection URL of one of some schemes (`postgres:`); kept as it is. */
+export function connectionUrl(...schemes: readonly string[]): Kind<string> {
+  return kind(`a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`, (value) =>
+    URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}//`)) ? value : undefined,
+  );
+}
+
+/** Whether a text may stand in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
+export function isRedirectUri(text: string): boolean {
+  return isHttpUri(text) || isUri(text, PRIVATE);
+}
+
+/** Whether a text is an absolute http(s) URL that a browser may be sent to: no user info, no fragment. */
+export function isHttpUri(text: string): boolean {
+  return isUri(text, HTTP);
+}
+
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a shell have schemes of their own. */
+export function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text) || !URL.canParse(text)) return false;
+  return /^https?:/.test(text) ? new URL(text).origin === text : true;
+}
+
+function isUri(text: string, form: RegExp): boolean {
+  const match = CHARACTERS.test(text) ? form.exec(text) : null;
+  return match !== null && !match[1]?.includes('@') && URL.canParse(text);
+}
