@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint } from '../config/redirect-uris.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
+import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint } from '../provider/redirect-uris.js';
 import { AccessTokens } from '../token/access-token.js';
 import { hashRefreshToken, makeRefreshToken } from '../token/refresh-token.js';
 import { userIdOf } from '../user/user-id.js';

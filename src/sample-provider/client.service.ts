@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { allowsRedirectUri } from '../config/redirect-uris.js';
 import { SAMPLE_PROVIDER } from '../config/sample-provider.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { allowsRedirectUri } from '../provider/redirect-uris.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
 

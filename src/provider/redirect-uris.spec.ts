@@ -1,6 +1,6 @@
-import { parseSettings } from './parse-settings.js';
+import { parseSettings } from '../config/parse-settings.js';
 import { allowsRedirectUri, defaultRedirectUri, isOwnEndpoint } from './redirect-uris.js';
-import { isRedirectUri } from './url-kinds.js';
+import { isRedirectUri } from '../config/url-kinds.js';
 
 const noList = {};
 

@@ -1,6 +1,6 @@
-import { isThisMachine, LOOPBACK_HOST } from './loopback.js';
-import type { ProviderSettings, Settings } from './settings.js';
-import { isHttpUri } from './url-kinds.js';
+import { isThisMachine, LOOPBACK_HOST } from '../config/loopback.js';
+import type { ProviderSettings, Settings } from '../config/settings.js';
+import { isHttpUri } from '../config/url-kinds.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;
