@@ -1,6 +1,3 @@
-/** The three spellings of this machine that allow-lists know (RFC 8252 §7.3), as part of a regular expression. */
-export const LOOPBACK_HOST = String.raw`(?:127\.0\.0\.1|\[::1\]|localhost)`;
-
 // What URL parsing makes of every spelling (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2): 127.0.0.0/8, ::1, and the
 // former as IPv6.
 const ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;

@@ -1,0 +1,32 @@
+import { isThisMachine } from '../config/loopback.js';
+import type { Settings } from '../config/settings.js';
+
+const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
+
+/**
+ * Whether a URI leads to an endpoint of the service itself, or of its sample provider: nobody's callback is there, and a
+ * code must not go round in circles (contract §4). Judged as servers and proxies may read it: decoded, without dots, in
+ * any case, and for loopback by whichever name.
+ */
+export function isOwnEndpoint(
+  { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,
+  uri: string,
+): boolean {
+  const [own, other] = [new URL(publicUrl), new URL(uri)];
+  const isOurName = own.port === other.port && nameOf(own) === nameOf(other);
+  const isHere = other.port === String(port) && isThisMachine(uri);
+  return (isOurName || isHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
+}
+
+/** Without the dot of the root. */
+function nameOf({ hostname }: URL): string {
+  return hostname.replace(/\.$/, '');
+}
+
+function decoded(path: string): string {
+  try {
+    return new URL(`http://localhost${decodeURIComponent(path)}`).pathname;
+  } catch {
+    return path; // not UTF-8, or no path any more
+  }
+}
