@@ -1,10 +1,25 @@
 import type { RequestHandler } from 'express';
 import cors from 'cors';
-import { allowsOrigin } from '../config/cors.js';
+import { isThisMachine } from '../config/loopback.js';
 import type { Settings } from '../config/settings.js';
+import { isOrigin } from '../config/url-kinds.js';
 import { allowedMethods } from '../errors/allowed-methods.js';
 
 const PREFLIGHT_MAX_AGE_S = 600;
+
+/**
+ * Whether pages of `origin` may call the service, over HTTP and sockets alike (contract §2 `CORS_ORIGINS`).
+ *
+ * @param origin the `Origin` header as it came; compared as a string
+ */
+export function allowsOrigin(
+  settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
+  origin: string,
+): boolean {
+  if (origin === settings.publicUrl) return true;
+  if (settings.corsOrigins !== undefined) return settings.corsOrigins.includes(origin);
+  return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
+}
 
 /** CORS headers for the browser origins on the list; any other gets none, and never an error (contract §2). */
 export function corsFor(settings: Settings): RequestHandler {
@@ -26,3 +41,7 @@ export const options: RequestHandler = (request, response, next) => {
   response.setHeader('Allow', allowed.join(', '));
   response.status(204).end();
 };
+
+function isHttpOrigin(text: string): boolean {
+  return /^https?:/.test(text) && isOrigin(text);
+}

@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { IoAdapter } from '@nestjs/platform-socket.io';
 import type { Server, ServerOptions } from 'socket.io';
-import { allowsOrigin } from '../config/cors.js';
 import type { Settings } from '../config/settings.js';
+import { allowsOrigin } from '../http/cors.js';
 import { checkGateways } from './check-gateways.js';
 import { LimitedWebSocketServer } from './web-socket-server.js';
 

@@ -1,6 +1,6 @@
+import { parseSettings } from '../config/parse-settings.js';
+import { isOrigin } from '../config/url-kinds.js';
 import { allowsOrigin } from './cors.js';
-import { parseSettings } from './parse-settings.js';
-import { isOrigin } from './url-kinds.js';
 
 const PUBLIC_URL = 'https://id.example';
 
