@@ -163,7 +163,7 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one and the same for processes that start at once', async () => {
-    const source = new URL('../src/config/secret-key.ts', import.meta.url).href;
+    const source = new URL('../src/config/kept-secret-key.ts', import.meta.url).href;
     const script = `
       const { keptSecretKey } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');

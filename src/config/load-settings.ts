@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './error-code.js';
 import { Faults } from './invalid-settings.js';
+import { existingSecretKey, keptSecretKey } from './kept-secret-key.js';
+import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
 import { parseSettings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
-import { existingSecretKey, keptSecretKey } from './secret-key.js';
-import type { KeptSecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 import type { Settings } from './settings.js';
 

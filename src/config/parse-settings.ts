@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Faults } from './invalid-settings.js';
+import type { KeptSecretKey } from './kept-secret-key.js';
 import { parseProviders } from './parse-providers.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
 import { readValues } from './read-values.js';
 import type { Values } from './read-values.js';
 import { SAMPLE_PROVIDER, sampleProvider } from './sample-provider.js';
-import type { KeptSecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 import type { Settings } from './settings.js';
 import { warningsFor } from './warnings.js';

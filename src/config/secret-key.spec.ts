@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { deriveKey } from './derive-key.js';
 import { Refused } from './kinds.js';
-import { keptSecretKey, secretKey } from './secret-key.js';
+import { secretKey } from './secret-key.js';
 
 const bytes = Buffer.from('fb'.repeat(33), 'hex'); // has + and / in base64, no padding
 const bytes32 = bytes.subarray(0, 32); // has padding
@@ -38,31 +35,6 @@ describe('SECRET_KEY', () => {
     ['wrong padding', `${bytes.toString('base64')}=`],
     ['empty', ''],
   ])('refuses: %s', (_, text) => expect(() => secretKey.parse(text)).toThrow(Refused));
-});
-
-describe('a generated key', () => {
-  let dataDir: string;
-  beforeEach(() => {
-    dataDir = join(mkdtempSync(join(tmpdir(), 'latchkey-key-')), 'data');
-  });
-  afterEach(() => rmSync(join(dataDir, '..'), { recursive: true }));
-
-  it('is kept, for its owner only, and found again', () => {
-    const first = keptSecretKey(dataDir);
-    expect(first.key).toHaveLength(32);
-    expect(first.created).toBe(join(dataDir, 'secret-key'));
-    expect(statSync(join(dataDir, 'secret-key')).mode & 0o777).toBe(0o600);
-    expect(statSync(dataDir).mode & 0o077).toBe(0);
-    expect(readdirSync(dataDir)).toEqual(['secret-key']);
-    expect(keptSecretKey(dataDir)).toEqual({ key: first.key });
-  });
-
-  it('is never replaced when the file holds none', () => {
-    keptSecretKey(dataDir);
-    writeFileSync(join(dataDir, 'secret-key'), '');
-    expect(() => keptSecretKey(dataDir)).toThrow(Refused);
-    expect(readFileSync(join(dataDir, 'secret-key'), 'utf8')).toBe('');
-  });
 });
 
 it('derives a key for each use (HKDF-SHA256)', () => {

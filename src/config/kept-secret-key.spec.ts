@@ -1,0 +1,30 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { keptSecretKey } from './kept-secret-key.js';
+import { Refused } from './kinds.js';
+
+describe('a generated key', () => {
+  let dataDir: string;
+  beforeEach(() => {
+    dataDir = join(mkdtempSync(join(tmpdir(), 'latchkey-key-')), 'data');
+  });
+  afterEach(() => rmSync(join(dataDir, '..'), { recursive: true }));
+
+  it('is kept, for its owner only, and found again', () => {
+    const first = keptSecretKey(dataDir);
+    expect(first.key).toHaveLength(32);
+    expect(first.created).toBe(join(dataDir, 'secret-key'));
+    expect(statSync(join(dataDir, 'secret-key')).mode & 0o777).toBe(0o600);
+    expect(statSync(dataDir).mode & 0o077).toBe(0);
+    expect(readdirSync(dataDir)).toEqual(['secret-key']);
+    expect(keptSecretKey(dataDir)).toEqual({ key: first.key });
+  });
+
+  it('is never replaced when the file holds none', () => {
+    keptSecretKey(dataDir);
+    writeFileSync(join(dataDir, 'secret-key'), '');
+    expect(() => keptSecretKey(dataDir)).toThrow(Refused);
+    expect(readFileSync(join(dataDir, 'secret-key'), 'utf8')).toBe('');
+  });
+});
