@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import request from 'supertest';
-import { deriveKey } from '../src/config/derive-key.js';
+import { secretKey } from '../src/config/secret-key.js';
 import { Clock } from '../src/database/clock.js';
 import { Sql } from '../src/database/sql.js';
 import { decryptPrivateKey } from '../src/token/key-encryption.js';
@@ -86,7 +86,7 @@ describe('signing keys (contract §5)', () => {
         database.url,
         'SELECT encrypted_private_key AS bytes FROM signing_keys',
       );
-      const keyOf = (secret: string) => deriveKey(Buffer.from(secret, 'hex'), 'signing-keys');
+      const keyOf = (secret: string) => secretKey.parse(secret).derive('signing-keys');
       expect(decryptPrivateKey(row!.bytes, kid, keyOf('5e'.repeat(32))).equals(privateKey)).toBe(true);
       expect(() => decryptPrivateKey(row!.bytes, kid, keyOf('5f'.repeat(32)))).toThrow();
 

@@ -13,10 +13,11 @@ import {
 import { join } from 'node:path';
 import { errorCode } from './error-code.js';
 import { secretKey } from './secret-key.js';
+import type { SecretKey } from './secret-key.js';
 
 /** What is under `DATA_DIR`. */
 export interface KeptSecretKey {
-  readonly key: Buffer;
+  readonly key: SecretKey;
   /** The file, if this call created it. */
   readonly created?: string;
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { errorCode } from './error-code.js';
 import { Faults, NOT_SHOWN, quote } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
+import type { SecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 
 const NAME = 'OLD_SECRET_KEY';
@@ -12,7 +13,7 @@ const NAME = 'OLD_SECRET_KEY';
  * the command that re-encrypts the signing keys asks for it.
  * @throws InvalidSettings when it is missing or no key; the value is never shown
  */
-export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): Buffer {
+export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
   const faults = new Faults();
   const text = env[NAME] || readFile(env[`${NAME}_FILE`], cwd, faults);
   if (!text) faults.add(NAME, 'was unset', `the former SECRET_KEY, or its file in ${NAME}_FILE`);

@@ -1,5 +1,6 @@
 import { InvalidSettings } from './invalid-settings.js';
 import { parseSettings } from './parse-settings.js';
+import { SecretKey } from './secret-key.js';
 import { settingsTable } from './settings-table.js';
 import type { Environment } from './setting.js';
 
@@ -25,7 +26,7 @@ const production = {
 describe('defaults', () => {
   it('of development', () => {
     const { secretKey, warnings, providers, sampleProvider, ...others } = parseSettings({}, { cwd: '/srv' });
-    expect(secretKey).toHaveLength(32);
+    expect(secretKey).toBeInstanceOf(SecretKey);
     expect(others).toEqual({
       production: false,
       host: '127.0.0.1',
@@ -104,7 +105,8 @@ it('reads every variable', () => {
   expect(Object.keys(env)).toEqual(
     expect.arrayContaining(Object.values(settingsTable).map(({ name }) => name)),
   );
-  const { warnings, ...settings } = parseSettings(env);
+  const { warnings, secretKey, ...settings } = parseSettings(env);
+  expect(secretKey.derive('x')).toEqual(new SecretKey(Buffer.alloc(32, 0xab)).derive('x'));
   expect(settings).toEqual({
     production: false,
     host: '::',
@@ -114,7 +116,6 @@ it('reads every variable', () => {
     databasePoolSize: 20,
     dataDir: '/var/lib/latchkey',
     redisUrl: 'rediss://:p@redis.example',
-    secretKey: Buffer.alloc(32, 0xab),
     serviceKeys: [key, `${key}2`],
     redirectUris: ['https://app.example/cb', 'com.example.app:/callback'],
     corsOrigins: ['https://app.example'],
@@ -138,7 +139,7 @@ it('takes an empty variable for unset', () => {
   const empty = Object.fromEntries(Object.values(settingsTable).map(({ name }) => [name, '']));
   expect(parseSettings(empty)).toEqual({
     ...parseSettings({}),
-    secretKey: expect.any(Buffer),
+    secretKey: expect.any(SecretKey),
     providers: expect.any(Map),
     sampleProvider: expect.anything(),
   });

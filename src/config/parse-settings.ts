@@ -8,6 +8,7 @@ import { providerVariables } from './provider-variables.js';
 import { readValues } from './read-values.js';
 import type { Values } from './read-values.js';
 import { SAMPLE_PROVIDER, sampleProvider } from './sample-provider.js';
+import { SecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 import type { Settings } from './settings.js';
 import { warningsFor } from './warnings.js';
@@ -90,5 +91,5 @@ function generalSettings(values: Values): General {
 }
 
 function newSecretKey(): KeptSecretKey {
-  return { key: randomBytes(32) };
+  return { key: new SecretKey(randomBytes(32)) };
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { deriveKey } from './derive-key.js';
 import type { Faults } from './invalid-settings.js';
 import { isEnabled, options, ownCallback } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
@@ -44,7 +43,7 @@ export function sampleProvider(
   const path = `/providers/${SAMPLE_PROVIDER}`;
   const client = {
     clientId: 'latchkey',
-    clientSecret: deriveKey(secretKey, 'sample-provider').toString('hex'),
+    clientSecret: secretKey.derive('sample-provider').toString('hex'),
   };
   return {
     served: { ...client, ...(accountsFile !== undefined && { accountsFile }) },

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { deriveKey } from './derive-key.js';
+import { inspect } from 'node:util';
 import { Refused } from './kinds.js';
-import { secretKey } from './secret-key.js';
+import { SecretKey, secretKey } from './secret-key.js';
 
 const bytes = Buffer.from('fb'.repeat(33), 'hex'); // has + and / in base64, no padding
 const bytes32 = bytes.subarray(0, 32); // has padding
@@ -19,7 +19,9 @@ describe('SECRET_KEY', () => {
       `${'a'.repeat(42)}0`,
       Buffer.from(`${'a'.repeat(42)}0`, 'base64'),
     ],
-  ])('%s', (_, text, expected) => expect(secretKey.parse(text)).toEqual(expected));
+  ])('%s', (_, text, expected) =>
+    expect(secretKey.parse(text).derive('x')).toEqual(new SecretKey(expected).derive('x')),
+  );
 
   it.each([
     ['too short in hex', 'ab'.repeat(31)],
@@ -37,9 +39,24 @@ describe('SECRET_KEY', () => {
   ])('refuses: %s', (_, text) => expect(() => secretKey.parse(text)).toThrow(Refused));
 });
 
-it('derives a key for each use (HKDF-SHA256)', () => {
-  expect(deriveKey(bytes32, 'a')).toHaveLength(32);
-  expect(deriveKey(bytes32, 'a')).toEqual(deriveKey(Buffer.from(bytes32), 'a'));
-  expect(deriveKey(bytes32, 'a')).not.toEqual(deriveKey(bytes32, 'b'));
-  expect(deriveKey(bytes32, 'a')).not.toEqual(deriveKey(bytes, 'a'));
+describe('the key of a use', () => {
+  const key = new SecretKey(Buffer.alloc(32, 0xab));
+
+  // What is stored and shared is made with these: a change would lose every signing key.
+  it.each([
+    ['signing-keys', 'be15821857da283b2ab2b24c3bece8a3fbffa9a9af42e0f55a8883d8ab67dba1'],
+    ['sample-provider', '7df8ae3a85e4724ada784a3c33920be199ea1b73fb42464efaaea6b2198bff2f'],
+    ['hints', '19fa1b33138f12843d0c276ae378fdac392c0695ac78e1fb931b811ee585cbde'],
+  ])('%s is HKDF-SHA256 of it', (use, expected) => expect(key.derive(use).toString('hex')).toBe(expected));
+
+  it('is another one for another key', () =>
+    expect(new SecretKey(bytes32).derive('x')).not.toEqual(new SecretKey(bytes).derive('x')));
+});
+
+it('has nothing that could be read, copied or printed', () => {
+  const key = new SecretKey(Buffer.from('hunter2'.repeat(5)));
+  expect(Reflect.ownKeys(key)).toEqual([]);
+  expect(inspect({ key }, { showHidden: true, depth: null, getters: true })).toBe('{ key: SecretKey {} }');
+  expect(JSON.stringify({ key })).toBe('{"key":{}}');
+  expect(structuredClone({ key })).toStrictEqual({ key: {} });
 });

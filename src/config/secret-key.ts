@@ -1,9 +1,32 @@
+import { hkdfSync } from 'node:crypto';
 import { kind } from './kinds.js';
+
+/**
+ * A `SECRET_KEY` (contract §2). Nobody reads its bytes, and no log shows them: each use has a key of its own, which gives
+ * away neither this one nor another's.
+ */
+export class SecretKey {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /**
+   * The key for one use (HKDF-SHA256, RFC 5869).
+   *
+   * @param use what for, e.g. `signing-keys`; other words, another key, and what is stored under the former is lost
+   * @returns 32 bytes, always the same for the same use
+   */
+  derive(use: string): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#bytes, '', `latchkey ${use}`, 32));
+  }
+}
 
 /** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
 export const secretKey = kind('at least 32 bytes, written as hex or base64', (text) => {
   const key = isHex(text) ? Buffer.from(text, 'hex') : fromBase64(text);
-  return key !== undefined && key.length >= 32 ? key : undefined;
+  return key !== undefined && key.length >= 32 ? new SecretKey(key) : undefined;
 });
 
 function isHex(text: string): boolean {

@@ -1,3 +1,5 @@
+import type { SecretKey } from './secret-key.js';
+
 /** What every part of the service may read of its configuration; parsed and checked once, at start. */
 export interface Settings {
   readonly production: boolean;
@@ -11,8 +13,7 @@ export interface Settings {
   /** Absolute path. */
   readonly dataDir: string;
   readonly redisUrl?: string;
-  /** At least 32 bytes; never used as it is, only through `deriveKey`. */
-  readonly secretKey: Buffer;
+  readonly secretKey: SecretKey;
   readonly serviceKeys: readonly string[];
   /** Unset: any absolute http(s) URL is accepted as a redirect URI. */
   readonly redirectUris?: readonly string[];

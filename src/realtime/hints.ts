@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { deriveKey } from '../config/derive-key.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -49,7 +48,7 @@ export class Hints implements OnApplicationShutdown {
     @Inject(SETTINGS) { secretKey }: Settings,
     @Optional() private readonly redis?: RedisConnection,
   ) {
-    this.key = deriveKey(secretKey, 'hints');
+    this.key = secretKey.derive('hints');
     if (!redis) return;
     redis.client.on('ready', () => this.sendUnsent());
     const subscriber = redis.client.duplicate({

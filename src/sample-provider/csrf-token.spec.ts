@@ -1,3 +1,4 @@
+import { SecretKey } from '../config/secret-key.js';
 import type { Settings } from '../config/settings.js';
 import type { Clock } from '../database/clock.js';
 import { CsrfTokens } from './csrf-token.js';
@@ -6,7 +7,7 @@ const request = { client_id: 'latchkey', redirect_uri: 'https://app.example/cb',
 const TEN_MINUTES = 600_000;
 
 function tokens(clock: { ms: number }, key = 'a'): CsrfTokens {
-  const settings = { secretKey: Buffer.alloc(32, key) } as Settings;
+  const settings = { secretKey: new SecretKey(Buffer.alloc(32, key)) } as Settings;
   return new CsrfTokens(settings, { now: () => clock.ms } as Clock);
 }
 

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { deriveKey } from '../config/derive-key.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
@@ -22,7 +21,7 @@ export class CsrfTokens {
     @Inject(SETTINGS) settings: Settings,
     private readonly clock: Clock,
   ) {
-    this.key = deriveKey(settings.secretKey, 'sample-provider-csrf');
+    this.key = settings.secretKey.derive('sample-provider-csrf');
   }
 
   /** `<milliseconds>.<HMAC-SHA256>`. */

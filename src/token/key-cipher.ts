@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { deriveKey } from '../config/derive-key.js';
+import type { SecretKey } from '../config/secret-key.js';
 import { decryptPrivateKey, encryptPrivateKey } from './key-encryption.js';
 import { UnreadableKey } from './key-errors.js';
 import type { StoredKey } from './key-life.js';
@@ -8,9 +8,8 @@ import type { StoredKey } from './key-life.js';
 export class KeyCipher {
   private readonly encryptionKey: Buffer;
 
-  /** @param secretKey `Settings.secretKey` */
-  constructor(secretKey: Buffer) {
-    this.encryptionKey = deriveKey(secretKey, 'signing-keys');
+  constructor(secretKey: SecretKey) {
+    this.encryptionKey = secretKey.derive('signing-keys');
   }
 
   encrypt(privateKey: KeyObject, kid: string): Buffer {

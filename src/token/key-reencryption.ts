@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import type { SecretKey } from '../config/secret-key.js';
 import { KeyCipher } from './key-cipher.js';
 import { UnreadableKey } from './key-errors.js';
 import { isUsable, type StoredKey } from './key-life.js';
@@ -11,7 +12,11 @@ import { changeKeys } from './key-lock.js';
  * @returns how many; what has the current one already is passed over, so it may be repeated.
  * @throws UnreadableKey when a key in use was stored with neither; nothing has changed then
  */
-export function reencryptKeys(dataSource: DataSource, former: Buffer, current: Buffer): Promise<number> {
+export function reencryptKeys(
+  dataSource: DataSource,
+  former: SecretKey,
+  current: SecretKey,
+): Promise<number> {
   const [from, to] = [new KeyCipher(former), new KeyCipher(current)];
   return changeKeys(dataSource, async (manager, keys) => {
     const pending = keys.filter((key) => !to.canRead(key));
