@@ -7,7 +7,6 @@ type Row = Setting<unknown>;
 
 const SETTINGS: readonly Row[] = Object.values(settingsTable);
 const PROVIDER_KEYS: readonly Row[] = [...Object.values(providerKeys), ...Object.values(adapterKeys)];
-const PLANNED = 'Checked, not yet in effect.';
 
 const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take the # off the lines you change.
 # The environment wins over .env. Every secret also accepts <NAME>_FILE, the path of a file that holds it.
@@ -54,7 +53,7 @@ export function readmeTables(): string {
 function envLines(row: Row, variable: string): string {
   const inProduction = row.productionDefault && `In production: ${row.productionDefault}.`;
   const shown = row.defaultShown && `Default: ${row.defaultShown}.`;
-  const notes = [row.doc, shown, inProduction, row.secret && 'Secret.', row.planned && PLANNED];
+  const notes = [row.doc, shown, inProduction, row.secret && 'Secret.'];
   const comment = notes.filter(Boolean).join(' ').replaceAll('`', '');
   return `# ${comment}\n# ${variable}=${row.default ?? ''}\n`;
 }
@@ -74,6 +73,6 @@ function cellsOf(row: Row): readonly string[] {
   const fixed = row.default && `\`${row.default}\``;
   const shown = row.defaultShown?.includes('<') ? `\`${row.defaultShown}\`` : row.defaultShown;
   const defaults = [fixed, inProduction].filter(Boolean).join(', ') || shown || 'unset';
-  const notes = [row.doc, row.secret && 'Secret.', row.planned && `**${PLANNED}**`];
+  const notes = [row.doc, row.secret && 'Secret.'];
   return [`\`${row.name}\``, defaults, notes.filter(Boolean).join(' ')];
 }

@@ -36,9 +36,6 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   const given = providerVariables(env, faults);
   const { external, sample } = parseProviders(given, production, cwd, faults);
   if (production) applyProductionRules(values, env, faults);
-  if (values.metricsPort === values.port) {
-    faults.add('METRICS_PORT', `was ${values.port}, which is PORT`, 'another port');
-  }
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 
   const dataDir = resolve(cwd, values.dataDir);
@@ -86,7 +83,6 @@ function generalSettings(values: Values): General {
     ...(values.redirectUris !== undefined && { redirectUris: values.redirectUris }),
     ...(values.corsOrigins !== undefined && { corsOrigins: values.corsOrigins }),
     ...(values.trustProxy !== undefined && { trustProxy: values.trustProxy }),
-    ...(values.metricsPort !== undefined && { metricsPort: values.metricsPort }),
   };
 }
 

@@ -19,8 +19,6 @@ export interface Setting<T> {
   readonly defaultShown?: string;
   /** Never printed, and `<NAME>_FILE` is accepted. */
   readonly secret?: boolean;
-  /** Checked already, but the part of the service that needs it is not built yet. */
-  readonly planned?: boolean;
   /** A sentence or two of documentation. */
   readonly doc: string;
 }

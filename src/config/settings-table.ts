@@ -198,13 +198,6 @@ export const settingsTable = {
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
   },
-  metricsPort: {
-    name: 'METRICS_PORT',
-    section: 'Operation',
-    kind: kinds.integer(1, 65_535),
-    planned: true,
-    doc: 'A port of its own for `/metrics`. Unset: the main port, where production asks for a service key.',
-  },
   logLevel: {
     name: 'LOG_LEVEL',
     section: 'Operation',

@@ -33,7 +33,6 @@ export interface Settings {
   /** Seconds. */
   readonly shutdownDelay: number;
   readonly demoEnabled: boolean;
-  readonly metricsPort?: number;
   readonly logLevel: string;
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */

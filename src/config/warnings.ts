@@ -4,7 +4,7 @@ import { providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Values } from './read-values.js';
 import { SAMPLE_PROVIDER } from './sample-provider.js';
-import type { Environment, Setting } from './setting.js';
+import type { Environment } from './setting.js';
 import { settingsTable } from './settings-table.js';
 import { unknownVariables } from './unknown-variables.js';
 
@@ -24,11 +24,6 @@ export function warningsFor(
   }
   if (values.nodeEnv === 'production' && values.publicUrl === undefined) {
     warnings.push('PUBLIC_URL is unset: the service presents itself as localhost.');
-  }
-  for (const setting of Object.values<Setting<unknown>>(settingsTable)) {
-    if (setting.planned && env[setting.name]) {
-      warnings.push(`${setting.name} is checked, but not yet in effect in this version.`);
-    }
   }
   return [
     ...warnings,
