@@ -5,6 +5,7 @@ import request from 'supertest';
 import { OAuth2Adapter } from '../src/provider/adapters/oauth2.adapter.js';
 import { ProviderHttp } from '../src/provider/provider-http.js';
 import { Provider } from '../src/provider/provider.js';
+import { ProviderRegistry } from '../src/provider/provider.registry.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { StubProvider, type ProviderRequest } from './support/stub-provider.js';
@@ -280,7 +281,11 @@ describe('the adapter oauth2', () => {
     });
     const http = new ProviderHttp();
     const send = jest.spyOn(http, 'send');
-    const hub = new Provider(service.settings.providers.get('hub')!, new OAuth2Adapter(http), 1000);
+    const hub = new Provider(
+      service.app.get(ProviderRegistry).get('hub').settings,
+      new OAuth2Adapter(http),
+      1000,
+    );
     const redirectUri = 'https://app.example/cb';
     const { memory } = await hub.authorizationUrl({ state: 's', redirectUri });
     await expect(hub.exchange({ code: 'c', state: 's', redirectUri, memory: memory! })).rejects.toMatchObject(

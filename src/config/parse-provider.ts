@@ -3,7 +3,7 @@ import { adapterKeys } from './adapter-keys.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
-import { adapterRules, type AdapterRules } from './provider-adapters.js';
+import { ADAPTERS, requiredKeys } from './provider-adapters.js';
 import { providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
@@ -21,25 +21,22 @@ export function isEnabled(name: string, given: ProviderVariables, faults: Faults
 /** The key that, once given, enables a provider: its `url`, or its `client_id` where the adapter needs no `url`. */
 export function defaultsToOn(given: ProviderVariables): 'url' | 'client_id' {
   const adapter = given.get('adapter')?.text ?? providerKeys.adapter.default;
-  return adapterRules(adapter).requires.includes('url') ? 'url' : 'client_id';
+  return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
 }
 
 /** One enabled provider, or `undefined` when something is missing or at fault (which `faults` then knows). */
 export function parseProvider(
   name: string,
-  variables: ProviderVariables,
+  given: ProviderVariables,
   { production, cwd }: { readonly production: boolean; readonly cwd: string },
   faults: Faults,
 ): ProviderSettings | undefined {
-  const chosen = readKey(name, variables, providerKeys.adapter, faults) ?? providerKeys.adapter.default;
-  const rules = adapterRules(chosen);
-  const adapter = rules.presetOf ?? chosen;
-  const given = withDefaults(name, variables, rules.defaults);
+  const adapter = readKey(name, given, providerKeys.adapter, faults) ?? providerKeys.adapter.default;
   const url = readKey(name, given, providerKeys.url, faults);
   const clientId = readKey(name, given, providerKeys.clientId, faults);
   const clientSecret = readKey(name, given, providerKeys.clientSecret, faults);
-  if (adapter === 'oidc' || adapter === 'oauth2') checkAdapterKeys(name, given, faults);
-  for (const key of [...rules.requires, 'client_id', 'client_secret']) {
+  if (ADAPTERS.has(adapter) && adapter !== 'contract') checkAdapterKeys(name, given, faults);
+  for (const key of [...requiredKeys(adapter), 'client_id', 'client_secret']) {
     if (!given.has(key))
       faults.add(providerVariable(name, key, given), 'was unset', `a value, as ${name} is enabled`);
   }
@@ -51,7 +48,7 @@ export function parseProvider(
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,
-    ...ownCallback(name, given, faults, presetIssuer(rules, given)),
+    ...ownCallback(name, given, faults),
     options: options(given),
   };
 }
@@ -61,10 +58,9 @@ export function ownCallback(
   name: string,
   given: ProviderVariables,
   faults: Faults,
-  usualIssuer?: string,
 ): Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables'> {
   const redirectUris = readKey(name, given, providerKeys.redirectUris, faults);
-  const issuer = readKey(name, given, providerKeys.issuer, faults) ?? usualIssuer;
+  const issuer = readKey(name, given, providerKeys.issuer, faults);
   return {
     ...(redirectUris && { redirectUris }),
     ...(issuer !== undefined && { issuer }),
@@ -73,19 +69,6 @@ export function ownCallback(
       issuer: providerVariable(name, 'issuer', given),
     },
   };
-}
-
-// Where a preset is used with another server (GitHub Enterprise), the issuer of the preset is a stranger, whose codes
-// would go to that server (RFC 9700 §4.4).
-function presetIssuer({ issuer, defaults }: AdapterRules, given: ProviderVariables): string | undefined {
-  const isSameServer = ['authorize_url', 'token_url'].every(
-    (key) => originOf(given.get(key)?.text) === originOf(defaults[key]),
-  );
-  return isSameServer ? issuer : undefined;
-}
-
-function originOf(url = ''): string | undefined {
-  return URL.canParse(url) ? new URL(url).origin : undefined;
 }
 
 /** Every key that the service does not read itself, as it was given. */
@@ -100,17 +83,6 @@ function readKey<T>(name: string, given: ProviderVariables, key: Setting<T>, fau
 
 function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults): void {
   for (const key of Object.values<Setting<unknown>>(adapterKeys)) readKey(name, given, key, faults);
-}
-
-function withDefaults(
-  name: string,
-  given: ProviderVariables,
-  defaults: Readonly<Record<string, string>>,
-): ProviderVariables {
-  const preset = Object.entries(defaults).map(
-    ([key, text]) => [key, { variable: providerVariable(name, key, given), text }] as const,
-  );
-  return new Map([...preset, ...given]);
 }
 
 // contract §2: what production refuses of a provider

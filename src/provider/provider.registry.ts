@@ -1,6 +1,7 @@
 import type { Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { loadAdapter } from './load-adapter.js';
+import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 
@@ -18,7 +19,8 @@ export class ProviderRegistry {
     builtIn: ReadonlyMap<string, ProviderAdapter>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
-    for (const [name, settings] of providers) {
+    for (const [name, given] of providers) {
+      const settings = withPreset(given);
       const adapter = builtIn.get(settings.adapter) ?? (await loadAdapter(settings.adapter));
       loaded.set(name, new Provider(settings, adapter));
     }

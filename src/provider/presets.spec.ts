@@ -1,0 +1,73 @@
+import { parseSettings } from '../config/parse-settings.js';
+import type { ProviderSettings } from '../config/settings.js';
+import { withPreset } from './presets.js';
+
+/** As an adapter gets them. */
+function settingsOf(keys: Record<string, string>): ProviderSettings {
+  const all = { client_id: 'web', client_secret: 's3cret', ...keys };
+  const env = Object.fromEntries(Object.entries(all).map(([key, value]) => [`providers.idp.${key}`, value]));
+  return withPreset(parseSettings(env).providers.get('idp')!);
+}
+
+it.each([
+  ['github', 'oauth2', { token_url: 'https://github.com/login/oauth/access_token', claim_user_id: 'id' }],
+  ['discord', 'oauth2', { token_url: 'https://discord.com/api/oauth2/token', scope: 'identify email' }],
+  ['google', 'oidc', {}],
+])('%s is a preset of %s', (preset, adapter, options) => {
+  const provider = settingsOf({ adapter: preset });
+  expect(provider).toMatchObject({ name: 'idp', clientId: 'web', clientSecret: 's3cret', adapter, options });
+  expect(provider.url).toBe(preset === 'google' ? 'https://accounts.google.com' : undefined);
+});
+
+it('what is given wins over a preset', () => {
+  const token_url = 'https://github.corp.example/login/oauth/access_token';
+  expect(settingsOf({ adapter: 'github', token_url }).options).toMatchObject({
+    authorize_url: 'https://github.com/login/oauth/authorize',
+    token_url,
+  });
+  expect(settingsOf({ adapter: 'google', url: 'https://idp.example' }).url).toBe('https://idp.example');
+});
+
+it.each(['contract', 'oidc', 'constructor', '/srv/github'])('%s is no preset', (adapter) => {
+  const { providers } = parseSettings({
+    'providers.idp.adapter': adapter,
+    'providers.idp.url': 'https://idp.example',
+    'providers.idp.client_id': 'web',
+    'providers.idp.client_secret': 's3cret',
+  });
+  expect(withPreset(providers.get('idp')!)).toBe(providers.get('idp'));
+});
+
+describe('what iss in the callback must be (RFC 9207)', () => {
+  const enterprise = {
+    adapter: 'github',
+    authorize_url: 'https://github.corp.example/login/oauth/authorize',
+    token_url: 'https://github.corp.example/login/oauth/access_token',
+  };
+
+  it.each<[string, Record<string, string>, string | undefined]>([
+    ['github', { adapter: 'github' }, 'https://github.com/login/oauth'],
+    ['discord', { adapter: 'discord' }, 'https://discord.com'],
+    ['google, from its discovery document', { adapter: 'google' }, undefined],
+    ['contract', { url: 'https://idp.example' }, undefined],
+    [
+      'contract, as set',
+      { url: 'https://idp.example', issuer: 'https://idp.example/' },
+      'https://idp.example/',
+    ],
+    ['an own adapter, as set', { adapter: './a.js', issuer: 'https://idp.example' }, 'https://idp.example'],
+    ['github with another one', { adapter: 'github', issuer: 'https://x.example' }, 'https://x.example'],
+    [
+      'github with a parameter more',
+      { adapter: 'github', authorize_url: 'https://github.com/login/oauth/authorize?prompt=login' },
+      'https://github.com/login/oauth',
+    ],
+    ['GitHub Enterprise, whose issuer is not GitHub', enterprise, undefined],
+    ['one address of it', { adapter: 'github', token_url: enterprise.token_url }, undefined],
+    [
+      'GitHub Enterprise, as set',
+      { ...enterprise, issuer: 'https://github.corp.example' },
+      'https://github.corp.example',
+    ],
+  ])('%s', (_name, keys, issuer) => expect(settingsOf(keys).issuer).toBe(issuer));
+});

@@ -1,0 +1,64 @@
+import { PRESET_NAMES } from '../config/provider-adapters.js';
+import type { ProviderSettings } from '../config/settings.js';
+
+/** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
+interface Preset {
+  readonly adapter: 'oauth2' | 'oidc';
+  readonly url?: string;
+  readonly options: Readonly<Record<string, string>>;
+  /** What `iss` in the callback is (RFC 9207), where the adapter does not know it itself. */
+  readonly issuer?: string;
+}
+
+const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
+  github: {
+    adapter: 'oauth2',
+    options: {
+      authorize_url: 'https://github.com/login/oauth/authorize',
+      token_url: 'https://github.com/login/oauth/access_token',
+      userinfo_url: 'https://api.github.com/user',
+      scope: 'read:user',
+      claim_user_id: 'id',
+      claim_username: 'name,login',
+      claim_avatar_url: 'avatar_url',
+    },
+    issuer: 'https://github.com/login/oauth',
+  },
+  discord: {
+    adapter: 'oauth2',
+    options: {
+      authorize_url: 'https://discord.com/oauth2/authorize',
+      token_url: 'https://discord.com/api/oauth2/token',
+      userinfo_url: 'https://discord.com/api/users/@me',
+      scope: 'identify email',
+      claim_user_id: 'id',
+      claim_username: 'global_name,username',
+      claim_avatar_url: 'https://cdn.discordapp.com/avatars/{id}/{avatar}.png',
+    },
+    issuer: 'https://discord.com',
+  },
+  google: { adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
+};
+
+/** The settings with what their preset knows, and its adapter in place of its name; all other settings as they are. */
+export function withPreset(provider: ProviderSettings): ProviderSettings {
+  const name = PRESET_NAMES.find((preset) => preset === provider.adapter);
+  if (name === undefined) return provider;
+  const { adapter, url, issuer, options: usual } = PRESETS[name];
+  const options = { ...usual, ...provider.options };
+  // With another server (GitHub Enterprise) this issuer is a stranger, whose codes would go to that server (RFC 9700 §4.4).
+  const isSameServer = ['authorize_url', 'token_url'].every(
+    (key) => originOf(options[key]) === originOf(usual[key]),
+  );
+  return {
+    ...(url !== undefined && { url }),
+    ...(issuer !== undefined && isSameServer && { issuer }),
+    ...provider,
+    adapter,
+    options,
+  };
+}
+
+function originOf(url?: string): string | undefined {
+  return url && new URL(url).origin; // config has judged it
+}
