@@ -10,6 +10,7 @@ import { tableReport } from '../src/check-provider/report-table.js';
 import { RULES } from '../src/check-provider/rules.js';
 import { https } from '../src/check-provider/rules/https.js';
 import { allowsOrigin } from '../src/check-provider/rules/source-list.js';
+import { ProviderRegistry } from '../src/provider/provider.registry.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {
@@ -245,8 +246,8 @@ describe('a login page', () => {
   afterAll(() => service?.close());
 
   const ada = { login: 'ada', password: 'analytical-engine' };
-  const argsFor = ({ url, settings }: TestService, ...more: string[]): string[] => {
-    const { clientId, clientSecret } = settings.sampleProvider!;
+  const argsFor = ({ url, app }: TestService, ...more: string[]): string[] => {
+    const { clientId, clientSecret } = app.get(ProviderRegistry).get('mock').settings;
     const provider = `${url}/providers/mock/`;
     return ['check-provider', provider, '--client-id', clientId, '--client-secret', clientSecret, ...more];
   };

@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
+import { ProviderRegistry } from '../src/provider/provider.registry.js';
 import { hashPassword } from '../src/sample-provider/password-hash.js';
 import { dump, query } from './support/query.js';
 import { startServiceProcess } from './support/service-process.js';
@@ -47,7 +48,7 @@ async function codeFor(asked: Record<string, string> = good, url = service.url):
 }
 
 function exchange(fields: Record<string, string>, url = service.url): request.Test {
-  const { clientId, clientSecret } = service.settings.sampleProvider!;
+  const { clientId, clientSecret } = service.app.get(ProviderRegistry).get('mock').settings;
   const form = { client_id: clientId, client_secret: clientSecret, redirect_uri: CALLBACK, ...fields };
   return request(url).post(EXCHANGE).type('form').set('Accept', 'application/json').send(form);
 }

@@ -1,35 +1,55 @@
+import { resolve } from 'node:path';
 import type { Faults } from './invalid-settings.js';
-import { isEnabled, parseProvider } from './parse-provider.js';
+import { isEnabled, options, ownCallback, parseProvider } from './parse-provider.js';
+import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
-import { requestedSampleProvider, SAMPLE_PROVIDER } from './sample-provider.js';
-import type { SampleProviderRequest } from './sample-provider.js';
-import type { ProviderSettings } from './settings.js';
+import type { ProviderSettings, SampleProviderSettings, Settings } from './settings.js';
 
-/** The providers to sign in with, by name, and the built-in one where it is asked for. */
-export interface ParsedProviders {
-  readonly external: ReadonlyMap<string, ProviderSettings>;
-  readonly sample: SampleProviderRequest | undefined;
-}
+/** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
+export const SAMPLE_PROVIDER = 'mock';
 
-/** Every enabled provider of those that something was given for. */
+/** Every enabled provider of those that something was given for, and the built-in one where it is asked for. */
 export function parseProviders(
   given: ReadonlyMap<string, ProviderVariables>,
   production: boolean,
   cwd: string,
   faults: Faults,
-): ParsedProviders {
-  const external = new Map<string, ProviderSettings>();
+): Pick<Settings, 'providers' | 'sampleProvider'> {
+  const providers = new Map<string, ProviderSettings>();
   for (const [name, variables] of given) {
     if (isBuiltIn(name, variables) || !isEnabled(name, variables, faults)) continue;
     const provider = parseProvider(name, variables, { production, cwd }, faults);
-    if (provider) external.set(name, provider);
+    if (provider) providers.set(name, provider);
   }
   const mock: ProviderVariables = given.get(SAMPLE_PROVIDER) ?? new Map();
-  const builtIn = isBuiltIn(SAMPLE_PROVIDER, mock);
-  return { external, sample: builtIn ? requestedSampleProvider(mock, production, cwd, faults) : undefined };
+  if (!isBuiltIn(SAMPLE_PROVIDER, mock) || !isSampleEnabled(mock, production, faults)) return { providers };
+  return { providers, sampleProvider: parseSampleProvider(mock, production, cwd, faults) };
 }
 
-/** contract §2: with its `url` set, `mock` is an ordinary provider at that address. */
 function isBuiltIn(name: string, given: ProviderVariables): boolean {
   return name === SAMPLE_PROVIDER && !given.has('url');
+}
+
+/** On outside production; in production only when enabled by name (contract §2). */
+function isSampleEnabled(given: ProviderVariables, production: boolean, faults: Faults): boolean {
+  return given.has('enabled') ? isEnabled(SAMPLE_PROVIDER, given, faults) : !production;
+}
+
+/** In production it needs accounts of its own (contract §2). */
+function parseSampleProvider(
+  given: ProviderVariables,
+  production: boolean,
+  cwd: string,
+  faults: Faults,
+): SampleProviderSettings {
+  const { accounts, ...others } = options(given);
+  const variable = providerVariable(SAMPLE_PROVIDER, 'accounts', given);
+  if (production && accounts === undefined) {
+    const file = 'a JSON file of accounts, as the built-in sample provider is enabled in production';
+    faults.add(variable, 'was unset', file);
+  }
+  return {
+    ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
+    provider: { ...ownCallback(SAMPLE_PROVIDER, given, faults), options: others },
+  };
 }

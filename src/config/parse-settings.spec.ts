@@ -52,7 +52,7 @@ describe('defaults', () => {
       demoEnabled: true,
       logLevel: 'info',
     });
-    expect([...providers.keys()]).toEqual(['mock']);
+    expect(providers.size).toBe(0);
     expect(sampleProvider).toBeDefined();
     expect(warnings).toEqual([expect.stringContaining('REDIRECT_URIS')]);
   });

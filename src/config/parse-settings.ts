@@ -7,7 +7,6 @@ import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
 import { readValues } from './read-values.js';
 import type { Values } from './read-values.js';
-import { SAMPLE_PROVIDER, sampleProvider } from './sample-provider.js';
 import { SecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
 import type { Settings } from './settings.js';
@@ -34,18 +33,18 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   const values = readValues(env, faults);
   const production = values.nodeEnv === 'production';
   const given = providerVariables(env, faults);
-  const { external, sample } = parseProviders(given, production, cwd, faults);
+  const providers = parseProviders(given, production, cwd, faults);
   if (production) applyProductionRules(values, env, faults);
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 
   const dataDir = resolve(cwd, values.dataDir);
   const kept: KeptSecretKey = values.secretKey ? { key: values.secretKey } : keptSecretKey(dataDir);
-  const general = { ...generalSettings(values), production, dataDir, secretKey: kept.key };
-  const builtIn = sample && sampleProvider(sample, general);
   return {
-    ...general,
-    providers: builtIn ? new Map([[SAMPLE_PROVIDER, builtIn.provider], ...external]) : external,
-    ...(builtIn && { sampleProvider: builtIn.served }),
+    ...generalSettings(values),
+    production,
+    dataDir,
+    secretKey: kept.key,
+    ...providers,
     warnings: warningsFor(env, values, given, kept.created),
   };
 }

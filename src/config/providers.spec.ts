@@ -29,9 +29,6 @@ const oauth2 = {
 };
 const secretKey = { SECRET_KEY: 'ab'.repeat(32) };
 
-const secret = (SECRET_KEY: string): string | undefined =>
-  parseSettings({ SECRET_KEY }).sampleProvider?.clientSecret;
-
 const names = (env: Environment): readonly string[] => [...parseSettings(env).providers.keys()];
 
 describe('both spellings', () => {
@@ -74,8 +71,8 @@ describe('both spellings', () => {
 });
 
 describe('enabled', () => {
-  it('once url is set', () => expect(names(idp)).toEqual(['mock', 'idp']));
-  it('unless it says no', () => expect(names({ ...idp, PROVIDERS_IDP_ENABLED: 'false' })).toEqual(['mock']));
+  it('once url is set', () => expect(names(idp)).toEqual(['idp']));
+  it('unless it says no', () => expect(names({ ...idp, PROVIDERS_IDP_ENABLED: 'false' })).toEqual([]));
   it('not without url, which a warning says', () => {
     const { providers, warnings } = parseSettings({ ...idp, PROVIDERS_IDP_URL: '' });
     expect(providers.has('idp')).toBe(false);
@@ -218,51 +215,18 @@ describe('faults', () => {
   });
 
   it('leaves alone what container platforms set for a service of that name', () => {
-    expect(names({ PROVIDERS_PORT: 'tcp://10.0.0.1:80', PROVIDERS_SERVICE_HOST: '10.0.0.1' })).toEqual([
-      'mock',
-    ]);
+    expect(names({ PROVIDERS_PORT: 'tcp://10.0.0.1:80', PROVIDERS_SERVICE_HOST: '10.0.0.1' })).toEqual([]);
   });
 });
 
 describe('the built-in mock', () => {
-  it('is reached by browsers under PUBLIC_URL, and by the service at its own address', () => {
-    const { providers, sampleProvider } = parseSettings({
-      ...secretKey,
-      PUBLIC_URL: 'https://id.example',
-      PORT: '4000',
+  it('has what was set; the rest follows (provider/sample-provider.ts)', () => {
+    expect(parseSettings({}).sampleProvider).toEqual({
+      provider: {
+        variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
+        options: {},
+      },
     });
-    expect(providers.get('mock')).toEqual({
-      name: 'mock',
-      adapter: 'contract',
-      url: 'https://id.example/providers/mock',
-      internalUrl: 'http://127.0.0.1:4000/providers/mock',
-      clientId: 'latchkey',
-      clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
-      variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
-      options: {},
-    });
-    expect(sampleProvider).toEqual({
-      clientId: 'latchkey',
-      clientSecret: providers.get('mock')?.clientSecret,
-    });
-  });
-
-  it.each([
-    ['0.0.0.0', '127.0.0.1'],
-    ['::', '[::1]'],
-    ['::1', '[::1]'],
-    ['10.0.0.5', '10.0.0.5'],
-    ['localhost', 'localhost'],
-  ])('calls itself, listening on %s, at %s', (HOST, host) => {
-    expect(parseSettings({ HOST }).providers.get('mock')?.internalUrl).toBe(
-      `http://${host}:3000/providers/mock`,
-    );
-  });
-
-  it('has a secret that follows from SECRET_KEY, and is not it', () => {
-    expect(secret('ab'.repeat(32))).toBe(secret('AB'.repeat(32)));
-    expect(secret('ab'.repeat(32))).not.toBe(secret('cd'.repeat(32)));
-    expect(secret('ab'.repeat(32))).not.toBe('ab'.repeat(32));
   });
 
   it('takes accounts and a redirect list', () => {
@@ -270,9 +234,11 @@ describe('the built-in mock', () => {
       PROVIDERS_MOCK_ACCOUNTS: 'accounts.json',
       'providers.mock.redirect_uris': 'https://app.example/cb',
     };
-    const { providers, sampleProvider } = parseSettings(env, { cwd: '/srv' });
-    expect(sampleProvider?.accountsFile?.path).toBe('/srv/accounts.json');
-    expect(providers.get('mock')).toMatchObject({ redirectUris: ['https://app.example/cb'], options: {} });
+    const { sampleProvider } = parseSettings(env, { cwd: '/srv' });
+    expect(sampleProvider).toMatchObject({
+      accountsFile: { path: '/srv/accounts.json' },
+      provider: { redirectUris: ['https://app.example/cb'], options: {} },
+    });
   });
 
   it('can be switched off', () => {
@@ -293,7 +259,6 @@ describe('the built-in mock', () => {
     expect(parseSettings(production).sampleProvider).toBeUndefined();
     const on = parseSettings({ ...production, PROVIDERS_MOCK_ENABLED: 'true' });
     expect(on.sampleProvider?.accountsFile?.path).toBe('/srv/accounts.json');
-    expect(on.providers.get('mock')?.internalUrl).toBe('http://127.0.0.1:3000/providers/mock');
   });
 
   it('is a provider like any other once it has a url', () => {
@@ -312,8 +277,8 @@ describe('the built-in mock', () => {
   });
 
   it('has credentials of its own, which a warning says', () => {
-    const { providers, warnings } = parseSettings({ PROVIDERS_MOCK_CLIENT_ID: 'web' });
-    expect(providers.get('mock')?.clientId).toBe('latchkey');
+    const { sampleProvider, warnings } = parseSettings({ PROVIDERS_MOCK_CLIENT_ID: 'web' });
+    expect(sampleProvider).not.toHaveProperty('provider.clientId');
     expect(warnings.join()).toContain('Provider mock has no url');
   });
 });

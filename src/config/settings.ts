@@ -34,6 +34,7 @@ export interface Settings {
   readonly shutdownDelay: number;
   readonly demoEnabled: boolean;
   readonly logLevel: string;
+  /** Those that are enabled, without the built-in one. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
   readonly sampleProvider?: SampleProviderSettings;
@@ -74,11 +75,11 @@ export interface ProviderSettings {
   readonly options: Readonly<Record<string, string>>;
 }
 
+/** What was set of the built-in provider; the rest of it follows from other settings (provider/sample-provider.ts). */
 export interface SampleProviderSettings {
-  readonly clientId: string;
-  readonly clientSecret: string;
   /** Unset: the demo accounts. */
   readonly accountsFile?: AccountsFile;
+  readonly provider: Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables' | 'options'>;
 }
 
 export interface AccountsFile {

@@ -1,9 +1,9 @@
 import { adapterKeys } from './adapter-keys.js';
 import { defaultsToOn } from './parse-provider.js';
+import { SAMPLE_PROVIDER } from './parse-providers.js';
 import { providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Values } from './read-values.js';
-import { SAMPLE_PROVIDER } from './sample-provider.js';
 import type { Environment } from './setting.js';
 import { settingsTable } from './settings-table.js';
 import { unknownVariables } from './unknown-variables.js';

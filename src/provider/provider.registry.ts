@@ -4,6 +4,7 @@ import { loadAdapter } from './load-adapter.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
+import { sampleProvider } from './sample-provider.js';
 
 /** The providers that are configured and enabled (spec §4.6). */
 export class ProviderRegistry {
@@ -15,14 +16,15 @@ export class ProviderRegistry {
    * @param builtIn the adapters that come with the service, by name
    */
   static async load(
-    { providers }: Pick<Settings, 'providers'>,
+    settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
-    for (const [name, given] of providers) {
-      const settings = withPreset(given);
-      const adapter = builtIn.get(settings.adapter) ?? (await loadAdapter(settings.adapter));
-      loaded.set(name, new Provider(settings, adapter));
+    const sample = sampleProvider(settings);
+    for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
+      const provider = withPreset(given);
+      const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
+      loaded.set(provider.name, new Provider(provider, adapter));
     }
     return new ProviderRegistry(loaded);
   }

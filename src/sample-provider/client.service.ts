@@ -1,24 +1,27 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { SAMPLE_PROVIDER } from '../config/sample-provider.js';
-import type { Settings } from '../config/settings.js';
+import type { ProviderSettings, Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri } from '../provider/redirect-uris.js';
+import { sampleProvider } from '../provider/sample-provider.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
 
 /** The sample provider's only client: this very service. */
 @Injectable()
 export class ClientService {
-  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+  private readonly registered: ProviderSettings;
+
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {
+    this.registered = sampleProvider(settings)!; // the module is there only while it is set
+  }
 
   /** @throws OAuthError when the browser must not be sent to where the request says (RFC 6749 §4.1.2.1). */
   checkAuthorization({ client_id, redirect_uri }: AuthorizeDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');
-    const provider = this.settings.providers.get(SAMPLE_PROVIDER) ?? {};
-    if (!allowsRedirectUri(this.settings, provider, redirect_uri)) {
+    if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
     }
   }
@@ -29,10 +32,6 @@ export class ClientService {
     const secretMatches = isSameText(client_secret, this.registered.clientSecret);
     if (!(idMatches && secretMatches))
       throw new OAuthError('invalid_client', 'the client credentials are wrong');
-  }
-
-  private get registered() {
-    return this.settings.sampleProvider!; // the module is there only while it is set
   }
 }
 

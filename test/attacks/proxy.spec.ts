@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
+import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { speakOpenId } from '../support/stub-openid.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -113,7 +114,10 @@ describe('a proxy in the environment', () => {
   );
 
   it('is not used for the sample provider, wherever the service listens', async () => {
-    const own = { ...service.settings.providers.get('mock')!, internalUrl: 'http://own-address.invalid' };
+    const own = {
+      ...service.app.get(ProviderRegistry).get('mock').settings,
+      internalUrl: 'http://own-address.invalid',
+    };
     const asked = {
       code: 'c',
       state: 's',

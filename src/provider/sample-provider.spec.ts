@@ -1,0 +1,57 @@
+import { parseSettings } from '../config/parse-settings.js';
+import type { Environment } from '../config/setting.js';
+import { sampleProvider } from './sample-provider.js';
+
+const SECRET_KEY = 'ab'.repeat(32);
+const sampleOf = (env: Environment) => sampleProvider(parseSettings({ SECRET_KEY, ...env }));
+
+it('is reached by browsers under PUBLIC_URL, and by the service at its own address', () => {
+  expect(sampleOf({ PUBLIC_URL: 'https://id.example', PORT: '4000' })).toEqual({
+    name: 'mock',
+    adapter: 'contract',
+    url: 'https://id.example/providers/mock',
+    internalUrl: 'http://127.0.0.1:4000/providers/mock',
+    clientId: 'latchkey',
+    clientSecret: expect.stringMatching(/^[0-9a-f]{64}$/),
+    variables: { adapter: 'PROVIDERS_MOCK_ADAPTER', issuer: 'PROVIDERS_MOCK_ISSUER' },
+    options: {},
+  });
+});
+
+it.each([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '[::1]'],
+  ['::1', '[::1]'],
+  ['10.0.0.5', '10.0.0.5'],
+  ['localhost', 'localhost'],
+])('calls itself, listening on %s, at %s', (HOST, host) => {
+  expect(sampleOf({ HOST })?.internalUrl).toBe(`http://${host}:3000/providers/mock`);
+});
+
+it('has a secret that follows from SECRET_KEY, and is not it', () => {
+  const secret = sampleOf({})?.clientSecret;
+  expect(sampleOf({ SECRET_KEY: SECRET_KEY.toUpperCase() })?.clientSecret).toBe(secret);
+  expect(sampleOf({ SECRET_KEY: 'cd'.repeat(32) })?.clientSecret).not.toBe(secret);
+  expect(secret).not.toBe(SECRET_KEY);
+});
+
+it('has the list and the issuer that were set', () => {
+  const env = {
+    PROVIDERS_MOCK_REDIRECT_URIS: 'https://app.example/cb',
+    PROVIDERS_MOCK_ISSUER: 'https://id.example',
+    PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
+  };
+  expect(sampleOf(env)).toMatchObject({
+    redirectUris: ['https://app.example/cb'],
+    issuer: 'https://id.example',
+    options: {},
+  });
+});
+
+it.each([{ PROVIDERS_MOCK_ENABLED: 'false' }, { PROVIDERS_MOCK_URL: 'https://idp.example' }])(
+  'is not there with %j',
+  (env) =>
+    expect(
+      sampleOf({ ...env, PROVIDERS_MOCK_CLIENT_ID: 'x', PROVIDERS_MOCK_CLIENT_SECRET: 'x' }),
+    ).toBeUndefined(),
+);
