@@ -142,9 +142,7 @@ describe('a limit that is asked for and not there', () => {
     NestFactory.createApplicationContext(module, { preview: true, abortOnError: false, logger: false });
 
   it.each(['on', 'off'])('stops the start: RATE_LIMIT is %s', async (rateLimit) => {
-    const enabled = rateLimit === 'on';
-    const settings = { ...service.settings, rateLimit: { ...service.settings.rateLimit, enabled } };
-    const complete = AppModule.with(settings);
+    const complete = AppModule.with({ ...service.settings, rateLimit: rateLimit === 'on' });
     await preview(complete);
     const imports = complete.imports!.filter((one) => (one as DynamicModule).module !== RateLimitModule);
     await expect(preview({ ...complete, imports })).rejects.toThrow(

@@ -38,15 +38,13 @@ describe('defaults', () => {
       accessTokenTtl: 3600,
       refreshTokenTtl: 2_592_000,
       stateTtl: 600,
-      rateLimit: {
-        enabled: false,
-        authorize: 300,
-        token: 300,
-        refresh: 1200,
-        badToken: 120,
-        connect: 600,
-        write: 60,
-      },
+      rateLimit: false,
+      rateLimitAuthorize: 300,
+      rateLimitToken: 300,
+      rateLimitRefresh: 1200,
+      rateLimitBadToken: 120,
+      rateLimitConnect: 600,
+      rateLimitWrite: 60,
       channelHistory: 1000,
       shutdownDelay: 0,
       demoEnabled: true,
@@ -62,7 +60,7 @@ describe('defaults', () => {
       production: true,
       host: '0.0.0.0',
       demoEnabled: false,
-      rateLimit: { enabled: true },
+      rateLimit: true,
       providers: new Map(),
     });
     expect(parseSettings(production).sampleProvider).toBeUndefined();
@@ -122,7 +120,13 @@ it('reads every variable', () => {
     refreshTokenTtl: 61,
     stateTtl: 62,
     trustProxy: 'loopback,10.0.0.0/8',
-    rateLimit: { enabled: true, authorize: 1, token: 2, refresh: 3, badToken: 4, connect: 6, write: 7 },
+    rateLimit: true,
+    rateLimitAuthorize: 1,
+    rateLimitToken: 2,
+    rateLimitRefresh: 3,
+    rateLimitBadToken: 4,
+    rateLimitConnect: 6,
+    rateLimitWrite: 7,
     channelHistory: 8,
     shutdownDelay: 5,
     demoEnabled: false,
@@ -130,6 +134,12 @@ it('reads every variable', () => {
     providers: new Map(),
   });
   expect(warnings).toEqual([]);
+});
+
+it('has every entry of the table under its key: there is no second place to name a setting', () => {
+  const { nodeEnv: _, ...entries } = settingsTable; // told as `production`
+  const settings: Record<keyof typeof entries, unknown> = parseSettings({});
+  expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(entries)));
 });
 
 it('takes an empty variable for unset', () => {

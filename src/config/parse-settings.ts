@@ -5,11 +5,11 @@ import type { KeptSecretKey } from './kept-secret-key.js';
 import { parseProviders } from './parse-providers.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
-import { readValues } from './read-values.js';
-import type { Values } from './read-values.js';
 import { SecretKey } from './secret-key.js';
-import type { Environment } from './setting.js';
-import type { Settings } from './settings.js';
+import { read } from './setting.js';
+import type { Environment, Setting } from './setting.js';
+import type { Settings, Values } from './settings.js';
+import { settingsTable } from './settings-table.js';
 import { warningsFor } from './warnings.js';
 
 /** What the parser takes from outside; each part can be replaced. */
@@ -39,50 +39,33 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
 
   const dataDir = resolve(cwd, values.dataDir);
   const kept: KeptSecretKey = values.secretKey ? { key: values.secretKey } : keptSecretKey(dataDir);
+  const { nodeEnv: _, ...asRead } = values;
   return {
-    ...generalSettings(values),
+    ...asRead,
     production,
+    publicUrl: values.publicUrl ?? `http://localhost:${values.port}`,
     dataDir,
     secretKey: kept.key,
+    serviceKeys: values.serviceKeys ?? [],
     ...providers,
     warnings: warningsFor(env, values, given, kept.created),
   };
 }
 
-type General = Omit<
-  Settings,
-  'production' | 'dataDir' | 'secretKey' | 'providers' | 'sampleProvider' | 'warnings'
->;
+/** Reads every setting of the table. One that is at fault has its default, so that the others can be judged. */
+function readValues(env: Environment, faults: Faults): Values {
+  const production = env[settingsTable.nodeEnv.name] === 'production';
+  const values = Object.entries(settingsTable).map(([key, setting]: [string, Setting<unknown>]) => [
+    key,
+    read(setting, setting.name, env[setting.name], faults) ?? defaultOf(setting, production),
+  ]);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one entry for each row, of its kind's type
+  return Object.fromEntries(values) as Values;
+}
 
-function generalSettings(values: Values): General {
-  return {
-    host: values.host,
-    port: values.port,
-    publicUrl: values.publicUrl ?? `http://localhost:${values.port}`,
-    databasePoolSize: values.databasePoolSize,
-    serviceKeys: values.serviceKeys ?? [],
-    accessTokenTtl: values.accessTokenTtl,
-    refreshTokenTtl: values.refreshTokenTtl,
-    stateTtl: values.stateTtl,
-    rateLimit: {
-      enabled: values.rateLimit,
-      authorize: values.rateLimitAuthorize,
-      token: values.rateLimitToken,
-      refresh: values.rateLimitRefresh,
-      badToken: values.rateLimitBadToken,
-      connect: values.rateLimitConnect,
-      write: values.rateLimitWrite,
-    },
-    channelHistory: values.channelHistory,
-    shutdownDelay: values.shutdownDelay,
-    demoEnabled: values.demoEnabled,
-    logLevel: values.logLevel,
-    ...(values.databaseUrl !== undefined && { databaseUrl: values.databaseUrl }),
-    ...(values.redisUrl !== undefined && { redisUrl: values.redisUrl }),
-    ...(values.redirectUris !== undefined && { redirectUris: values.redirectUris }),
-    ...(values.corsOrigins !== undefined && { corsOrigins: values.corsOrigins }),
-    ...(values.trustProxy !== undefined && { trustProxy: values.trustProxy }),
-  };
+function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
+  const text = (production ? setting.productionDefault : undefined) ?? setting.default;
+  return text === undefined ? undefined : setting.kind.parse(text);
 }
 
 function newSecretKey(): KeptSecretKey {

@@ -8,7 +8,13 @@ const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
 const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
 const isServiceKey = (key: string): boolean => key.length >= 32 && /^[A-Za-z0-9\-._~+/]+=*$/.test(key); // RFC 6750 §2.1
 
-/** Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`. */
+/**
+ * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
+ *
+ * A new setting is one entry here: it is read, checked and told of in faults, `settings.<key>` has it with the type of its
+ * kind, and `npm run docs` writes it into .env.example and the README. Only docker-compose.yml, which is written by hand,
+ * has to pass it on; a test says so.
+ */
 export const settingsTable = {
   nodeEnv: {
     name: 'NODE_ENV',

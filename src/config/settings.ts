@@ -1,58 +1,32 @@
 import type { SecretKey } from './secret-key.js';
+import type { Setting } from './setting.js';
+import type { settingsTable } from './settings-table.js';
 
-/** What every part of the service may read of its configuration; parsed and checked once, at start. */
-export interface Settings {
+type Table = typeof settingsTable;
+type Value<Row> =
+  Row extends Setting<infer T> ? (Row extends { readonly default: string } ? T : T | undefined) : never;
+
+/** The value of each row of the table; `undefined` where it is unset and has no default. */
+export type Values = { readonly [Key in keyof Table]: Value<Table[Key]> };
+
+/**
+ * What every part of the service may read of its configuration; parsed and checked once, at start. A row of the table is
+ * here under its key; below is what has been made of some, and of the providers' variables.
+ */
+export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
-  readonly host: string;
-  readonly port: number;
   /** `{base_url}` as clients see it, an origin; issuer and audience of the tokens. */
   readonly publicUrl: string;
-  /** Unset: the embedded PostgreSQL under `dataDir`. */
-  readonly databaseUrl?: string;
-  readonly databasePoolSize: number;
   /** Absolute path. */
   readonly dataDir: string;
-  readonly redisUrl?: string;
   readonly secretKey: SecretKey;
   readonly serviceKeys: readonly string[];
-  /** Unset: any absolute http(s) URL is accepted as a redirect URI. */
-  readonly redirectUris?: readonly string[];
-  /** Unset: loopback origins. */
-  readonly corsOrigins?: readonly string[];
-  /** Seconds. */
-  readonly accessTokenTtl: number;
-  /** Seconds. */
-  readonly refreshTokenTtl: number;
-  /** Seconds. */
-  readonly stateTtl: number;
-  /** Value of Express's `trust proxy`; unset: forwarded headers are ignored. */
-  readonly trustProxy?: boolean | number | string;
-  readonly rateLimit: RateLimitSettings;
-  /** Events that a user's history keeps. */
-  readonly channelHistory: number;
-  /** Seconds. */
-  readonly shutdownDelay: number;
-  readonly demoEnabled: boolean;
-  readonly logLevel: string;
   /** Those that are enabled, without the built-in one. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
   readonly sampleProvider?: SampleProviderSettings;
   /** One sentence each, for the log at start; no secrets. */
   readonly warnings: readonly string[];
-}
-
-/** Requests a minute and address, unless something else is said. */
-export interface RateLimitSettings {
-  readonly enabled: boolean;
-  readonly authorize: number;
-  readonly token: number;
-  readonly refresh: number;
-  readonly badToken: number;
-  /** Handshakes of sockets. */
-  readonly connect: number;
-  /** Renames; a minute and user. */
-  readonly write: number;
 }
 
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */

@@ -3,9 +3,9 @@ import { defaultsToOn } from './parse-provider.js';
 import { SAMPLE_PROVIDER } from './parse-providers.js';
 import { providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
-import type { Values } from './read-values.js';
 import type { Environment } from './setting.js';
 import { settingsTable } from './settings-table.js';
+import type { Values } from './settings.js';
 import { unknownVariables } from './unknown-variables.js';
 
 /** What is accepted, but might not be meant; one sentence each, for the log at start. No values, so no secrets. */

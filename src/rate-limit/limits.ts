@@ -16,17 +16,17 @@ export class Limits extends RateLimits {
 
   constructor(
     private readonly events: Events,
-    @Inject(SETTINGS) { rateLimit }: Settings,
+    @Inject(SETTINGS) settings: Settings,
     @Optional() redis?: RedisConnection,
   ) {
     super();
     this.counters = {
-      authorize: new Counter('authorize', rateLimit.authorize, redis?.client),
-      token: new Counter('token', rateLimit.token, redis?.client),
-      refresh: new Counter('refresh', rateLimit.refresh, redis?.client),
-      bad_token: new Counter('bad_token', rateLimit.badToken, redis?.client),
-      connect: new Counter('connect', rateLimit.connect, redis?.client),
-      write: new Counter('write', rateLimit.write, redis?.client),
+      authorize: new Counter('authorize', settings.rateLimitAuthorize, redis?.client),
+      token: new Counter('token', settings.rateLimitToken, redis?.client),
+      refresh: new Counter('refresh', settings.rateLimitRefresh, redis?.client),
+      bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis?.client),
+      connect: new Counter('connect', settings.rateLimitConnect, redis?.client),
+      write: new Counter('write', settings.rateLimitWrite, redis?.client),
     };
   }
 

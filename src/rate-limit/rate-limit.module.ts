@@ -19,6 +19,6 @@ export class RateLimitModule {
       { provide: APP_GUARD, useClass: RateLimitGuard },
     ];
     const off = [{ provide: RateLimits, useClass: NoLimits }];
-    return { module: RateLimitModule, providers: rateLimit.enabled ? on : off };
+    return { module: RateLimitModule, providers: rateLimit ? on : off };
   }
 }
