@@ -50,3 +50,13 @@ export function quote(value: string): string {
 
 /** What a fault says of a secret. */
 export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
+
+/** What a fault says of a file that could not be read. */
+export function unreadable(path: string, error: unknown): string {
+  return `${quote(path)}, which cannot be read (${fileErrorCode(error)})`;
+}
+
+/** The code of an error of the file system (`ENOENT`); no `instanceof`, which fails across realms. */
+export function fileErrorCode(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'no code';
+}

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from './error-code.js';
+import { fileErrorCode } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
 
@@ -64,7 +64,7 @@ function linkUnlessThere(draft: string, file: string): boolean {
     linkSync(draft, file);
     return true;
   } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
+    if (fileErrorCode(error) === 'EEXIST') return false;
     throw error;
   }
 }

@@ -1,8 +1,7 @@
 import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from './error-code.js';
-import { Faults } from './invalid-settings.js';
+import { Faults, fileErrorCode } from './invalid-settings.js';
 import { existingSecretKey, keptSecretKey } from './kept-secret-key.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
@@ -46,7 +45,7 @@ function readDotEnv(cwd: string, faults: Faults): Environment {
   try {
     return parse(readFileSync(join(cwd, '.env')));
   } catch (error) {
-    const code = errorCode(error);
+    const code = fileErrorCode(error);
     if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a readable file, or none');
     return {};
   }
@@ -57,7 +56,7 @@ function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSec
     return key(dataDir);
   } catch (error) {
     const file = join(dataDir, 'secret-key');
-    const why = error instanceof Refused ? 'holds no key' : `cannot be used (${errorCode(error)})`;
+    const why = error instanceof Refused ? 'holds no key' : `cannot be used (${fileErrorCode(error)})`;
     const faults = new Faults();
     faults.add(
       'SECRET_KEY',

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCode } from './error-code.js';
-import { Faults, NOT_SHOWN, quote } from './invalid-settings.js';
+import { Faults, NOT_SHOWN, unreadable } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
 import type { Environment } from './setting.js';
@@ -32,8 +31,7 @@ function readFile(path: string | undefined, cwd: string, faults: Faults): string
   try {
     return readFileSync(resolve(cwd, path), 'utf8').trim();
   } catch (error) {
-    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
-    faults.add(NAME, was, 'the path of a readable file');
+    faults.add(NAME, unreadable(path, error), 'the path of a readable file');
     return undefined;
   }
 }

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { errorCode } from './error-code.js';
-import { quote } from './invalid-settings.js';
+import { quote, unreadable } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { providerKeys } from './provider-keys.js';
 import type { Environment, Setting } from './setting.js';
@@ -33,8 +32,7 @@ function readSecret(secret: string, path: string, faults: Faults): string | unde
     if (content.trim() !== '') return content;
     faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
   } catch (error) {
-    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
-    faults.add(secret, was, `the path of a readable file that holds ${secret}`);
+    faults.add(secret, unreadable(path, error), `the path of a readable file that holds ${secret}`);
   }
   return undefined;
 }

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { errorCode } from '../config/error-code.js';
-import { InvalidSettings, quote } from '../config/invalid-settings.js';
+import { InvalidSettings, unreadable } from '../config/invalid-settings.js';
 import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
@@ -44,7 +43,7 @@ export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   try {
     content = readFileSync(path, 'utf8');
   } catch (error) {
-    const was = `${quote(path)}, which cannot be read (${errorCode(error)})`;
+    const was = unreadable(path, error);
     throw new InvalidSettings([`${variable}: ${was}; accepted: a readable JSON file of accounts`]);
   }
   return parseAccounts(content, variable);
