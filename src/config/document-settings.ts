@@ -1,11 +1,10 @@
-import { adapterKeys } from './adapter-keys.js';
-import { providerKeys } from './provider-keys.js';
+import { adapterKeys, providerKeys } from './provider-keys.js';
 import type { Setting } from './setting.js';
 import { settingsTable } from './settings-table.js';
 
 type Row = Setting<unknown>;
 
-const SETTINGS: readonly Row[] = Object.values(settingsTable);
+const SETTINGS = Object.values<Row & { readonly section: string }>(settingsTable);
 const PROVIDER_KEYS: readonly Row[] = [...Object.values(providerKeys), ...Object.values(adapterKeys)];
 
 const INTRODUCTION = `# Settings of Latchkey: copy this file to .env and take the # off the lines you change.

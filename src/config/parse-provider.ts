@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
-import { adapterKeys } from './adapter-keys.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { ADAPTERS, requiredKeys } from './provider-adapters.js';
-import { providerKeys } from './provider-keys.js';
+import { adapterKeys, providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
 import { read } from './setting.js';

@@ -7,49 +7,98 @@ import { baseUrl, endpointUrl, isRedirectUri } from './url-kinds.js';
 export const providerKeys = {
   enabled: {
     name: 'enabled',
-    section: 'Providers',
     kind: kinds.boolean,
     defaultShown: '`true` once `url` is set, or `client_id` for an adapter that needs no `url`',
     doc: 'Whether clients may sign in with it.',
   },
   url: {
     name: 'url',
-    section: 'Providers',
     kind: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
   clientId: {
     name: 'client_id',
-    section: 'Providers',
     kind: kinds.text,
     doc: 'Client identifier agreed with the provider.',
   },
   clientSecret: {
     name: 'client_secret',
-    section: 'Providers',
     kind: kinds.text,
     secret: true,
     doc: 'Client secret agreed with the provider; in production at least 16 characters.',
   },
   adapter: {
     name: 'adapter',
-    section: 'Providers',
     kind: adapterName,
     default: 'contract',
     doc: "How the service speaks with it: `contract` (the two endpoints that the specification asks of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
-    section: 'Providers',
     kind: kinds.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),
     defaultShown: '`REDIRECT_URIS`',
     doc: "The provider's own allow-list of redirect URIs, instead of `REDIRECT_URIS`.",
   },
   issuer: {
     name: 'issuer',
-    section: 'Providers',
     kind: endpointUrl,
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
     doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. A callback that has one is refused where it is not known.',
+  },
+} as const satisfies Record<string, Setting<unknown>>;
+
+/** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options (contract §2). */
+export const adapterKeys = {
+  scope: {
+    name: 'scope',
+    kind: kinds.text,
+    defaultShown: '`openid profile email` for `oidc`',
+    doc: '`oidc`, `oauth2`: what to ask the provider for.',
+  },
+  userId: {
+    name: 'claim_user_id',
+    kind: kinds.text,
+    defaultShown: '`sub`',
+    doc: '`oidc`, `oauth2`: where the id of the user stands, as a dotted path. Several paths, separated by commas, are tried in turn, here and below.',
+  },
+  username: {
+    name: 'claim_username',
+    kind: kinds.text,
+    defaultShown: '`preferred_username,name`',
+    doc: '`oidc`, `oauth2`: where the display name stands.',
+  },
+  email: {
+    name: 'claim_email',
+    kind: kinds.text,
+    defaultShown: '`email`',
+    doc: '`oidc`, `oauth2`: where the e-mail address stands.',
+  },
+  avatarUrl: {
+    name: 'claim_avatar_url',
+    kind: kinds.text,
+    defaultShown: '`picture`',
+    doc: '`oidc`, `oauth2`: where the address of the avatar stands, or how it is made (`https://img.example/{id}/{hash}.png`).',
+  },
+  authorizeUrl: {
+    name: 'authorize_url',
+    kind: endpointUrl,
+    doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
+  },
+  tokenUrl: {
+    name: 'token_url',
+    kind: endpointUrl,
+    doc: '`oauth2`: where a code is redeemed.',
+  },
+  userinfoUrl: {
+    name: 'userinfo_url',
+    kind: endpointUrl,
+    doc: '`oauth2`: where an access token tells who has signed in.',
+  },
+  tokenEndpointAuthMethod: {
+    name: 'token_endpoint_auth_method',
+    kind: kinds.oneOf('client_secret_basic', 'client_secret_post'),
+    defaultShown:
+      '`client_secret_post` where the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
+    doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
   },
 } as const satisfies Record<string, Setting<unknown>>;

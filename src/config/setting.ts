@@ -9,7 +9,6 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /** One setting: all that the parser and the documents know of it. */
 export interface Setting<T> {
   readonly name: string;
-  readonly section: string;
   readonly kind: Kind<T>;
   /** As it would be written; read by `kind` like any other value. */
   readonly default?: string;

@@ -211,4 +211,4 @@ export const settingsTable = {
     default: 'info',
     doc: 'The least grave messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
-} as const satisfies Record<string, Setting<unknown>>;
+} as const satisfies Record<string, Setting<unknown> & { readonly section: string }>;

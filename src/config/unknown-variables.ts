@@ -1,7 +1,6 @@
-import { adapterKeys } from './adapter-keys.js';
 import { lookAlike } from './look-alikes.js';
 import { ADAPTERS } from './provider-adapters.js';
-import { providerKeys } from './provider-keys.js';
+import { adapterKeys, providerKeys } from './provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from './provider-variables.js';
 import type { Environment, Setting } from './setting.js';
 import { settingsTable } from './settings-table.js';

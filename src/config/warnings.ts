@@ -1,7 +1,6 @@
-import { adapterKeys } from './adapter-keys.js';
 import { defaultsToOn } from './parse-provider.js';
 import { SAMPLE_PROVIDER } from './parse-providers.js';
-import { providerKeys } from './provider-keys.js';
+import { adapterKeys, providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Environment } from './setting.js';
 import { settingsTable } from './settings-table.js';
