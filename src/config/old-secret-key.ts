@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { Faults, NOT_SHOWN, unreadable } from './invalid-settings.js';
+import { Faults, unreadable } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
+import { read } from './setting.js';
 import type { Environment } from './setting.js';
 
 const NAME = 'OLD_SECRET_KEY';
@@ -16,13 +17,9 @@ export function oldSecretKey(env: Environment = process.env, cwd: string = proce
   const faults = new Faults();
   const text = env[NAME] || readFile(env[`${NAME}_FILE`], cwd, faults);
   if (!text) faults.add(NAME, 'was unset', `the former SECRET_KEY, or its file in ${NAME}_FILE`);
-  faults.check();
-  try {
-    return secretKey.parse(text!);
-  } catch {
-    faults.add(NAME, NOT_SHOWN, secretKey.accepts);
-    throw faults.error();
-  }
+  const key = read({ kind: secretKey, secret: true }, NAME, text, faults);
+  if (!key) throw faults.error();
+  return key;
 }
 
 function readFile(path: string | undefined, cwd: string, faults: Faults): string | undefined {
