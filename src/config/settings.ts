@@ -32,6 +32,7 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
 export interface ProviderSettings {
   readonly name: string;
+  /** As it was set; where that is a preset, adapters see the one that it is of (provider/presets.ts). */
   readonly adapter: string;
   /** `{provider_url}` as the user's browser reaches it, without a trailing slash; an adapter may do without. */
   readonly url?: string;
