@@ -8,6 +8,7 @@ import { startFloors, startStubProvider } from './floor-targets.js';
 import { startLatchkey } from './latchkey-target.js';
 import { LoadGenerator } from './load-generator.js';
 import { parseOptions, USAGE, type Options } from './options.js';
+import { socketsTable } from './report-sockets.js';
 import { table } from './report.js';
 import { measureSockets } from './sockets.js';
 import type { Target } from './target.js';
@@ -36,7 +37,7 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   for (const workload of options.workloads) {
     if (workload === 'W4') {
       const sockets = { ...options, databaseUrl: database.url, providerUrl };
-      console.log(`\n${await measureSockets(sockets, cleanup)}`);
+      console.log(`\n${socketsTable(options.sockets, await measureSockets(sockets, cleanup))}`);
       continue;
     }
     const measured = targets.filter(({ workloads }) => workloads.includes(workload));

@@ -1,16 +1,11 @@
 import { align, medianOf } from './report.js';
-import type { SocketTurn } from './sockets.js';
-
-interface SocketTurns {
-  readonly target: string;
-  readonly turns: readonly SocketTurn[];
-}
+import { SOCKETS_A_USER, type SocketTurn, type SocketTurns } from './sockets.js';
 
 /** The table of W4; its ratios are to the first target. Medians over the rounds, memory of the first. */
-export function socketsTable(title: string, measured: readonly SocketTurns[]): string {
+export function socketsTable(sockets: number, measured: readonly SocketTurns[]): string {
   const yardstick = measured[0]!;
   const head = [
-    title,
+    `W4 ${sockets} sockets, ${SOCKETS_A_USER} a user`,
     'connects/s',
     `/ ${yardstick.target}`,
     'messages/s',

@@ -5,11 +5,11 @@ import type { Cleanup } from './cleanup.js';
 import { cpuTime } from './cpu-time.js';
 import { startLatchkey } from './latchkey-target.js';
 import type { SocketsAnswer, SocketsRequest, User } from './load/sockets.js';
-import { socketsTable } from './report-sockets.js';
 import { SERVICE_KEY } from './service-key.js';
 import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
 
-const SOCKETS_A_USER = 20; // as many as a user may have
+/** As many as a user may have. */
+export const SOCKETS_A_USER = 20;
 const PUSH_MS = 2000;
 const WARM_UP_USERS = 10;
 
@@ -32,6 +32,12 @@ export interface SocketTurn {
   readonly messageCpu: number;
 }
 
+/** The turns of one target, in the order of the rounds. */
+export interface SocketTurns {
+  readonly target: string;
+  readonly turns: readonly SocketTurn[];
+}
+
 interface SocketTarget {
   readonly name: string;
   readonly pid: number;
@@ -42,9 +48,8 @@ interface SocketTarget {
 /**
  * W4: opens sockets, then pushes to their users over HTTP. Targets are processes of their own that have done nothing
  * else, so that the memory of a connection can be told: in their first turn, afterwards the heap is large already.
- * @returns the table.
  */
-export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Promise<string> {
+export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTurns[]> {
   const generator = startChild('./load/sockets.js', cleanup);
   const targets = await startTargets(bench, cleanup);
   const turns = new Map<SocketTarget, SocketTurn[]>(targets.map((target) => [target, []]));
@@ -55,8 +60,7 @@ export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Pro
       turns.get(target)!.push(await turn(generator, target));
     }
   }
-  const measured = [...turns].map(([{ name }, all]) => ({ target: name, turns: all }));
-  return socketsTable(`W4 ${bench.sockets} sockets, ${SOCKETS_A_USER} a user`, measured);
+  return [...turns].map(([{ name }, all]) => ({ target: name, turns: all }));
 }
 
 async function startTargets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTarget[]> {
