@@ -7,6 +7,7 @@ import { DatabaseModule } from './database/database.module.js';
 import { DeviceModule } from './device/device.module.js';
 import { DemoModule } from './demo/demo.module.js';
 import { ENTITIES } from './entities.js';
+import { ERROR_STATUS } from './errors/oauth-error.js';
 import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters.pipe.js';
 import { EventsModule } from './events.js';
@@ -44,7 +45,7 @@ export class AppModule {
         ...(settings.demoEnabled ? [DemoModule] : []),
       ],
       providers: [
-        { provide: APP_FILTER, useClass: OAuthErrorFilter },
+        { provide: APP_FILTER, useValue: new OAuthErrorFilter(ERROR_STATUS) },
         { provide: APP_PIPE, useClass: ParametersPipe },
       ],
     };

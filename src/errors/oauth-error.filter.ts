@@ -2,15 +2,18 @@ import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter 
 import type { Request, Response } from 'express';
 import { allowedMethods } from './allowed-methods.js';
 import { isDatabaseAway } from './database-error.js';
-import { OAuthError } from './oauth-error.js';
+import { OAuthError, type StatusTable } from './oauth-error.js';
 
 /**
- * The only writer of error bodies (spec §7.1). Whatever was thrown becomes an error of the table in oauth-error.ts;
- * the cause is logged, and the client gets fixed text.
+ * The only writer of errors (spec §7.1) for what Express has seen; http/refusal.ts writes those that come before. Whatever
+ * was thrown becomes an error of the table in oauth-error.ts; the cause is logged, and the client gets fixed text.
  */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);
+
+  /** @param statuses the service's (spec §7.2), or those of a provider's exchange (§7.3) */
+  constructor(private readonly statuses: StatusTable) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
@@ -24,9 +27,9 @@ export class OAuthErrorFilter implements ExceptionFilter {
       response.destroy(); // half an answer is no answer
       return;
     }
-    response.status(error.status).set(error.headers).set('Cache-Control', 'no-store');
+    response.status(this.statuses[error.error]).set(error.headers).set('Cache-Control', 'no-store');
     response.type('json'); // also where a file was to be sent
-    response.json({ error: error.error, error_description: error.description });
+    response.json(error.body);
   }
 }
 

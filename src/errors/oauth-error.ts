@@ -14,6 +14,9 @@ export const ERROR_STATUS = {
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
 
+/** An HTTP status for each error code. */
+export type StatusTable = Readonly<Record<ErrorCode, number>>;
+
 export interface OAuthErrorOptions {
   /** What went wrong underneath; logged, never sent. */
   readonly cause?: unknown;
@@ -42,5 +45,10 @@ export class OAuthError extends Error {
 
   get status(): number {
     return ERROR_STATUS[this.error];
+  }
+
+  /** What a client is told (spec §7.1). */
+  get body(): { readonly error: ErrorCode; readonly error_description: string } {
+    return { error: this.error, error_description: this.description };
   }
 }

@@ -1,11 +1,14 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
-import { OAuthError } from '../errors/oauth-error.js';
+import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
+import { OAuthErrorFilter } from '../errors/oauth-error.filter.js';
 import { Public } from '../token/access.js';
 import { Accounts, type Account } from './accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
-import { ExchangeErrorFilter } from './exchange-error.filter.js';
 import { ExchangeDto } from './exchange.dto.js';
+
+/** Spec §7.3: two statuses of a provider are not those of the service itself (§7.2). */
+const EXCHANGE_STATUS = { ...ERROR_STATUS, invalid_grant: 400, invalid_client: 401 };
 
 /** The fields of spec §2.5, and nothing else of the account. */
 export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'email' | 'avatar_url'>;
@@ -13,7 +16,7 @@ export type SampleIdentity = Pick<Account, 'provider_user_id' | 'username' | 'em
 /** The sample provider's server-to-server side (spec §4.5.2). */
 @Public()
 @Controller('providers/mock/oauth2/token')
-@UseFilters(ExchangeErrorFilter)
+@UseFilters(new OAuthErrorFilter(EXCHANGE_STATUS))
 export class ExchangeController {
   constructor(
     private readonly client: ClientService,
