@@ -1,14 +1,11 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { ANSWER_HEADERS } from './security-headers.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { refusalText, refuse } from './refusal.js';
 
-const BODY = JSON.stringify({ error: 'invalid_request', error_description: 'the request could not be read' });
-const HEADERS = {
-  'Content-Type': 'application/json; charset=utf-8',
-  'Content-Length': BODY.length,
-  ...ANSWER_HEADERS,
-  Connection: 'close',
-};
+const UNREADABLE = new OAuthError('invalid_request', 'the request could not be read', {
+  headers: { Connection: 'close' },
+});
 
 // Long enough to read the answer, also for who is still sending (RFC 9112 §9.6).
 const LINGER_MS = 1000;
@@ -23,13 +20,12 @@ export function refuseUnreadableRequests(server: Server): void {
     if (socket.writable) refuseOn(socket);
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    response.writeHead(400, HEADERS).end(BODY);
+    refuse(response, UNREADABLE);
   });
 }
 
 /** The same answer on a connection that has no response any more. */
 export function refuseOn(socket: Socket): void {
-  const head = Object.entries(HEADERS).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 400 Bad Request\r\n${head.join('')}\r\n${BODY}`);
+  socket.end(refusalText(UNREADABLE));
   setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whoever never closes his side would keep the connection
 }

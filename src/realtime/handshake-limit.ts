@@ -1,6 +1,7 @@
-import { ServerResponse, STATUS_CODES, type IncomingMessage } from 'node:http';
+import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Server } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { refusalText, refuse } from '../http/refusal.js';
 import { ANSWER_HEADERS } from '../http/security-headers.js';
 
 /** @throws OAuthError what is to be answered */
@@ -36,30 +37,14 @@ async function admit(
     const refusal =
       error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');
     if (isUpgrade) refuseUpgrade(request, refusal);
-    else response.writeHead(refusal.status, headersOf(refusal)).end(bodyOf(refusal));
+    else refuse(response, refusal);
   }
 }
 
 /** Engine.IO knows no answer to an upgrade but to hang up. */
 function refuseUpgrade({ socket }: IncomingMessage, refusal: OAuthError): void {
-  const { status } = refusal;
-  const headers = Object.entries({ ...headersOf(refusal), Connection: 'close' });
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}\r\n${bodyOf(refusal)}`);
+  socket.write(refusalText(refusal));
   socket.destroySoon();
-}
-
-function headersOf(refusal: OAuthError): Record<string, string> {
-  return {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': String(Buffer.byteLength(bodyOf(refusal))),
-    ...ANSWER_HEADERS,
-    ...refusal.headers,
-  };
-}
-
-function bodyOf({ error, description }: OAuthError): string {
-  return JSON.stringify({ error, error_description: description });
 }
 
 const ignore = (): void => undefined;
