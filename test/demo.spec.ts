@@ -1,4 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { request as httpRequest } from 'node:http';
+import { fileURLToPath } from 'node:url';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Page } from 'playwright-core';
 import request from 'supertest';
@@ -21,6 +24,24 @@ afterAll(async () => {
   await stub?.close();
 });
 
+/** Sends a path byte for byte. */
+function answerTo(
+  method: string,
+  path: string,
+): Promise<Record<'status' | 'type' | 'allow' | 'body', unknown>> {
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({ port: new URL(service.url).port, method, path }, (response) => {
+      const { statusCode: status, headers } = response;
+      let body = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+      response.on('end', () =>
+        resolve({ status, type: headers['content-type'], allow: headers.allow, body }),
+      );
+    });
+    sent.on('error', reject).end();
+  });
+}
+
 describe("the demo's files", () => {
   it.each([
     ['/', 'text/html; charset=utf-8', "frame-ancestors 'none'"],
@@ -38,15 +59,58 @@ describe("the demo's files", () => {
     await request(service.url).get(path).set('If-Modified-Since', since).expect(304);
   });
 
+  it('are all that pages may load, whatever is added to the folder', async () => {
+    const names = readdirSync(fileURLToPath(new URL('../demo/', import.meta.url)));
+    const loaded = names.filter((name) => !name.endsWith('.html'));
+    expect(loaded).toContain('demo.js');
+    for (const name of loaded) await request(service.url).get(`/demo/${name}`).expect(200);
+  });
+
   it.each([
+    '/demo',
     '/demo/',
     '/demo/index.html',
     '/demo/index.js',
     '/demo/other.js',
+    '/demo/demo.js/',
+    '/demo/DEMO.js',
+    '/demo/%64emo.js',
+    '/demo/../package.json',
     '/demo/..%2fpackage.json',
+    '/demo/%2e%2e/package.json',
+    '/demo/%2e%2e%2fpackage.json',
+    '/demo/..%5cpackage.json',
+    '/demo/demo.js/../../package.json',
+    '/demo/.env',
+    '/demo/%2eenv',
+    '/demo/demo.js%00',
     '/callback/',
     '/package.json',
-  ])('%s is not there', (path) => request(service.url).get(path).expect(404));
+  ])('%s is not there', async (path) => {
+    const { status, type, body } = await answerTo('GET', path); // as it is: clients resolve the dots
+    expect([status, type, body]).toEqual([
+      404,
+      'application/json; charset=utf-8',
+      expect.stringContaining('"not_found"'),
+    ]);
+  });
+
+  it.each([
+    ['POST', '/demo/demo.js'],
+    ['PUT', '/demo/page.css'],
+    ['DELETE', '/demo/latchkey-client.js'],
+    ['POST', '/'],
+  ])('answer %s %s with 405', async (method, path) => {
+    const { status, allow, body } = await answerTo(method, path);
+    expect([status, allow]).toEqual([405, 'GET, HEAD']);
+    expect(body).toContain('"method_not_allowed"');
+  });
+
+  it('answer HEAD', async () => {
+    const { headers } = await request(service.url).head('/demo/demo.js').expect(200);
+    const file = await request(service.url).get('/demo/demo.js').expect(200);
+    expect(Number(headers['content-length'])).toBe(Buffer.byteLength(file.text));
+  });
 
   it('are not there when the demo is off, nor is its push', async () => {
     const without = await startTestService({ DEMO_ENABLED: 'false', DATABASE_URL: service.databaseUrl });

@@ -3,6 +3,7 @@ import { Controller, Get, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Public } from '../token/access.js';
 import { demoFile, LIBRARIES } from './demo-files.js';
+import { filesToServe } from './files-to-serve.js';
 
 // Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame; and
 // avatars are wherever the provider keeps them.
@@ -11,6 +12,12 @@ const PAGE_POLICY =
 // The provider redirects to the callback inside of that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+
+/** What the pages load, `demo/<name>`, and where it is: all of the folder that is there at start, and the libraries. */
+const FILES: ReadonlyMap<string, string> = new Map([
+  ...filesToServe(demoFile('.')).map((name) => [name, demoFile(name)] as const),
+  ...LIBRARIES,
+]);
 
 /** The demo page: static files, each with a route of its own, so that no other request ever looks for a file. */
 @Public()
@@ -28,31 +35,9 @@ export class DemoController {
     send(response, demoFile('callback.html'));
   }
 
-  @Get([
-    'demo/style.css',
-    'demo/page.css',
-    'demo/flow.css',
-    'demo/demo.js',
-    'demo/callback.js',
-    'demo/client.js',
-    'demo/make.js',
-    'demo/notice.js',
-    'demo/flow.js',
-    'demo/requests.js',
-    'demo/profile.js',
-    'demo/token.js',
-    'demo/devices.js',
-    'demo/device-row.js',
-    'demo/channel.js',
-    'demo/feed.js',
-  ])
+  @Get([...FILES.keys()].map((name) => `demo/${name}`))
   file(@Req() request: Request, @Res() response: Response): void {
-    send(response, demoFile(basename(request.path)));
-  }
-
-  @Get([...LIBRARIES.keys()].map((name) => `demo/${name}`))
-  library(@Req() request: Request, @Res() response: Response): void {
-    send(response, LIBRARIES.get(basename(request.path))!);
+    send(response, FILES.get(basename(request.path))!);
   }
 }
 
