@@ -3,17 +3,10 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
+import { answer } from '../http/answer.js';
 import { Caller } from '../token/access.js';
+import { Me } from './me.js';
 import { User } from './user.entity.js';
-
-export interface Me {
-  user_id: string;
-  username: string | null;
-  email: string | null;
-  avatar_url: string | null;
-  /** RFC 3339, UTC, with milliseconds. */
-  created_at: string;
-}
 
 @Controller('me')
 export class MeController {
@@ -24,7 +17,6 @@ export class MeController {
   async me(@Caller() { userId }: Session): Promise<Me> {
     const user = await this.users.findOneBy({ userId });
     if (!user) throw new OAuthError('not_found', 'there is no such user');
-    const { username, email, avatarUrl, createdAt } = user;
-    return { user_id: userId, username, email, avatar_url: avatarUrl, created_at: createdAt.toISOString() };
+    return answer(Me, user);
   }
 }
