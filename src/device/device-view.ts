@@ -1,21 +1,42 @@
-import type { Device } from './device.entity.js';
+import { Expose, Type } from 'class-transformer';
 
-/** A device as `device.*` events carry it, and the HTTP endpoints as well. Times: RFC 3339, UTC, with milliseconds. */
-export interface DeviceFacts {
-  device_id: string;
-  device_name: string | null;
-  user_agent: string | null;
-  created_at: string;
-  last_seen_at: string;
+/** A device as its user sees it (contract §4), made of a Device and what is known beyond its row. */
+export class DeviceView {
+  /** UUID, which the client made up. */
+  @Expose({ name: 'deviceId' })
+  device_id!: string;
+
+  /** For people; null where no client gave one. */
+  @Expose({ name: 'deviceName' })
+  device_name!: string | null;
+
+  /** Null where no client told one. */
+  @Expose({ name: 'userAgent' })
+  user_agent!: string | null;
+
+  /** The first sign-in on it; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose({ name: 'createdAt' })
+  @Type(() => Date)
+  created_at!: Date;
+
+  /** The last use of it, to the minute; in JSON RFC 3339, UTC, with milliseconds. */
+  @Expose({ name: 'lastSeenAt' })
+  @Type(() => Date)
+  last_seen_at!: Date;
+
+  /** Whether it is the caller's own. */
+  @Expose()
+  current!: boolean;
+
+  /** Whether it has an open socket on some instance; advisory (contract §7). */
+  @Expose()
+  online!: boolean;
 }
 
-/** What clients see of a device. Where SQL appends the event, it makes the same: DEVICE_FACTS in device.sql.ts. */
-export function describeDevice(device: Device): DeviceFacts {
-  return {
-    device_id: device.deviceId,
-    device_name: device.deviceName,
-    user_agent: device.userAgent,
-    created_at: device.createdAt.toISOString(),
-    last_seen_at: device.lastSeenAt.toISOString(),
-  };
+/** Answer of GET /devices. */
+export class DeviceList {
+  /** Newest use first. */
+  @Expose()
+  @Type(() => DeviceView)
+  devices!: DeviceView[];
 }

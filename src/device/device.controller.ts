@@ -1,20 +1,14 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
 import { PresenceStore } from '../channel/presence.store.js';
 import type { Session } from '../events.js';
+import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/access.js';
 import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
-import { describeDevice, type DeviceFacts } from './device-view.js';
+import { DeviceList, DeviceView } from './device-view.js';
 import { DeviceService } from './device.service.js';
 import { RenameDto } from './rename.dto.js';
-
-export interface DeviceView extends DeviceFacts {
-  /** Whether it is the caller's own. */
-  current: boolean;
-  /** Whether it has an open socket on some instance; advisory (contract §7). */
-  online: boolean;
-}
 
 @Controller('devices')
 export class DeviceController {
@@ -26,10 +20,10 @@ export class DeviceController {
 
   /** The caller's devices, newest use first. */
   @Get()
-  async list(@Caller() caller: Session): Promise<{ devices: DeviceView[] }> {
+  async list(@Caller() caller: Session): Promise<DeviceList> {
     const devices = await this.devices.list(caller.userId);
     const online = await this.presence.onlineDevices(caller.userId);
-    return { devices: devices.map((device) => view(device, caller, online)) };
+    return answer(DeviceList, { devices: devices.map((device) => asSeen(device, caller, online)) });
   }
 
   /** Rename a device. Limited for each user (contract §2): each renaming is an event in their history. */
@@ -41,7 +35,7 @@ export class DeviceController {
   ): Promise<DeviceView> {
     await this.limits.countUser('write', caller.userId);
     const device = await this.devices.rename(caller.userId, deviceId, name);
-    return view(device, caller, await this.presence.onlineDevices(caller.userId));
+    return answer(DeviceView, asSeen(device, caller, await this.presence.onlineDevices(caller.userId)));
   }
 
   /** Sign a device out and forget it. Never limited: a thief of a token must not keep the owner from it. */
@@ -52,7 +46,8 @@ export class DeviceController {
   }
 }
 
-function view(device: Device, caller: Session, online: ReadonlySet<string | null>): DeviceView {
+/** What a DeviceView is made of. */
+function asSeen(device: Device, caller: Session, online: ReadonlySet<string | null>): object {
   const { deviceId } = device;
-  return { ...describeDevice(device), current: deviceId === caller.deviceId, online: online.has(deviceId) };
+  return Object.assign({ current: deviceId === caller.deviceId, online: online.has(deviceId) }, device);
 }

@@ -4,7 +4,7 @@ import { ChannelHistory } from '../channel/channel.history.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
-import { describeDevice } from './device-view.js';
+import { deviceFacts } from './device-facts.js';
 import { SignOutService } from './sign-out.service.js';
 
 /** The devices of one user. Another user's device is no device: it answers as one that does not exist. */
@@ -32,7 +32,7 @@ export class DeviceService {
       await manager.update(Device, { userId, deviceId }, { deviceName });
       const renamed = await manager.findOneBy(Device, { userId, deviceId });
       if (!renamed) throw noSuchDevice();
-      await append(userId, 'device.renamed', describeDevice(renamed));
+      await append(userId, 'device.renamed', deviceFacts(renamed));
       return renamed;
     });
     this.events.emit('device.renamed', { userId, deviceId });

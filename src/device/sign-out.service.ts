@@ -4,7 +4,7 @@ import { Events, type Session } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
 import { endSessions, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
-import type { DeviceFacts } from './device-view.js';
+import type { DeviceFacts } from './device-facts.js';
 
 // Before anything else, and in one order: who ends sessions of a device waits for whoever does, or signs in on it. Else two
 // that end the last two sessions of a device would each see the other's alive, and none would tell of the device.
