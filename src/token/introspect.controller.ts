@@ -1,23 +1,9 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { answer } from '../http/answer.js';
 import { ServiceKeyOnly } from './access.js';
+import { Introspection } from './introspection.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenDto } from './token.dto.js';
-
-/** RFC 7662 §2.2; members that a token does not have are left out. */
-export interface Introspection {
-  active: boolean;
-  sub?: string;
-  sid?: string;
-  device_id?: string;
-  /** Seconds since the epoch. */
-  exp?: number;
-  /** Seconds since the epoch. */
-  iat?: number;
-  iss?: string;
-  aud?: string;
-  jti?: string;
-  token_type?: string;
-}
 
 @Controller('oauth2')
 export class IntrospectController {
@@ -37,6 +23,6 @@ export class IntrospectController {
     const { session, kind, ...claims } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
     const device = deviceId === null ? {} : { device_id: deviceId };
-    return { active: true, sub, sid, ...device, ...claims, token_type: kind };
+    return answer(Introspection, { active: true, sub, sid, ...device, ...claims, token_type: kind });
   }
 }
