@@ -3,7 +3,8 @@ import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
-import { RealtimeService, type Pushed } from '../realtime/realtime.service.js';
+import type { Pushed } from '../realtime/pushed.js';
+import { RealtimeService } from '../realtime/realtime.service.js';
 import { Caller } from '../token/access.js';
 import { DemoPushDto } from './push.dto.js';
 

@@ -1,8 +1,10 @@
 import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
+import { answer } from '../http/answer.js';
 import { ServiceKeyOnly } from '../token/access.js';
 import { PushDto } from './push.dto.js';
-import { RealtimeService, type Pushed } from './realtime.service.js';
+import { Pushed } from './pushed.js';
+import { RealtimeService } from './realtime.service.js';
 
 const LONGEST_KEY = 255;
 
@@ -14,7 +16,7 @@ export class PushController {
   @ServiceKeyOnly()
   @Post()
   @HttpCode(202)
-  push(
+  async push(
     @Body() body: PushDto,
     @Headers('authorization') serviceKey: string,
     @Headers('idempotency-key') key?: string,
@@ -24,10 +26,11 @@ export class PushController {
     }
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
     const [, caller] = serviceKey.split(/ +/); // each service key has idempotency keys of its own
-    return this.realtime.push(userId.toLowerCase(), event, data, {
+    const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
       ...(deviceId !== undefined && { deviceId: deviceId.toLowerCase() }),
       ...(ttl !== undefined && { ttl }),
       ...(key !== undefined && { idempotencyKey: `${caller} ${key}` }),
     });
+    return answer(Pushed, pushed);
   }
 }

@@ -7,6 +7,7 @@ import { EVENT_NAME } from './event-name.js';
 import { Hints } from './hints.js';
 import { jsonData } from './json-data.js';
 import { PushStore } from './push.store.js';
+import type { Pushed } from './pushed.js';
 import { UserChannels } from './user-channels.js';
 
 const DEFAULT_TTL = 86_400;
@@ -19,14 +20,6 @@ export interface PushOptions {
   readonly ttl?: number;
   /** The same push under the same key is done once in 24 hours; another push under it is refused. */
   readonly idempotencyKey?: string;
-}
-
-export interface Pushed {
-  id: string;
-  /** The event's number in the user's history; null with a `ttl` of 0. */
-  offset: number | null;
-  /** Whether the target has an open socket on some instance; advisory. */
-  online: boolean;
 }
 
 /** The channel for those who extend the service: `POST /push` is this, and no more. */
