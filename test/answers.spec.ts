@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { RealtimeService } from '../src/realtime/realtime.service.js';
+import { TokenInspector } from '../src/token/token-inspector.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
@@ -76,5 +79,20 @@ describe('answers', () => {
     const { access_token } = await signIn(service.url, 'ada');
     const { body } = await introspect(access_token).expect(200);
     expect(Object.keys(body as object)).toEqual(OF_ACCESS_TOKEN.filter((name) => name !== 'device_id'));
+  });
+
+  // What the entities have beyond their classes is in the tables above: these two answers are not made of entities.
+  it('a member that the class does not expose stays inside', async () => {
+    const inspector = service.app.get(TokenInspector);
+    const inspected = await inspector.inspect(tokens.access_token);
+    jest.spyOn(inspector, 'inspect').mockResolvedValueOnce({ ...inspected!, secret: 'x' } as never);
+    const pushed = { id: randomUUID(), offset: 1, online: false };
+    jest
+      .spyOn(service.app.get(RealtimeService), 'push')
+      .mockResolvedValueOnce({ ...pushed, secret: 'x' } as never);
+
+    const { body } = await introspect(tokens.access_token).expect(200);
+    expect(Object.keys(body as object)).toEqual(OF_ACCESS_TOKEN);
+    expect((await push({}).expect(202)).body).toEqual(pushed);
   });
 });
