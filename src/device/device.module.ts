@@ -1,14 +1,16 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { DeviceController } from './device.controller.js';
+import { Device } from './device.entity.js';
 import { DeviceService } from './device.service.js';
 import { LastSeen } from './last-seen.js';
 import { SignOutController } from './sign-out.controller.js';
 import { SignOutService } from './sign-out.service.js';
 
 @Module({
-  imports: [ChannelModule, TokenModule],
+  imports: [ChannelModule, TokenModule, TypeOrmModule.forFeature([Device])],
   controllers: [DeviceController, SignOutController],
   providers: [DeviceService, LastSeen, SignOutService],
   exports: [SignOutService],

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type Repository } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
@@ -10,16 +11,12 @@ import { SignOutService } from './sign-out.service.js';
 /** The devices of one user. Another user's device is no device: it answers as one that does not exist. */
 @Injectable()
 export class DeviceService {
-  private readonly devices: Repository<Device>;
-
   constructor(
-    dataSource: DataSource,
+    @InjectRepository(Device) private readonly devices: Repository<Device>,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly events: Events,
-  ) {
-    this.devices = dataSource.getRepository(Device);
-  }
+  ) {}
 
   /** Newest use first. */
   list(userId: string): Promise<Device[]> {

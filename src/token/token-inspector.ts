@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DataSource, IsNull, Raw } from 'typeorm';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Raw, type Repository } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import type { Session } from '../events.js';
@@ -23,7 +24,7 @@ export interface InspectedToken {
 export class TokenInspector {
   constructor(
     private readonly accessTokens: AccessTokenVerifier,
-    private readonly dataSource: DataSource,
+    @InjectRepository(RefreshToken) private readonly refreshTokens: Repository<RefreshToken>,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -42,7 +43,7 @@ export class TokenInspector {
 
   private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
     const { userId, sessionId } = session;
-    const stored = await this.dataSource.getRepository(RefreshToken).findOneBy({
+    const stored = await this.refreshTokens.findOneBy({
       userId,
       sessionId,
       tokenHash: hashRefreshToken(token),

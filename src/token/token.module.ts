@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
@@ -9,11 +10,13 @@ import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
 import { JwtGuard } from './jwt.guard.js';
 import { KeyService } from './key.service.js';
+import { RefreshToken } from './refresh-token.entity.js';
 import { ServiceKeys } from './service-keys.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenService } from './token.service.js';
 
 @Module({
+  imports: [TypeOrmModule.forFeature([RefreshToken])],
   controllers: [JwksController, IntrospectController],
   providers: [
     AccessTokens,
