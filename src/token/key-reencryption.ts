@@ -4,6 +4,7 @@ import { KeyCipher } from './key-cipher.js';
 import { UnreadableKey } from './key-errors.js';
 import { isUsable, type StoredKey } from './key-life.js';
 import { changeKeys } from './key-lock.js';
+import { SigningKey } from './signing-key.entity.js';
 
 /**
  * Encrypts every private part anew, in one transaction, when SECRET_KEY is changed (docs/keys.md).
@@ -22,10 +23,8 @@ export function reencryptKeys(
     const pending = keys.filter((key) => !to.canRead(key));
     const readable = pending.filter((key) => from.canRead(key));
     for (const key of readable) {
-      await manager.query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid = $1', [
-        key.kid,
-        to.encrypt(from.decrypt(key), key.kid),
-      ]);
+      const encryptedPrivateKey = to.encrypt(from.decrypt(key), key.kid);
+      await manager.update(SigningKey, { kid: key.kid }, { encryptedPrivateKey });
     }
     const lost = pending.find((key: StoredKey) => isUsable(key) && !readable.includes(key));
     if (lost) throw new UnreadableKey(lost.kid); // what signs no more may stay lost

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/sql.js';
-import { isUsable, KEY_LIVES, type KeyLife } from './key-life.js';
+import { KEY_LIVES, type KeyLife } from './key-life.js';
 
 /** The private part, still encrypted, only where it is of use and was not known. */
 export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };
@@ -17,12 +17,10 @@ const READ = {
     FROM ${KEY_LIVES} WHERE state <> 'retired' ${NEWEST_FIRST}`,
 };
 
-const RAISE_TOKEN_TTL = {
-  name: 'signing-keys-token-ttl',
-  text: 'UPDATE signing_keys SET token_ttl = $1 WHERE token_ttl < $1 AND kid = ANY ($2::text[])',
-};
-
-/** Reads the signing keys from the database. */
+/**
+ * Reads the signing keys. By hand: a key's state follows from its neighbours and the database's clock (KEY_LIVES), and every
+ * instance asks twice a second.
+ */
 export class KeyReader {
   constructor(private readonly sql: Sql) {}
 
@@ -37,15 +35,5 @@ export class KeyReader {
    */
   read(known: readonly string[]): Promise<ReadKey[]> {
     return this.sql.query<ReadKey>(READ, [known]);
-  }
-
-  /**
-   * Sees to it that the keys stay published until the last token of this instance has expired: its setting may be
-   * longer than the one of the instance that made the key, and may be shorter after the next restart.
-   * @param tokenTtl seconds
-   */
-  async ensureTokenTtl(keys: readonly KeyLife[], tokenTtl: number): Promise<void> {
-    const shorter = keys.filter((key) => isUsable(key) && key.tokenTtl < tokenTtl).map(({ kid }) => kid);
-    if (shorter.length > 0) await this.sql.query(RAISE_TOKEN_TTL, [tokenTtl, shorter]);
   }
 }

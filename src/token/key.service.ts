@@ -92,7 +92,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     const keys = await this.reader.read(this.ring.kids);
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     this.warnOf(changes);
-    await this.reader.ensureTokenTtl(keys, this.settings.accessTokenTtl);
+    await this.store.ensureTokenTtl(keys);
     return changes;
   }
 

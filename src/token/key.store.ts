@@ -1,10 +1,11 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import type { DataSource, EntityManager } from 'typeorm';
+import { In, LessThan, type DataSource, type EntityManager } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { KeyCipher } from './key-cipher.js';
 import { UnknownKey, UnreadableKey } from './key-errors.js';
 import { isUsable, type KeyLife, type StoredKey } from './key-life.js';
 import { changeKeys } from './key-lock.js';
+import { SigningKey } from './signing-key.entity.js';
 
 /** Seconds from a key's publication to its first use (contract §5): twice what a client may cache the JWKS. */
 const LEAD_S = 600;
@@ -42,7 +43,7 @@ export class KeyStore {
       for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
       // What has signed nothing yet must not take over later.
       const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
-      if (unused.length > 0) await manager.query('DELETE FROM signing_keys WHERE kid = ANY ($1)', [unused]);
+      if (unused.length > 0) await manager.delete(SigningKey, { kid: In(unused) });
       return unreadable.length < usable.length ? undefined : this.make(manager, 0);
     });
   }
@@ -82,6 +83,7 @@ export class KeyStore {
       if (!key) throw new UnknownKey(kid);
       if (key.revokedAt) return undefined;
       const anotherSigns = keys.some((other) => other !== key && other.state === 'signing');
+      // By the database's clock, as it is after the wait for the lock: `now()` would be the time before it.
       await manager.query(
         `UPDATE signing_keys SET revoked_at = clock_timestamp() + $2 * interval '1 second' WHERE kid = $1`,
         [kid, anotherSigns ? 0 : WITHDRAWAL_S],
@@ -90,6 +92,22 @@ export class KeyStore {
       this.requireSameSecret(keys);
       return this.make(manager, SUCCESSION_S);
     });
+  }
+
+  /**
+   * Sees to it that the keys stay published until the last token of this instance has expired: its setting may be
+   * longer than the one of the instance that made the key, and may be shorter after the next restart.
+   * @param keys as they were read a moment ago; where none has to change, the database is not asked
+   */
+  async ensureTokenTtl(keys: readonly KeyLife[]): Promise<void> {
+    const { dataSource, tokenTtl } = this;
+    const shorter = keys.filter((key) => isUsable(key) && key.tokenTtl < tokenTtl).map(({ kid }) => kid);
+    if (shorter.length === 0) return;
+    await dataSource.manager.update(
+      SigningKey,
+      { kid: In(shorter), tokenTtl: LessThan(tokenTtl) },
+      { tokenTtl },
+    );
   }
 
   private makeNext(manager: EntityManager, keys: StoredKey[]): Promise<NewKey> {
@@ -107,6 +125,7 @@ export class KeyStore {
   private async make(manager: EntityManager, delay: number): Promise<NewKey> {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const kid = randomUUID();
+    // One look at the database's clock for both times, after the wait for the lock (see revoke).
     const [key] = await manager.query<NewKey[]>(
       `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, created_at, active_at, token_ttl)
        SELECT $1, $2, $3, t, t + $4 * interval '1 second', $5 FROM clock_timestamp() AS t
