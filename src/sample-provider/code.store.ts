@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Sql } from '../database/sql.js';
+import { SampleCode } from './sample-code.entity.js';
 
 /** What a code is bound to (spec §4.5.2, code rules). */
 export interface CodeBinding {
@@ -12,15 +15,8 @@ export interface CodeBinding {
 /** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
 const CODE_TTL = 60;
 
-const ISSUE = {
-  name: 'sample-code-issue',
-  text: `
-    INSERT INTO sample_codes (code_hash, client_id, redirect_uri, provider_user_id, expires_at)
-    VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5))`,
-};
-
-// Deleting is spending: of any number of exchanges that race, one gets the row. One that then turns out to be too late
-// or to come from somebody else has spent the code all the same: whoever shows it, it is no secret any more.
+// In one statement, since deleting is spending: of any number of exchanges that race, one gets the row. One that then turns
+// out to be too late or to come from somebody else has spent the code all the same: whoever shows it, it is no secret any more.
 const REDEEM = {
   name: 'sample-code-redeem',
   text: `
@@ -32,12 +28,16 @@ const REDEEM = {
 /** The sample provider's authorization codes: rows, so that any instance redeems them; hashed, so that a copy of the database redeems none. */
 @Injectable()
 export class CodeStore {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    @InjectRepository(SampleCode) private readonly codes: Repository<SampleCode>,
+    private readonly sql: Sql,
+  ) {}
 
   /** A new code: 256 random bits, good for one exchange within 60 s. */
   async issue({ clientId, redirectUri, providerUserId }: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
-    await this.sql.query(ISSUE, [hash(code), clientId, redirectUri, providerUserId, CODE_TTL]);
+    const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
+    await this.codes.insert({ codeHash: hash(code), clientId, redirectUri, providerUserId, expiresAt });
     return code;
   }
 

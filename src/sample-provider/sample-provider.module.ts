@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
 import { readAccountsFile } from './accounts-file.js';
@@ -10,9 +11,11 @@ import { CsrfTokens } from './csrf-token.js';
 import { demoAccounts } from './demo-accounts.js';
 import { ExchangeController } from './exchange.controller.js';
 import { PasswordCheck } from './password-check.js';
+import { SampleCode } from './sample-code.entity.js';
 
 /** The built-in identity provider `mock`: spec §4.5 from the provider's side. */
 @Module({
+  imports: [TypeOrmModule.forFeature([SampleCode])],
   controllers: [AuthorizeController, ExchangeController],
   providers: [
     ClientService,
