@@ -9,7 +9,8 @@ const OVERLAP_S = 10;
 
 const NOW = { name: 'ended-sessions-now', text: 'SELECT now()::text AS now' };
 
-// The one row without a session carries the time of reading.
+// By hand: every instance asks twice a second. The one row without a session carries the time of reading, as text: a Date
+// would lose its microseconds.
 const READ = {
   name: 'ended-sessions',
   text: `
