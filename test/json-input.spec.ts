@@ -61,6 +61,11 @@ describe('input', () => {
       async (data) => expect(await delivered({ data })).toEqual(data),
     );
 
+    it.each(['{"constructor":{"a":1}}', '{"__proto__":{"a":1},"b":[{"toString":null}]}'])(
+      'data %s arrives as it was sent',
+      async (json) => expect(JSON.stringify(await delivered({ data: JSON.parse(json) }))).toBe(json),
+    );
+
     it('no data arrives as null, and null means that other members are absent', async () => {
       expect(await delivered({})).toBeNull();
       expect(await delivered({ device_id: null, ttl: null, data: 1 })).toBe(1);

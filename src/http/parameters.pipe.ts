@@ -18,6 +18,10 @@ interface Shape {
  * Members that the DTO does not declare are ignored; `null` counts as absent (contract §3). What `@OAuthParameters()` adds
  * to that is said there.
  * Nest's own ValidationPipe does the same at several times the cost, and without those rules.
+ *
+ * The members are copied by hand, not by class-transformer. With its `plainToInstance` the same work takes twice as long
+ * (µs of a body, validation and all: refresh 1.5 against 0.7, token 7.8 against 3.9). It would also change what was sent,
+ * since it goes into the values: it drops a member `__proto__` of the data of a push, and throws at a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
