@@ -135,9 +135,9 @@ export class Connections implements OnApplicationShutdown {
       this.prolong(connection, await this.renewals.judge(connection, body));
       answer({ expires_at: rfc3339(connection.expiresAt) });
     } catch (error) {
-      const { error: code, description } =
+      const refusal =
         error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');
-      answer({ error: code, error_description: description });
+      answer(refusal.body);
     }
   }
 

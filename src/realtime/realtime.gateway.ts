@@ -65,7 +65,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 }
 
 /** `connect_error` with the contract's error as its data; then the transport is closed, once that has been sent. */
-function refuse(socket: Socket, next: (error: Error) => void, { error, description }: OAuthError): void {
-  next(Object.assign(new Error(description), { data: { error, error_description: description } }));
+function refuse(socket: Socket, next: (error: Error) => void, { description, body }: OAuthError): void {
+  next(Object.assign(new Error(description), { data: body }));
   setImmediate(() => closeSoon(transportOf(socket)));
 }
