@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const WORKLOADS = ['W1', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W3', 'W4'] as const;
 export type Workload = (typeof WORKLOADS)[number];
 /** What is measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;

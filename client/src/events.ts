@@ -1,5 +1,5 @@
 /** A handler's parameters depend on its event; who registers it knows them. */
-export type Handler = (...details: never[]) => void;
+type Handler = (...details: never[]) => void;
 
 export interface Events {
   /** Returns a function that takes the handler away again. */

@@ -2,7 +2,7 @@ import type { Faults } from './invalid-settings.js';
 import type { Environment } from './setting.js';
 
 /** What was given for one key of a provider, and under which variable. */
-export interface Given {
+interface Given {
   readonly variable: string;
   readonly text: string;
 }

@@ -7,7 +7,7 @@ import type { PublicJwk } from './signing-key.entity.js';
  * - `retired`: its last token has expired
  * - `revoked`: withdrawn by an operator
  */
-export type KeyState = 'next' | 'signing' | 'published' | 'retired' | 'revoked';
+type KeyState = 'next' | 'signing' | 'published' | 'retired' | 'revoked';
 
 /** A key as it stands at the moment of the question, by the database's clock; without its private part. */
 export interface KeyLife {

@@ -37,7 +37,7 @@ export class HealthWatch {
 }
 
 /** NaN where there is no /proc. */
-export function residentMiB(pid: number): number {
+function residentMiB(pid: number): number {
   try {
     return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) / 1024;
   } catch {

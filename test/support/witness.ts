@@ -43,7 +43,7 @@ export class Witness {
 }
 
 /** Resident memory of a process in MiB; NaN where there is no Linux to ask. */
-export function rss({ child }: ServiceProcess): number {
+function rss({ child }: ServiceProcess): number {
   const status = `/proc/${child.pid}/status`;
   if (!existsSync(status)) return Number.NaN;
   return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(status, 'latin1'))![1]) / 1024;
