@@ -3,7 +3,7 @@ import { SignOutService } from '../device/sign-out.service.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Public } from '../token/access.js';
 import { TokenInspector } from '../token/token-inspector.js';
-import { TokenDto } from '../token/token.dto.js';
+import { TokenAndHintDto } from '../token/token-and-hint.dto.js';
 
 @Controller('oauth2')
 export class RevokeController {
@@ -20,7 +20,7 @@ export class RevokeController {
   @Public()
   @Post('revoke')
   @HttpCode(200)
-  async revoke(@Body() { token }: TokenDto, @Ip() address?: string): Promise<Record<string, never>> {
+  async revoke(@Body() { token }: TokenAndHintDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.signOuts.signOut('session', inspected.session);
     else await this.limits.count('bad_token', address);

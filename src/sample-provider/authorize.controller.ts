@@ -2,7 +2,7 @@ import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs
 import type { Response } from 'express';
 import { Public } from '../token/access.js';
 import { Accounts } from './accounts.js';
-import { AuthorizeDto } from './authorize.dto.js';
+import { AuthorizationPageDto } from './authorization-page.dto.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
@@ -39,7 +39,7 @@ export class AuthorizeController {
 
   /** Show the login page; always, whoever asks: whoever frames it cannot get a silent approval. */
   @Get('authorize')
-  show(@Query() request: AuthorizeDto, @Res() response: Response): void {
+  show(@Query() request: AuthorizationPageDto, @Res() response: Response): void {
     this.client.checkAuthorization(request);
     this.sendForm(response, request);
   }
@@ -47,7 +47,7 @@ export class AuthorizeController {
   /** Check the password, and send the user back with a code. */
   @Post('authorize')
   async signIn(
-    @Query() request: AuthorizeDto,
+    @Query() request: AuthorizationPageDto,
     @Body() { csrf_token = '', login, password }: SignInFormDto,
     @Ip() address: string | undefined,
     @Res() response: Response,
@@ -80,7 +80,7 @@ export class AuthorizeController {
     sendRedirect(response, request.redirect_uri, { code, state: request.state });
   }
 
-  private sendForm(response: Response, request: AuthorizeDto, retry?: Retry): void {
+  private sendForm(response: Response, request: AuthorizationPageDto, retry?: Retry): void {
     const { demo } = this.accounts;
     sendPage(
       response,

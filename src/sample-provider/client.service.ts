@@ -5,7 +5,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';
-import type { AuthorizeDto } from './authorize.dto.js';
+import type { AuthorizationPageDto } from './authorization-page.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
 
 /** The sample provider's only client: this very service. */
@@ -18,7 +18,7 @@ export class ClientService {
   }
 
   /** @throws OAuthError when the browser must not be sent to where the request says (RFC 6749 §4.1.2.1). */
-  checkAuthorization({ client_id, redirect_uri }: AuthorizeDto): void {
+  checkAuthorization({ client_id, redirect_uri }: AuthorizationPageDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');
     if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
-import type { AuthorizeDto } from './authorize.dto.js';
+import type { AuthorizationPageDto } from './authorization-page.dto.js';
 
 const VALID_MS = 10 * 60 * 1000;
 const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
@@ -25,13 +25,13 @@ export class CsrfTokens {
   }
 
   /** `<milliseconds>.<HMAC-SHA256>`. */
-  make(request: AuthorizeDto): string {
+  make(request: AuthorizationPageDto): string {
     const made = Math.floor(this.clock.now());
     return `${made}.${this.sign(made, request).toString('base64url')}`;
   }
 
   /** Whether a token was made here for this request, at most 10 minutes ago. */
-  isValid(token: string, request: AuthorizeDto): boolean {
+  isValid(token: string, request: AuthorizationPageDto): boolean {
     const match = FORMAT.exec(token);
     if (!match) return false;
     const made = Number(match[1]);
@@ -39,7 +39,7 @@ export class CsrfTokens {
     return timingSafeEqual(signature, this.sign(made, request)) && this.clock.now() - made <= VALID_MS;
   }
 
-  private sign(made: number, { client_id, redirect_uri, state }: AuthorizeDto): Buffer {
+  private sign(made: number, { client_id, redirect_uri, state }: AuthorizationPageDto): Buffer {
     const signed = JSON.stringify([made, client_id, redirect_uri, state]); // where one ends and the next begins is clear
     return createHmac('sha256', this.key).update(signed).digest();
   }

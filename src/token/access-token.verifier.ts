@@ -6,7 +6,7 @@ import { Clock } from '../database/clock.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
-import { readClaims, type AccessTokenClaims } from './claims.js';
+import { readClaims, type AccessTokenClaims } from './access-token-claims.js';
 
 /** An access token that is good at this moment. */
 export interface VerifiedToken {

@@ -3,7 +3,7 @@ import { answer } from '../http/answer.js';
 import { ServiceKeyOnly } from './access.js';
 import { Introspection } from './introspection.js';
 import { TokenInspector } from './token-inspector.js';
-import { TokenDto } from './token.dto.js';
+import { TokenAndHintDto } from './token-and-hint.dto.js';
 
 @Controller('oauth2')
 export class IntrospectController {
@@ -16,7 +16,7 @@ export class IntrospectController {
   @ServiceKeyOnly()
   @Post('introspect')
   @HttpCode(200)
-  async introspect(@Body() { token, token_type_hint: hint }: TokenDto): Promise<Introspection> {
+  async introspect(@Body() { token, token_type_hint: hint }: TokenAndHintDto): Promise<Introspection> {
     const inspected = await this.tokens.inspect(token);
     if (!inspected) return { active: false };
     if (inspected.kind === 'refresh_token' && hint !== 'refresh_token') return { active: false };

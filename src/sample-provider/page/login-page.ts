@@ -1,10 +1,10 @@
 import type { DemoAccount } from '../accounts.js';
-import type { AuthorizeDto } from '../authorize.dto.js';
+import type { AuthorizationPageDto } from '../authorization-page.dto.js';
 import { html, type Html } from './html.js';
 import { layout } from './layout.js';
 
 export interface LoginPage {
-  readonly request: AuthorizeDto;
+  readonly request: AuthorizationPageDto;
   readonly csrfToken: string;
   /** Why it is shown again, and the login to keep. */
   readonly retry?: { readonly message: string; readonly login?: string | undefined } | undefined;

@@ -6,7 +6,7 @@ import type { Session } from '../events.js';
 import type { Pushed } from '../realtime/pushed.js';
 import { RealtimeService } from '../realtime/realtime.service.js';
 import { Caller } from '../token/access.js';
-import { DemoPushDto } from './push.dto.js';
+import { DemoPushDto } from './demo-push.dto.js';
 
 const TTL = 3600; // seconds
 

@@ -2,7 +2,7 @@ import { OAuthParameters, Required } from '../http/parameter.js';
 
 /** Query of the sample provider's authorization page (spec §4.5.1). */
 @OAuthParameters()
-export class AuthorizeDto {
+export class AuthorizationPageDto {
   @Required({ max: 255 })
   client_id!: string;
 

@@ -2,7 +2,7 @@ import { OAuthParameters, Optional, Required } from '../http/parameter.js';
 
 /** Body of POST /oauth2/revoke (RFC 7009 §2.1) and POST /oauth2/introspect (RFC 7662 §2.1). */
 @OAuthParameters()
-export class TokenDto {
+export class TokenAndHintDto {
   /** A refresh token or an access token. */
   @Required()
   token!: string;
