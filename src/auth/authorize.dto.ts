@@ -1,21 +1,21 @@
-import { OAuthParameters, Optional, Required } from '../http/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 
 /** Query of GET /oauth2/authorize (spec §4.2). */
 @OAuthParameters()
 export class AuthorizeDto {
   /** Name of the configured provider. */
-  @Required()
+  @RequiredText()
   provider!: string;
 
   /** Callback URL after authorization; on the allow-list. */
-  @Optional()
+  @OptionalText()
   redirect_uri?: string;
 
   /** SHA-256 of the client's code_verifier, in base64url (RFC 7636 §4.2). */
-  @Optional({ matches: { pattern: /^[A-Za-z0-9_-]{43}$/, as: 'the base64url of a SHA-256 hash' } })
+  @OptionalText({ matches: { pattern: /^[A-Za-z0-9_-]{43}$/, as: 'the base64url of a SHA-256 hash' } })
   code_challenge?: string;
 
   /** `S256`, with code_challenge. */
-  @Optional({ matches: { pattern: /^S256$/, as: 'S256' } })
+  @OptionalText({ matches: { pattern: /^S256$/, as: 'S256' } })
   code_challenge_method?: string;
 }

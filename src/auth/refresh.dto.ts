@@ -1,9 +1,9 @@
-import { OAuthParameters, Required } from '../http/parameter.js';
+import { OAuthParameters, RequiredText } from '../http/parameter.js';
 
 /** Body of POST /oauth2/refresh (spec §4.4). */
 @OAuthParameters()
 export class RefreshDto {
   /** The refresh token; stays valid. */
-  @Required()
+  @RequiredText()
   refresh_token!: string;
 }

@@ -1,38 +1,38 @@
-import { OAuthParameters, Optional, Required } from '../http/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()
 export class TokenDto {
   /** Authorization code from the callback's query. */
-  @Required({ max: 4096 })
+  @RequiredText({ max: 4096 })
   code!: string;
 
   /** State of the authorization request: 64 hex characters, used once. */
-  @Required({ matches: { pattern: /^[0-9a-f]{64}$/i, as: '64 hex characters' } })
+  @RequiredText({ matches: { pattern: /^[0-9a-f]{64}$/i, as: '64 hex characters' } })
   state!: string;
 
   /** Callback URL, as in the authorization request. */
-  @Optional()
+  @OptionalText()
   redirect_uri?: string;
 
   /** PKCE verifier, required when the authorization request carried a code_challenge (RFC 7636 §4.1). */
-  @Optional({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
+  @OptionalText({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
   code_verifier?: string;
 
   /** `iss` of the callback's query, where the provider sent one (RFC 9207). */
-  @Optional({ max: 2048 })
+  @OptionalText({ max: 2048 })
   iss?: string;
 
   /** UUID that the client made up for its device. */
-  @Optional({ matches: { pattern: UUID, as: 'a UUID' } })
+  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
   device_id?: string;
 
   /** Display name of the device. */
-  @Optional({ max: 128 })
+  @OptionalText({ max: 128 })
   device_name?: string;
 
   /** Defaults to the request's User-Agent header. */
-  @Optional({ max: 1024 })
+  @OptionalText({ max: 1024 })
   user_agent?: string;
 }

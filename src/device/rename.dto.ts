@@ -1,8 +1,8 @@
-import { Required } from '../http/parameter.js';
+import { RequiredText } from '../http/parameter.js';
 
 /** Body of PATCH /devices/:device_id. */
 export class RenameDto {
   /** Display name of the device. */
-  @Required({ max: 128 })
+  @RequiredText({ max: 128 })
   device_name!: string;
 }

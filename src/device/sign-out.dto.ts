@@ -1,7 +1,7 @@
-import { Optional } from '../http/parameter.js';
+import { OptionalText } from '../http/parameter.js';
 
 /** Body of POST /sign-out; may be left out. */
 export class SignOutDto {
-  @Optional({ matches: { pattern: /^(current|others|all)$/, as: 'current, others or all' } })
+  @OptionalText({ matches: { pattern: /^(current|others|all)$/, as: 'current, others or all' } })
   scope?: 'current' | 'others' | 'all';
 }

@@ -21,17 +21,17 @@ interface TextRule {
 }
 
 /** A parameter that must be there: text, not blank, storable (contract §3, input). */
-export function Required(rule: TextRule = {}): PropertyDecorator {
+export function RequiredText(rule: TextRule = {}): PropertyDecorator {
   return text(rule, true);
 }
 
 /** A parameter that may be left out; `null` is left out, too (see parameters.pipe.ts). */
-export function Optional(rule: TextRule = {}): PropertyDecorator {
+export function OptionalText(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
 }
 
 /** A whole number from 0 that may be left out. */
-export function WholeNumber({ max }: { readonly max: number }): PropertyDecorator {
+export function OptionalInteger({ max }: { readonly max: number }): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
     ValidateBy({

@@ -1,4 +1,4 @@
-import { AnyJson, Optional, Required, WholeNumber } from '../http/parameter.js';
+import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
 import { EVENT_NAME } from './event-name.js';
 
@@ -12,11 +12,11 @@ const LONGEST_TTL = 31_536_000;
 /** Body of POST /push (contract §4). */
 export class PushDto {
   /** Whose channel. */
-  @Required({ matches: A_UUID })
+  @RequiredText({ matches: A_UUID })
   user_id!: string;
 
   /** Name of the event: letters, digits and `_ . : -`, 128 at most. */
-  @Required({ matches: EVENT })
+  @RequiredText({ matches: EVENT })
   event!: string;
 
   /** What the event carries: any JSON. */
@@ -24,10 +24,10 @@ export class PushDto {
   data?: unknown;
 
   /** Only to this device of the user. */
-  @Optional({ matches: A_UUID })
+  @OptionalText({ matches: A_UUID })
   device_id?: string;
 
   /** Seconds for which the event waits for whoever is not connected; 0: only for who is. */
-  @WholeNumber({ max: LONGEST_TTL })
+  @OptionalInteger({ max: LONGEST_TTL })
   ttl?: number;
 }

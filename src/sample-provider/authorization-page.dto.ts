@@ -1,15 +1,15 @@
-import { OAuthParameters, Required } from '../http/parameter.js';
+import { OAuthParameters, RequiredText } from '../http/parameter.js';
 
 /** Query of the sample provider's authorization page (spec §4.5.1). */
 @OAuthParameters()
 export class AuthorizationPageDto {
-  @Required({ max: 255 })
+  @RequiredText({ max: 255 })
   client_id!: string;
 
-  @Required({ max: 2048 })
+  @RequiredText({ max: 2048 })
   redirect_uri!: string;
 
   /** Echoed unchanged. U+FFFD is what bytes that are no UTF-8 have become: those could not be echoed. */
-  @Required({ max: 1024, matches: { pattern: /^[^\uFFFD]*$/, as: 'valid UTF-8' } })
+  @RequiredText({ max: 1024, matches: { pattern: /^[^\uFFFD]*$/, as: 'valid UTF-8' } })
   state!: string;
 }

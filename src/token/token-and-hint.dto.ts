@@ -1,13 +1,13 @@
-import { OAuthParameters, Optional, Required } from '../http/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 
 /** Body of POST /oauth2/revoke (RFC 7009 §2.1) and POST /oauth2/introspect (RFC 7662 §2.1). */
 @OAuthParameters()
 export class TokenAndHintDto {
   /** A refresh token or an access token. */
-  @Required()
+  @RequiredText()
   token!: string;
 
   /** What the caller takes the token for: introspection of a refresh token needs `refresh_token`; else it changes nothing. */
-  @Optional()
+  @OptionalText()
   token_type_hint?: string;
 }
