@@ -41,7 +41,7 @@ describe('the list of bounds', () => {
     ['realtime/waiting-room.ts', 'MOST_OF_A_NETWORK = 500;', '500 of an address'],
     ['realtime/waiting-room.ts', 'MOST = 5000;', '5,000 in all, 10 s each'],
     ['realtime/waiting-room.ts', 'LONGEST_WAIT_MS = 10_000;', '5,000 in all, 10 s each'],
-    ['realtime/connections.ts', 'SOCKETS_A_USER = 20;', '20 an instance'],
+    ['realtime/connection-registry.ts', 'SOCKETS_A_USER = 20;', '20 an instance'],
     ['realtime/message-bucket.ts', 'PER_SECOND = 20;', '20 frames a second'],
     ['realtime/message-bucket.ts', 'BURST = 50;', 'bursts of 50'],
     ['realtime/web-socket-server.ts', 'maxFragments: 128', 'in 128 fragments'],

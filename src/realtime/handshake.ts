@@ -10,11 +10,11 @@ import { WaitingRoom } from './waiting-room.js';
 /** What a client that may connect has shown. */
 export interface Admission extends VerifiedToken {
   /** Where it goes on; undefined: it begins here. */
-  readonly from: Place | undefined;
+  readonly from: ResumePoint | undefined;
 }
 
 /** The last event that a client has. */
-export interface Place {
+export interface ResumePoint {
   readonly offset: number;
   /** Undefined where the client does not know it. */
   readonly id: string | undefined;
@@ -44,13 +44,13 @@ export class Handshake {
    * @throws OAuthError `invalid_token`, `invalid_request` or `slow_down`
    */
   async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
-    const from = readPlace(handshake.auth);
+    const from = readResumePoint(handshake.auth);
     return { ...(await this.guard.admitHandshake(handshake, address)), from };
   }
 }
 
 /** `id` without `offset` is ignored (contract §7). */
-function readPlace({ offset, id }: Readonly<Record<string, unknown>>): Place | undefined {
+function readResumePoint({ offset, id }: Readonly<Record<string, unknown>>): ResumePoint | undefined {
   if (offset === undefined || offset === null) return undefined;
   if (!Number.isSafeInteger(offset) || (offset as number) < 0) {
     throw new OAuthError('invalid_request', 'offset must be a whole number that is not negative');

@@ -5,7 +5,7 @@ import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
 import { clientAddress } from '../http/client-address.js';
-import { Connections } from './connections.js';
+import { ConnectionRegistry } from './connection-registry.js';
 import { limitHandshakes } from './handshake-limit.js';
 import { Handshake, type Admission } from './handshake.js';
 import { limitMessages } from './message-limit.js';
@@ -22,7 +22,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   constructor(
     private readonly handshake: Handshake,
-    private readonly connections: Connections,
+    private readonly connections: ConnectionRegistry,
     private readonly waiting: WaitingRoom,
     private readonly http: HttpAdapterHost,
   ) {}

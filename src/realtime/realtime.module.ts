@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ChannelModule } from '../channel/channel.module.js';
 import { TokenModule } from '../token/token.module.js';
-import { Connections } from './connections.js';
+import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
 import { Hints } from './hints.js';
 import { PushController } from './push.controller.js';
@@ -10,21 +10,21 @@ import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RealtimeService } from './realtime.service.js';
 import { Renewals } from './renewal.js';
-import { UserChannels } from './user-channels.js';
+import { ChannelHub } from './channel-hub.js';
 import { WaitingRoom } from './waiting-room.js';
 
 @Module({
   imports: [ChannelModule, DiscoveryModule, TokenModule],
   controllers: [PushController],
   providers: [
-    Connections,
+    ConnectionRegistry,
     Handshake,
     Hints,
     PushStore,
     RealtimeGateway,
     RealtimeService,
     Renewals,
-    UserChannels,
+    ChannelHub,
     WaitingRoom,
   ],
   exports: [RealtimeService],

@@ -8,7 +8,7 @@ import { Hints } from './hints.js';
 import { jsonData } from './json-data.js';
 import { PushStore } from './push.store.js';
 import type { Pushed } from './pushed.js';
-import { UserChannels } from './user-channels.js';
+import { ChannelHub } from './channel-hub.js';
 
 const DEFAULT_TTL = 86_400;
 const KEY_TTL = 86_400;
@@ -29,7 +29,7 @@ export class RealtimeService {
     private readonly store: PushStore,
     private readonly presence: PresenceStore,
     private readonly hints: Hints,
-    private readonly channels: UserChannels,
+    private readonly channels: ChannelHub,
     private readonly events: Events,
   ) {}
 

@@ -5,7 +5,7 @@ import { isDatabaseAway } from '../errors/database-error.js';
 import type { ChannelEvent } from '../events.js';
 import type { Connection } from './connection.js';
 import type { Delivery } from './delivery.js';
-import type { Place } from './handshake.js';
+import type { ResumePoint } from './handshake.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
@@ -34,7 +34,7 @@ export class UserChannel {
    * Lets a connection listen: `ready` first, then what it missed, in order, then what comes.
    * @param from the last event that the client has; undefined: it begins with what comes
    */
-  async join(connection: Connection, from: Place | undefined): Promise<void> {
+  async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
     await this.subscribed; // from here on nothing can slip through between history and hints
     const { last, kept, id, lastId } = await this.history.state(this.userId, from?.offset ?? 0);
     if (!connection.isOpen) return;

@@ -10,15 +10,15 @@ import { Deadlines } from './deadlines.js';
 import type { Admission } from './handshake.js';
 import { Renewals, type Renewal } from './renewal.js';
 import { closeNow, closeSoon, transportOf, type Transport } from './transport.js';
-import { UserChannels } from './user-channels.js';
+import { ChannelHub } from './channel-hub.js';
 
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
 
 /** All open sockets of this instance: each lives exactly as long as its session's access token (contract §7). */
 @Injectable()
-export class Connections implements OnApplicationShutdown {
-  private readonly logger = new Logger(Connections.name);
+export class ConnectionRegistry implements OnApplicationShutdown {
+  private readonly logger = new Logger(ConnectionRegistry.name);
   private readonly bySession = new Map<string, Set<Connection>>();
   private readonly byTransport = new WeakMap<Transport, Connection>();
   private readonly deadlines: Deadlines<Connection>;
@@ -30,7 +30,7 @@ export class Connections implements OnApplicationShutdown {
     private readonly clock: Clock,
     private readonly renewals: Renewals,
     private readonly endedSessions: EndedSessions,
-    private readonly channels: UserChannels,
+    private readonly channels: ChannelHub,
     private readonly presence: PresenceTracker,
     events: Events,
   ) {

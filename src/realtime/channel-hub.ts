@@ -4,7 +4,7 @@ import { ChannelHistory } from '../channel/channel.history.js';
 import { Events } from '../events.js';
 import type { Connection } from './connection.js';
 import { Delivery } from './delivery.js';
-import type { Place } from './handshake.js';
+import type { ResumePoint } from './handshake.js';
 import { Hints } from './hints.js';
 import { UserChannel } from './user-channel.js';
 
@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 1000;
 
 /** The channels of the users who are connected to this instance. A connection is in its own user's and in no other. */
 @Injectable()
-export class UserChannels {
+export class ChannelHub {
   private readonly channels = new Map<string, UserChannel>();
   private readonly delivery = new Delivery();
   /** Users of whom something was said that is not understood; only of those who are connected here. */
@@ -46,7 +46,7 @@ export class UserChannels {
     return connections.some(({ session }) => deviceId === null || session.deviceId === deviceId);
   }
 
-  async join(connection: Connection, from: Place | undefined): Promise<void> {
+  async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
