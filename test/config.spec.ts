@@ -9,7 +9,7 @@ import { envExample, readmeTables } from '../src/config/document-settings.js';
 import { InvalidSettings } from '../src/config/invalid-settings.js';
 import { loadSettings } from '../src/config/load-settings.js';
 import { parseSettings } from '../src/config/parse-settings.js';
-import type { Environment } from '../src/config/setting.js';
+import type { Environment } from '../src/config/setting-row.js';
 import type { Settings } from '../src/config/settings.js';
 import { SETTINGS, settingsModule } from '../src/config/settings.module.js';
 

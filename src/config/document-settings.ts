@@ -1,5 +1,5 @@
 import { adapterKeys, providerKeys } from './provider-keys.js';
-import type { Setting } from './setting.js';
+import type { Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
 type Row = Setting<unknown>;

@@ -7,7 +7,7 @@ import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
 import { parseSettings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
 
 /**

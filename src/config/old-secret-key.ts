@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { Faults, unreadable } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
-import { read } from './setting.js';
-import type { Environment } from './setting.js';
+import { read } from './setting-row.js';
+import type { Environment } from './setting-row.js';
 
 const NAME = 'OLD_SECRET_KEY';
 

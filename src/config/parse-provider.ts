@@ -6,8 +6,8 @@ import { ADAPTERS, requiredKeys } from './provider-adapters.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
-import { read } from './setting.js';
-import type { Setting } from './setting.js';
+import { read } from './setting-row.js';
+import type { Setting } from './setting-row.js';
 import type { ProviderSettings } from './settings.js';
 
 const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));

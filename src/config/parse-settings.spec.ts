@@ -2,7 +2,7 @@ import { InvalidSettings } from './invalid-settings.js';
 import { parseSettings } from './parse-settings.js';
 import { SecretKey } from './secret-key.js';
 import { settingsTable } from './settings-table.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 
 function faultsOf(env: Environment): readonly string[] {
   try {

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Faults } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
-import { parseProviders } from './parse-providers.js';
+import { enabledProviders } from './enabled-providers.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
 import { SecretKey } from './secret-key.js';
-import { read } from './setting.js';
-import type { Environment, Setting } from './setting.js';
+import { read } from './setting-row.js';
+import type { Environment, Setting } from './setting-row.js';
 import type { Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { warningsFor } from './warnings.js';
@@ -33,7 +33,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   const values = readValues(env, faults);
   const production = values.nodeEnv === 'production';
   const given = providerVariables(env, faults);
-  const providers = parseProviders(given, production, cwd, faults);
+  const providers = enabledProviders(given, production, cwd, faults);
   if (production) applyProductionRules(values, env, faults);
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 

@@ -1,7 +1,7 @@
 import { quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { isLoopbackUrl } from './loopback.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 import type { Values } from './settings.js';
 
 /** What production refuses to start with (contract §2, last paragraph). Rules of a provider: `parse-provider.ts`. */

@@ -1,6 +1,6 @@
 import * as kinds from './kinds.js';
 import { adapterName } from './provider-adapters.js';
-import type { Setting } from './setting.js';
+import type { Setting } from './setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from './url-kinds.js';
 
 /** The keys of `providers.<name>.<key>` that the service reads itself (spec §4.6; contract §2). */

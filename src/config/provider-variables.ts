@@ -1,5 +1,5 @@
 import type { Faults } from './invalid-settings.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 
 /** What was given for one key of a provider, and under which variable. */
 interface Given {

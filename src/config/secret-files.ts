@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { quote, unreadable } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { providerKeys } from './provider-keys.js';
-import type { Environment, Setting } from './setting.js';
+import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
 /**

@@ -1,6 +1,6 @@
 import * as kinds from './kinds.js';
 import { secretKey } from './secret-key.js';
-import type { Setting } from './setting.js';
+import type { Setting } from './setting-row.js';
 import { connectionUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
 
 const TEN_YEARS = 315_360_000;

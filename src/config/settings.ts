@@ -1,5 +1,5 @@
 import type { SecretKey } from './secret-key.js';
-import type { Setting } from './setting.js';
+import type { Setting } from './setting-row.js';
 import type { settingsTable } from './settings-table.js';
 
 type Table = typeof settingsTable;

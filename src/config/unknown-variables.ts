@@ -2,7 +2,7 @@ import { lookAlike } from './look-alikes.js';
 import { ADAPTERS } from './provider-adapters.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
 import { isProviderVariable, type ProviderVariables } from './provider-variables.js';
-import type { Environment, Setting } from './setting.js';
+import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
 const OF_THE_SERVICE = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];

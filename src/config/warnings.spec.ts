@@ -1,5 +1,5 @@
 import { parseSettings } from './parse-settings.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
 const QUIET = { SECRET_KEY: 'ab'.repeat(32), REDIRECT_URIS: 'https://app.example/cb' };

@@ -1,8 +1,8 @@
 import { defaultsToOn } from './parse-provider.js';
-import { SAMPLE_PROVIDER } from './parse-providers.js';
+import { SAMPLE_PROVIDER } from './enabled-providers.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
-import type { Environment } from './setting.js';
+import type { Environment } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
 import { unknownVariables } from './unknown-variables.js';

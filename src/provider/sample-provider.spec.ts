@@ -1,5 +1,5 @@
 import { parseSettings } from '../config/parse-settings.js';
-import type { Environment } from '../config/setting.js';
+import type { Environment } from '../config/setting-row.js';
 import { sampleProvider } from './sample-provider.js';
 
 const SECRET_KEY = 'ab'.repeat(32);

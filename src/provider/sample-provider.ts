@@ -1,4 +1,4 @@
-import { SAMPLE_PROVIDER } from '../config/parse-providers.js';
+import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 
 /**

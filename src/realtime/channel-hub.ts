@@ -5,7 +5,7 @@ import { Events } from '../events.js';
 import type { Connection } from './connection.js';
 import { Delivery } from './delivery.js';
 import type { ResumePoint } from './handshake.js';
-import { Hints } from './hints.js';
+import { HintBus } from './hint-bus.js';
 import { UserChannel } from './user-channel.js';
 
 /** Histories that somebody has raised doubts about are looked into once so often, one after the other. */
@@ -22,7 +22,7 @@ export class ChannelHub {
 
   constructor(
     private readonly history: ChannelHistory,
-    private readonly hints: Hints,
+    private readonly hints: HintBus,
     events: Events,
   ) {
     events.on('channel.appended', (event) => {

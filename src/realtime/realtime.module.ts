@@ -4,7 +4,7 @@ import { ChannelModule } from '../channel/channel.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
-import { Hints } from './hints.js';
+import { HintBus } from './hint-bus.js';
 import { PushController } from './push.controller.js';
 import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
@@ -19,7 +19,7 @@ import { WaitingRoom } from './waiting-room.js';
   providers: [
     ConnectionRegistry,
     Handshake,
-    Hints,
+    HintBus,
     PushStore,
     RealtimeGateway,
     RealtimeService,

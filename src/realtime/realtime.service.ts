@@ -4,7 +4,7 @@ import { PresenceStore } from '../channel/presence.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { EVENT_NAME } from './event-name.js';
-import { Hints } from './hints.js';
+import { HintBus } from './hint-bus.js';
 import { jsonData } from './json-data.js';
 import { PushStore } from './push.store.js';
 import type { Pushed } from './pushed.js';
@@ -28,7 +28,7 @@ export class RealtimeService {
   constructor(
     private readonly store: PushStore,
     private readonly presence: PresenceStore,
-    private readonly hints: Hints,
+    private readonly hints: HintBus,
     private readonly channels: ChannelHub,
     private readonly events: Events,
   ) {}

@@ -24,8 +24,8 @@ const MOST_UNSENT = 10_000;
  * than that they cannot: what is not sealed with a key of ours only makes an instance look into the history.
  */
 @Injectable()
-export class Hints implements OnApplicationShutdown {
-  private readonly logger = new Logger(Hints.name);
+export class HintBus implements OnApplicationShutdown {
+  private readonly logger = new Logger(HintBus.name);
   private readonly subscriber?: Redis;
   private readonly pings?: NodeJS.Timeout;
   private readonly users = new Set<string>();

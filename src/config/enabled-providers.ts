@@ -9,7 +9,7 @@ import type { ProviderSettings, SampleProviderSettings, Settings } from './setti
 export const SAMPLE_PROVIDER = 'mock';
 
 /** Every enabled provider of those that something was given for, and the built-in one where it is asked for. */
-export function parseProviders(
+export function enabledProviders(
   given: ReadonlyMap<string, ProviderVariables>,
   production: boolean,
   cwd: string,
