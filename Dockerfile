@@ -1,10 +1,10 @@
 FROM node:22.23.2-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-COPY client/package.json client/
+COPY packages/client/package.json packages/client/
 RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
-COPY client client
+COPY packages packages
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 

@@ -61,7 +61,7 @@ export class DeviceRow {
     });
   }
 
-  /** @param {import('../client/src/index.js').Device} device */
+  /** @param {import('../packages/client/src/index.js').Device} device */
   show({ device_name, user_agent, last_seen_at, current, online }) {
     const name = device_name ?? 'A device without a name';
     this.#name.textContent = name;

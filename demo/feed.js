@@ -5,7 +5,7 @@ const MOST = 50;
 const list = document.getElementById('feed');
 const empty = document.getElementById('feed-empty');
 
-/** @param {string} event @param {unknown} data @param {import('../client/src/index.js').EventMeta} meta */
+/** @param {string} event @param {unknown} data @param {import('../packages/client/src/index.js').EventMeta} meta */
 export function addEvent(event, data, { offset, sent_at }) {
   const kind = event.startsWith('device.') ? 'service' : 'pushed';
   const time = make('time', { dateTime: sent_at }, new Date(sent_at).toLocaleTimeString());

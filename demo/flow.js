@@ -9,7 +9,7 @@ const BEGINS = { authorize: ASK, provider: VISIT, callback: RETURN, exchange: EX
 /** Which request belongs to which step. */
 const REQUESTS = { '/oauth2/authorize': ASK, '/oauth2/token': EXCHANGE, '/oauth2/refresh': REFRESH };
 
-/** A sign-in goes on. @param {import('../client/src/index.js').SignInStep} step */
+/** A sign-in goes on. @param {import('../packages/client/src/index.js').SignInStep} step */
 export function showProgress(step) {
   if (step === 'failed') return mark(current(), 'failed');
   if (step === 'authorize') reset();
@@ -18,7 +18,7 @@ export function showProgress(step) {
   mark(next, step === 'signed-in' ? 'done' : 'active');
 }
 
-/** The client has called the service. @param {import('../client/src/index.js').ServiceCall} call */
+/** The client has called the service. @param {import('../packages/client/src/index.js').ServiceCall} call */
 export function showRequest({ path, status: answer, duration }) {
   const step = REQUESTS[path];
   if (step === undefined) return;

@@ -5,7 +5,7 @@ const MOST = 6;
 const list = document.getElementById('requests');
 const lines = new Map();
 
-/** @param {import('../client/src/index.js').ServiceCall} call */
+/** @param {import('../packages/client/src/index.js').ServiceCall} call */
 export function addRequest({ method, path, status, duration }) {
   const [, room] = path.split('/');
   const name = `${method} ${room === 'devices' && path !== '/devices' ? '/devices/…' : path}`;

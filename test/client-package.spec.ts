@@ -110,9 +110,9 @@ it('is packed from a clean checkout: packing builds it', async () => {
   await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
   for (const file of ['tsconfig.json', 'package.json']) await cp(join(ROOT, file), join(checkout, file));
   const filter = (source: string): boolean => !source.endsWith('/dist');
-  await cp(join(ROOT, 'client'), join(checkout, 'client'), { recursive: true, filter });
+  await cp(join(ROOT, 'packages/client'), join(checkout, 'packages/client'), { recursive: true, filter });
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', checkout], {
-    cwd: join(checkout, 'client'),
+    cwd: join(checkout, 'packages/client'),
   });
   expect(stdout).toContain('dist/index.js');
   expect(stdout).toContain('dist/types/index.d.ts');

@@ -16,7 +16,7 @@ export function demoFile(name: string): string {
 /** What the page imports beside its own modules, under the name that it asks for. */
 export const LIBRARIES: ReadonlyMap<string, string> = new Map([
   // Made by `npm run build:client`, and copied by the build: the path is the same from `src/` and from `dist/src/`.
-  ['latchkey-client.js', fileURLToPath(new URL('../../client/dist/index.js', import.meta.url))],
+  ['latchkey-client.js', fileURLToPath(new URL('../../packages/client/dist/index.js', import.meta.url))],
   ['socket.io-client.js', join(SOCKET_IO, 'socket.io.esm.min.js')],
 ]);
 

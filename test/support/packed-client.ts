@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const CLIENT = fileURLToPath(new URL('../../client/', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../../packages/client/', import.meta.url));
 
 /**
  * Packs `@latchkey/client` as it would be published, and unpacks it; returns the package's directory. The build is the
