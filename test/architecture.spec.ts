@@ -26,7 +26,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   channel: ['config', 'errors', 'events', 'database'],
   realtime: [...GROUND, 'user', 'device', 'token', 'redis'],
   'sample-provider': [...GROUND, 'provider'], // it is one: where its client may be sent, and the client's credentials
-  'check-provider': [], // judges providers from outside: it must not share our mistakes
   demo: [...GROUND, 'realtime'], // its page pushes events to its own user
   redis: [...GROUND],
   'rate-limit': [...GROUND, 'redis'],

@@ -2,15 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { collect } from '../src/check-provider/collect.js';
-import type { Evidence } from '../src/check-provider/evidence.js';
-import { LoopbackPerson } from '../src/check-provider/loopback-person.js';
-import { judge, type Report } from '../src/check-provider/report.js';
-import { tableReport } from '../src/check-provider/report-table.js';
-import { RULES } from '../src/check-provider/rules.js';
-import { https } from '../src/check-provider/rules/https.js';
-import { allowsOrigin } from '../src/check-provider/rules/source-list.js';
-import { ProviderRegistry } from '../src/provider/provider.registry.js';
+import { collect } from '../src/collect.js';
+import type { Evidence } from '../src/evidence.js';
+import { LoopbackPerson } from '../src/loopback-person.js';
+import { judge, type Report } from '../src/report.js';
+import { tableReport } from '../src/report-table.js';
+import { RULES } from '../src/rules.js';
+import { https } from '../src/rules/https.js';
+import { allowsOrigin } from '../src/rules/source-list.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {
@@ -21,9 +20,10 @@ import {
   refusal,
   type Faults,
 } from './support/contract-provider.js';
-import { freePort } from './support/free-port.js';
+import { ProviderRegistry } from '../../../src/provider/provider.registry.js';
+import { freePort } from '../../../test/support/free-port.js';
 import { signInFrom, submitForm } from './support/person.js';
-import { startTestService, type TestService } from './support/service.js';
+import { startTestService, type TestService } from '../../../test/support/service.js';
 
 const credentials = ['--client-id', CLIENT.id, '--client-secret', CLIENT.secret];
 const idsOfLevel = (wanted: string): string[] =>
@@ -357,7 +357,7 @@ describe("the loopback callback's listener", () => {
 });
 
 describe('examples/contract-provider', () => {
-  const file = fileURLToPath(new URL('../examples/contract-provider/provider.js', import.meta.url));
+  const file = fileURLToPath(new URL('../../../examples/contract-provider/provider.js', import.meta.url));
 
   it('is a whole provider in less than 60 lines, and passes', async () => {
     expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBeLessThan(60);
