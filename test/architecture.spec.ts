@@ -66,7 +66,7 @@ describe('who may import whom', () => {
       const text = sourceOf(file);
       // An import of types alone is gone when it is compiled.
       for (const [, path] of text.matchAll(
-        /(?:^import (?!type )[^;]*?from |^import |import\()'([^'.][^']*)'/gm,
+        /(?:^import (?!type )[^;]*?from |^import |import\()'([^'.#][^']*)'/gm,
       )) {
         const name = path!
           .split('/')

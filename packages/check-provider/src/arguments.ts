@@ -16,27 +16,18 @@ export interface Options {
   readonly wait: number;
 }
 
-export const USAGE = `Usage: latchkey check-provider <url> --client-id X --client-secret Y [options]
-
-Checks an identity provider against the provider contract (spec 4.5, 7.3).
-
-  --redirect-uri U  a callback that the provider has registered; you paste the address your browser ends at.
-                    Without it: http://127.0.0.1:<any port>/callback, where this command listens
-  --json            the report as JSON on standard output
-  --slow            also wait until a code must have expired (10 minutes)
-  --wait S          seconds to wait for each sign-in (600)
-
-Exit code 0: all rules hold. 1: a rule fails. 2: could not run.`;
+/** Why the command line makes no sense, in one line; never with a value of it. */
+export class WrongArguments extends CannotRun {}
 
 /**
  * Reads the command line, without the command's name.
- * @throws CannotRun with one line that says what is wrong; never with a value of the command line.
+ * @throws WrongArguments
  */
 export function parseArguments(argv: readonly string[]): Options | 'help' {
   const { values, positionals } = parsed(argv);
   if (values.help) return 'help';
   const [url, ...others] = positionals;
-  if (url === undefined || others.length > 0) throw wrong('name one provider by its URL');
+  if (url === undefined || others.length > 0) throw new WrongArguments('name one provider by its URL');
   return {
     providerUrl: providerUrl(url),
     clientId: values['client-id'] || missing('--client-id'),
@@ -64,16 +55,16 @@ function parsed(argv: readonly string[]) {
       },
     });
   } catch (error) {
-    throw wrong((error as Error).message); // names options, never their values
+    throw new WrongArguments((error as Error).message); // names options, never their values
   }
 }
 
 function providerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))
-    throw wrong('the provider URL must begin with http:// or https://');
+    throw new WrongArguments('the provider URL must begin with http:// or https://');
   if (/[?#]/.test(text) || url.username || url.password) {
-    throw wrong('the provider URL must be without query, fragment and user info'); // paths are appended to it
+    throw new WrongArguments('the provider URL must be without query, fragment and user info'); // paths are appended to it
   }
   return text.replace(/\/$/, '');
 }
@@ -81,7 +72,7 @@ function providerUrl(text: string): string {
 function redirectUri(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (!URL.canParse(text) || text.includes('#')) {
-    throw wrong('--redirect-uri must be an absolute URI without a fragment'); // RFC 6749 §3.1.2
+    throw new WrongArguments('--redirect-uri must be an absolute URI without a fragment'); // RFC 6749 §3.1.2
   }
   return text;
 }
@@ -89,14 +80,10 @@ function redirectUri(text: string | undefined): string | undefined {
 function seconds(text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 1 || value > 86_400)
-    throw wrong('--wait must be 1 to 86400 seconds');
+    throw new WrongArguments('--wait must be 1 to 86400 seconds');
   return value;
 }
 
 function missing(option: string): never {
-  throw wrong(`${option} is missing`);
-}
-
-function wrong(what: string): CannotRun {
-  return new CannotRun(`${what}\n\n${USAGE}`);
+  throw new WrongArguments(`${option} is missing`);
 }

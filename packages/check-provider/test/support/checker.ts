@@ -2,7 +2,7 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../../../dist/packages/check-provider/src/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../../dist/src/latchkey.js', import.meta.url));
 
 export interface Checked {
   readonly code: number | null;
