@@ -9,7 +9,7 @@ import { judge, type Report } from '../src/report.js';
 import { tableReport } from '../src/report-table.js';
 import { RULES } from '../src/rules.js';
 import { https } from '../src/rules/https.js';
-import { allowsOrigin } from '../src/rules/source-list.js';
+import { allowsOrigin } from '../src/rules/authorization-page/source-list.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {

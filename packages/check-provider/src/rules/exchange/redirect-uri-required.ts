@@ -1,0 +1,15 @@
+import { describe, isSuccess } from '../../reply.js';
+import { fail, pass, skip, type Rule } from '../../rule.js';
+
+/** Not all providers need a redirect URI (spec §4.2); one that took it for the code should ask for it again. */
+export const redirectUriRequired: Rule = {
+  id: 'redirect-uri-required',
+  clause: 'RFC 6749 §4.1.3',
+  title: 'the exchange asks for the redirect_uri',
+  level: 'advice',
+  run({ exchanges: { withoutRedirectUri: reply } }) {
+    if (!reply) return skip('not tried');
+    if (!isSuccess(reply)) return pass(describe(reply));
+    return fail(describe(reply), 'answer an exchange without redirect_uri with invalid_request');
+  },
+};
