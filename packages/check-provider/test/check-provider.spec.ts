@@ -9,7 +9,7 @@ import { judge, type Report } from '../src/report.js';
 import { tableReport } from '../src/report-table.js';
 import { RULES } from '../src/rules.js';
 import { https } from '../src/rules/https.js';
-import { allowsOrigin } from '../src/rules/authorization-page/source-list.js';
+import { matchesSourceExpression } from '../src/rules/authorization-page/source-expression.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {
@@ -196,7 +196,7 @@ describe('what no provider on this machine can show', () => {
     ['app.example.evil', false],
     ['*.app.example', false],
   ])('frame-ancestors %s allows https://app.example: %s', (source, allows) => {
-    expect(allowsOrigin(source, new URL('https://app.example/callback'))).toBe(allows);
+    expect(matchesSourceExpression(source, new URL('https://app.example/callback'))).toBe(allows);
   });
 });
 

@@ -1,7 +1,7 @@
 import { quote } from '../../quote.js';
 import { fail, pass, skip, type Rule } from '../../rule.js';
 import { isWilling } from '../../sign-ins.js';
-import { allowsOrigin } from './source-list.js';
+import { matchesSourceExpression } from './source-expression.js';
 
 const MEND =
   'leave frame-ancestors out, or let it name the origins of all applications (then check with --redirect-uri of one)';
@@ -17,7 +17,7 @@ export const frameAncestors: Rule = {
     const lists = sourceLists(landing.headers.get('Content-Security-Policy') ?? '');
     if (lists.length === 0) return pass('no frame-ancestors');
     const bad = lists.find(
-      (sources) => !sources.some((source) => allowsOrigin(source, new URL(redirectUri))),
+      (sources) => !sources.some((source) => matchesSourceExpression(source, new URL(redirectUri))),
     );
     if (!bad) return pass('frame-ancestors allows the origin of the redirect URI');
     return fail(`frame-ancestors ${quote(bad.join(' '))}`, MEND);

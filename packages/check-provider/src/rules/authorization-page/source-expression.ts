@@ -3,7 +3,7 @@ const SOURCE =
 const DEFAULT_PORT: Readonly<Record<string, string>> = { http: '80', https: '443' };
 
 /** Whether a source expression matches an origin (CSP3 §6.7.2). `'none'` and `'self'` do not: ours is another origin. */
-export function allowsOrigin(source: string, { protocol, hostname, port }: URL): boolean {
+export function matchesSourceExpression(source: string, { protocol, hostname, port }: URL): boolean {
   const scheme = protocol.slice(0, -1);
   const allowsScheme = (wanted: string): boolean =>
     wanted === scheme || (wanted === 'http' && scheme === 'https');
