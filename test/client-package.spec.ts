@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { packClient } from './support/packed-client.js';
+import { packPackage } from './support/packed-package.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -106,19 +107,13 @@ it('has types that hold without those of socket.io-client', async () => {
 });
 
 it('is packed from a clean checkout: packing builds it', async () => {
-  const checkout = await mkdtemp(join(tmpdir(), 'latchkey-checkout-'));
-  await symlink(join(ROOT, 'node_modules'), join(checkout, 'node_modules'));
-  for (const file of ['tsconfig.json', 'package.json']) await cp(join(ROOT, file), join(checkout, file));
-  const filter = (source: string): boolean => !source.endsWith('/dist');
-  await cp(join(ROOT, 'packages/client'), join(checkout, 'packages/client'), { recursive: true, filter });
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', checkout], {
-    cwd: join(checkout, 'packages/client'),
-  });
+  const directory = await mkdtemp(join(tmpdir(), 'latchkey-packed-'));
+  const { stdout } = await run('tar', ['-tzf', await packPackage('client', directory)]);
   expect(stdout).toContain('dist/index.js');
   expect(stdout).toContain('dist/types/index.d.ts');
   expect(stdout).not.toContain('.spec');
   expect(stdout).not.toContain('testing');
-  await rm(checkout, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
 });
 
 describe('in Node.js, against the service', () => {
