@@ -1,6 +1,8 @@
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: 'node',
+  // The sources of the packages, as in tsconfig.json; the others are Jest's own defaults.
+  testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   testMatch: ['**/*.spec.ts'],
   extensionsToTreatAsEsm: ['.ts'],

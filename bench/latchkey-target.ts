@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../src/database/embedded/free-port.js';
+import { freePort } from '../packages/embedded-postgres/src/free-port.js';
 import type { Cleanup } from './cleanup.js';
 import { SERVICE_KEY } from './service-key.js';
 import { CLIENT_ID, CLIENT_SECRET, PROVIDER, REDIRECT_URI } from './sign-in-users.js';

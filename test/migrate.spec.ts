@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { Client } from 'pg';
 import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
-import { freePort } from '../src/database/embedded/free-port.js';
+import { freePort } from './support/free-port.js';
 import { migrate } from '../src/database/migrate.js';
 import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';

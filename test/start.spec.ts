@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { parseSettings } from '../src/config/parse-settings.js';
-import { freePort } from '../src/database/embedded/free-port.js';
+import { freePort } from './support/free-port.js';
 import { createLog } from '../src/operations/log.js';
 import { startService } from '../src/start.js';
 import { createDatabase } from './support/database.js';

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
+import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings.js';
 import { dataSourceOptions } from '../database/data-source.js';
-import { runningEmbeddedPostgres, startEmbeddedPostgres } from '../database/embedded/embedded-postgres.js';
 
 const QUIET = (): void => undefined;
 

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { postgresBinaries } from '../../src/database/embedded/binaries.js';
-import { clusterDirectory } from '../../src/database/embedded/cluster-directory.js';
-import { ensureCluster, SUPERUSER } from '../../src/database/embedded/cluster.js';
-import { freePort } from '../../src/database/embedded/free-port.js';
-import { startServer } from '../../src/database/embedded/server.js';
-import { sharedPlace } from '../../src/database/embedded/shared-place.js';
+import { postgresBinaries } from '../../packages/embedded-postgres/src/binaries.js';
+import { clusterDirectory } from '../../packages/embedded-postgres/src/cluster-directory.js';
+import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
+import { freePort } from '../../packages/embedded-postgres/src/free-port.js';
+import { startServer } from '../../packages/embedded-postgres/src/server.js';
+import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
 
 // One PostgreSQL for a whole run of Jest, fast instead of durable: crash tests start their own.
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=200'];

@@ -13,11 +13,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
-import { postgresAccount, type Account } from '../src/database/embedded/account.js';
-import { readPostmaster } from '../src/database/embedded/postmaster.js';
-import { canEnter } from '../src/database/embedded/shared-place.js';
+import { postgresAccount, type Account } from '../src/account.js';
+import { readPostmaster } from '../src/postmaster.js';
+import { canEnter } from '../src/shared-place.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
 
+const HERE = 'packages/embedded-postgres';
 const PACKAGE = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
@@ -60,8 +61,8 @@ async function query(url: string, sql: string): Promise<unknown[]> {
 
 /** A checkout installed with `npm ci --ignore-scripts`: no links between PostgreSQL's libraries. */
 function checkout(root: string, version: string): string {
-  for (const path of ['src/database', 'test/support/embedded-owner.ts'])
-    cpSync(path, join(root, path), { recursive: true });
+  for (const path of ['package.json', 'src', 'test/support/embedded-owner.ts'])
+    cpSync(join(HERE, path), join(root, HERE, path), { recursive: true });
   cpSync(PACKAGE, join(root, PACKAGE), { recursive: true, filter: isNoLink });
   const manifest = readFileSync(join(PACKAGE, 'package.json'), 'utf8');
   writeFileSync(

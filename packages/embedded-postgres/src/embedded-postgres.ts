@@ -1,4 +1,4 @@
-import { errorMessage } from '../error-facts.js';
+import { errorMessage } from './error-facts.js';
 import type { Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';

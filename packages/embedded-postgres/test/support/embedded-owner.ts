@@ -1,4 +1,4 @@
-import { startEmbeddedPostgres } from '../../src/database/embedded/embedded-postgres.js';
+import { startEmbeddedPostgres } from '../../src/embedded-postgres.js';
 
 // A process that owns an embedded PostgreSQL, as the service does: it reports to its parent, and stops when told to.
 const [dataDir] = process.argv.slice(2);

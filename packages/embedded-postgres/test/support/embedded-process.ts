@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Account } from '../../src/database/embedded/account.js';
+import type { Account } from '../../src/account.js';
 
 interface Report {
   readonly url?: string;
@@ -30,7 +30,7 @@ const TSX = pathToFileURL(join(process.cwd(), 'node_modules/tsx/dist/loader.mjs'
  * @param account to run it as, when it is not this process's own
  */
 export function forkOwner(dataDir: string, root = process.cwd(), account?: Account): ChildProcess {
-  const script = join(root, 'test/support/embedded-owner.ts');
+  const script = join(root, 'packages/embedded-postgres/test/support/embedded-owner.ts');
   const env = { ...process.env, CANARY: 'canary-of-the-environment' };
   return fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env, ...account });
 }

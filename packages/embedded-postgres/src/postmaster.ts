@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../error-facts.js';
+import { errorCode } from './error-facts.js';
 import { LOOPBACK, type Address } from './address.js';
 
 /** What PostgreSQL says of its running server in `postmaster.pid`. */

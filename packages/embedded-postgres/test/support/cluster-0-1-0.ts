@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { postgresAccount, type Account } from '../../src/database/embedded/account.js';
-import { postgresBinaries, type Binaries } from '../../src/database/embedded/binaries.js';
-import { freePort } from './free-port.js';
-import { query } from './query.js';
+import { postgresAccount, type Account } from '../../src/account.js';
+import { postgresBinaries, type Binaries } from '../../src/binaries.js';
+import { freePort } from '../../../../test/support/free-port.js';
+import { query } from '../../../../test/support/query.js';
 
 const PASSWORD = 'the-one-password-of-0.1.0-for-everybody';
 

@@ -14,12 +14,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { postgresAccount } from '../src/database/embedded/account.js';
-import { postgresBinaries } from '../src/database/embedded/binaries.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/database/embedded/embedded-postgres.js';
-import { freePort } from '../src/database/embedded/free-port.js';
-import { isAlive, readPostmaster } from '../src/database/embedded/postmaster.js';
-import { startServer } from '../src/database/embedded/server.js';
+import { postgresAccount } from '../src/account.js';
+import { postgresBinaries } from '../src/binaries.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
+import { freePort } from '../src/free-port.js';
+import { isAlive, readPostmaster } from '../src/postmaster.js';
+import { startServer } from '../src/server.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
 
 // Most tests share one directory, since the first start in it takes half a second.

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../error-facts.js';
+import { errorCode } from './error-facts.js';
 
 // Inside the cluster: whoever may read it may read the data anyway, and the two cannot be lost apart. Its name says
 // whose password it is: of the superuser and, in clusters of 0.1.0, of the service as well; or of the service alone.

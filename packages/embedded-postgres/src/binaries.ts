@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from '../error-facts.js';
+import { errorCode } from './error-facts.js';
 import type { Account } from './account.js';
 import { copyForEveryone } from './copy-for-everyone.js';
 

@@ -1,5 +1,5 @@
 import { escapeLiteral } from 'pg';
-import { errorMessage } from '../error-facts.js';
+import { errorMessage } from './error-facts.js';
 import { SUPERUSER } from './cluster.js';
 import { giveToService, isOfSuperuser, readPassword } from './password-file.js';
 import { runAsSuperuser, type StoppedCluster } from './single-user.js';

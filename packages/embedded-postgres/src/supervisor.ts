@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { errorMessage } from '../error-facts.js';
+import { errorMessage } from './error-facts.js';
 import { freeLoopback, type Address } from './address.js';
 import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';

@@ -17,21 +17,21 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { postgresAccount } from '../src/database/embedded/account.js';
-import { postgresBinaries } from '../src/database/embedded/binaries.js';
+import { postgresAccount } from '../src/account.js';
+import { postgresBinaries } from '../src/binaries.js';
 import {
   runningEmbeddedPostgres,
   startEmbeddedPostgres,
   type EmbeddedPostgres,
-} from '../src/database/embedded/embedded-postgres.js';
-import { takeOver } from '../src/database/embedded/ownership.js';
-import { readPassword } from '../src/database/embedded/password-file.js';
-import { isAlive, readPostmaster } from '../src/database/embedded/postmaster.js';
-import { startServer } from '../src/database/embedded/server.js';
-import { SocketDirectory } from '../src/database/embedded/socket-directory.js';
-import { dataSourceOptions } from '../src/database/data-source.js';
-import { migrate } from '../src/database/migrate.js';
-import { query } from './support/query.js';
+} from '../src/embedded-postgres.js';
+import { takeOver } from '../src/ownership.js';
+import { readPassword } from '../src/password-file.js';
+import { isAlive, readPostmaster } from '../src/postmaster.js';
+import { startServer } from '../src/server.js';
+import { SocketDirectory } from '../src/socket-directory.js';
+import { dataSourceOptions } from '../../../src/database/data-source.js';
+import { migrate } from '../../../src/database/migrate.js';
+import { query } from '../../../test/support/query.js';
 
 const describeOnUnix = process.platform === 'win32' ? describe.skip : describe;
 const isRoot = process.getuid?.() === 0;
