@@ -3,7 +3,7 @@ import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { errorCode } from './error-facts.js';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 import { copyForEveryone } from './copy-for-everyone.js';
 
 export interface Binaries {
@@ -18,7 +18,7 @@ export interface Binaries {
  * Used where it lies if that works; else copied to `copyDir()`: when `account` may not go there, or when the links
  * between its libraries are missing (`npm ci --ignore-scripts`) and cannot be made there.
  */
-export function postgresBinaries(account: Account | undefined, copyDir: () => string): Binaries {
+export function postgresBinaries(account: SystemAccount | undefined, copyDir: () => string): Binaries {
   const installed = installedPackage();
   const inPlace = join(installed, 'native');
   if (linkLibraries(installed) && complaint(inPlace, account) === undefined) return binariesIn(inPlace);
@@ -66,7 +66,7 @@ function linkLibraries(root: string): boolean {
 }
 
 /** What is wrong with the programs in `native` when `account` runs them; undefined: nothing. */
-function complaint(native: string, account: Account | undefined): string | undefined {
+function complaint(native: string, account: SystemAccount | undefined): string | undefined {
   for (const program of [binariesIn(native).postgres, binariesIn(native).initdb]) {
     const { status, stderr, error } = spawnSync(program, ['--version'], {
       ...account,

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { postgresAccount, type Account } from './account.js';
+import { postgresAccount, type SystemAccount } from './system-account.js';
 import { canEnter, sharedPlace } from './shared-place.js';
 
 export interface ClusterDirectory {
   /** Absolute, free of symbolic links; it exists once the cluster has been made. */
   readonly path: string;
-  readonly account: Account | undefined;
+  readonly account: SystemAccount | undefined;
 }
 
 /**
@@ -42,7 +42,7 @@ export function pointTo(path: string, dataDir: string): void {
 }
 
 /** `dataDir` itself is ours: it may let others pass (0711), since what lies in it is closed by modes of its own. */
-function madeEnterable(account: Account, dataDir: string): boolean {
+function madeEnterable(account: SystemAccount, dataDir: string): boolean {
   if (canEnter(account, dataDir)) return true;
   if (!canEnter(account, dirname(dataDir))) return false;
   chmodSync(dataDir, statSync(dataDir).mode | 0o011);

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
 import { newPasswordFile, readPassword } from './password-file.js';
 import { isAlive } from './postmaster.js';
@@ -30,7 +30,7 @@ const SAME_EVERYWHERE = [
 
 export interface NewCluster {
   readonly binaries: Binaries;
-  readonly account: Account | undefined;
+  readonly account: SystemAccount | undefined;
   /** Further arguments for `initdb`. */
   readonly options?: readonly string[];
 }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 import { listenOnly, LOOPBACK, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { signalPostmaster } from './postmaster.js';
@@ -12,7 +12,7 @@ export const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', '
 
 export interface ServerOptions {
   readonly binaries: Binaries;
-  readonly account: Account | undefined;
+  readonly account: SystemAccount | undefined;
   /** The cluster's directory. */
   readonly path: string;
   readonly port: number;
@@ -83,7 +83,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
 }
 
 /** The command that also stops the server when this process is killed; where there is none, the next start does it. */
-function diesWithParent(postgres: string, account: Account | undefined): [string, ...string[]] {
+function diesWithParent(postgres: string, account: SystemAccount | undefined): [string, ...string[]] {
   const command: [string, ...string[]] = ['setpriv', '--pdeathsig=INT', postgres];
   if (process.platform !== 'linux') return [postgres];
   const [program, ...args] = command;

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { lstatSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 
 const SHARED_PLACE = '/var/lib/latchkey';
 
@@ -20,6 +20,6 @@ export function sharedPlace(name: string): string {
 }
 
 /** Whether `account` may enter a directory, judged by the kernel, so that ACLs count too. */
-export function canEnter(account: Account, directory: string): boolean {
+export function canEnter(account: SystemAccount, directory: string): boolean {
   return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { ...account, cwd: '/' }).status === 0;
 }

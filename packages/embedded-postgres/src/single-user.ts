@@ -1,12 +1,12 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
 import { QUIET } from './server.js';
 
 export interface StoppedCluster {
   readonly path: string;
-  readonly account: Account | undefined;
+  readonly account: SystemAccount | undefined;
   readonly binaries: Binaries;
 }
 

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { Account } from './account.js';
+import type { SystemAccount } from './system-account.js';
 import { SOCKET_FILE, SOCKET_LOCK_FILE, socketIn, type Address } from './address.js';
 import { canEnter } from './shared-place.js';
 
@@ -28,7 +28,7 @@ const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` is root's alone, and no cle
 export class SocketDirectory {
   private constructor(
     private readonly cluster: string,
-    private readonly account: Account | undefined,
+    private readonly account: SystemAccount | undefined,
     private readonly places: readonly string[],
     private readonly path: string,
   ) {}
@@ -40,7 +40,7 @@ export class SocketDirectory {
    */
   static make(
     cluster: string,
-    account: Account | undefined,
+    account: SystemAccount | undefined,
     places: readonly string[] = PLACES,
   ): SocketDirectory | undefined {
     for (const prefix of prefixes(cluster, places)) {

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
-import { postgresAccount, type Account } from '../src/account.js';
+import { postgresAccount, type SystemAccount } from '../src/system-account.js';
 import { readPostmaster } from '../src/postmaster.js';
 import { canEnter } from '../src/shared-place.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
@@ -43,7 +43,7 @@ afterEach(async () => {
   for (const directory of leftBehind) rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(dataDir: string, root?: string, account?: Account): Promise<EmbeddedProcess> {
+async function start(dataDir: string, root?: string, account?: SystemAccount): Promise<EmbeddedProcess> {
   const owner = await forkEmbedded(dataDir, root, account);
   started.push(owner);
   return owner;

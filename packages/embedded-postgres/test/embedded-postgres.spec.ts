@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { postgresAccount } from '../src/account.js';
+import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
 import { freePort } from '../src/free-port.js';

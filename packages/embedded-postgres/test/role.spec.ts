@@ -9,7 +9,7 @@ import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../../src/database/data-source.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
-import { postgresAccount } from '../src/account.js';
+import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import { runAsSuperuser } from '../src/single-user.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';

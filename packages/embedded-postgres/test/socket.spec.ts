@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { postgresAccount } from '../src/account.js';
+import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import {
   runningEmbeddedPostgres,

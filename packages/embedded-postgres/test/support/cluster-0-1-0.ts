@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, chownSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { postgresAccount, type Account } from '../../src/account.js';
+import { postgresAccount, type SystemAccount } from '../../src/system-account.js';
 import { postgresBinaries, type Binaries } from '../../src/binaries.js';
 import { freePort } from '../../../../test/support/free-port.js';
 import { query } from '../../../../test/support/query.js';
@@ -16,7 +16,7 @@ const PASSWORD = 'the-one-password-of-0.1.0-for-everybody';
  */
 export class Cluster010 {
   readonly path: string;
-  private readonly account: Account | undefined;
+  private readonly account: SystemAccount | undefined;
   private readonly binaries: Binaries;
 
   /** @param dataDir which exists, and which PostgreSQL's account may enter */

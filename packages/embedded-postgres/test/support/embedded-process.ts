@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Account } from '../../src/account.js';
+import type { SystemAccount } from '../../src/system-account.js';
 
 interface Report {
   readonly url?: string;
@@ -29,7 +29,7 @@ const TSX = pathToFileURL(join(process.cwd(), 'node_modules/tsx/dist/loader.mjs'
  * @param root of the source tree to run, when it is not this one
  * @param account to run it as, when it is not this process's own
  */
-export function forkOwner(dataDir: string, root = process.cwd(), account?: Account): ChildProcess {
+export function forkOwner(dataDir: string, root = process.cwd(), account?: SystemAccount): ChildProcess {
   const script = join(root, 'packages/embedded-postgres/test/support/embedded-owner.ts');
   const env = { ...process.env, CANARY: 'canary-of-the-environment' };
   return fork(script, [dataDir], { cwd: root, execArgv: ['--import', TSX], env, ...account });

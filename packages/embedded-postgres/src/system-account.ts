@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
 /** The operating system's account that runs PostgreSQL, in the form that `spawn` takes. */
-export interface Account {
+export interface SystemAccount {
   readonly uid: number;
   readonly gid: number;
 }
@@ -13,7 +13,7 @@ export interface Account {
  *
  * @param clusterDir where the data live, or will live
  */
-export function postgresAccount(clusterDir: string): Account | undefined {
+export function postgresAccount(clusterDir: string): SystemAccount | undefined {
   const self = process.getuid?.();
   if (self === undefined) return undefined; // Windows
   const owner = statSync(clusterDir, { throwIfNoEntry: false });
