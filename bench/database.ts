@@ -1,11 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { postgresBinaries } from '../packages/embedded-postgres/src/binaries.js';
-import { clusterDirectory } from '../packages/embedded-postgres/src/cluster-directory.js';
-import { ensureCluster, SUPERUSER } from '../packages/embedded-postgres/src/cluster.js';
-import { freePort } from '../packages/embedded-postgres/src/free-port.js';
-import { startServer } from '../packages/embedded-postgres/src/server.js';
-import { sharedPlace } from '../packages/embedded-postgres/src/shared-place.js';
+import { join } from 'node:path';
+import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
 import type { Cleanup } from './cleanup.js';
 
 const SETTINGS = [
@@ -34,13 +29,7 @@ export async function startDatabase(cleanup: Cleanup): Promise<Database> {
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const { path, account } = clusterDirectory(dataDir, () => undefined);
-  cleanup.add(() => rmSync(dirname(path), { recursive: true, force: true }));
-
-  const binaries = postgresBinaries(account, () => (account ? sharedPlace('programs') : dataDir));
-  const password = ensureCluster(path, { binaries, account });
-  const port = await freePort();
-  const server = await startServer({ binaries, account, path, port, settings: SETTINGS });
+  const server = await startTemporaryPostgres({ dataDir, settings: SETTINGS });
   cleanup.add(() => server.stop());
-  return { url: `postgres://${SUPERUSER}:${password}@127.0.0.1:${port}/postgres`, pid: server.pid };
+  return { url: `${server.url}postgres`, pid: server.pid };
 }
