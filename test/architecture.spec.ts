@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { files, importsOf, roomOf, sourceOf } from './support/rooms.js';
 
 /** Decorators for every controller, and nothing else: opens no other file of its room. */
@@ -55,27 +53,6 @@ describe('who may import whom', () => {
 
   it('the decorators need nothing but events, so that whoever uses them depends on nothing else', () => {
     expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual(['events.js']);
-  });
-
-  it('what ships imports what is installed without development dependencies', () => {
-    const { dependencies, optionalDependencies } = JSON.parse(
-      readFileSync(fileURLToPath(new URL('../package.json', import.meta.url)), 'utf8'),
-    ) as Record<string, object>;
-    const installed = Object.keys({ ...dependencies, ...optionalDependencies });
-    for (const file of files) {
-      const text = sourceOf(file);
-      // An import of types alone is gone when it is compiled.
-      for (const [, path] of text.matchAll(
-        /(?:^import (?!type )[^;]*?from |^import |import\()'([^'.#][^']*)'/gm,
-      )) {
-        const name = path!
-          .split('/')
-          .slice(0, path!.startsWith('@') ? 2 : 1)
-          .join('/');
-        if (!name.startsWith('node:'))
-          expect([file, installed]).toEqual([file, expect.arrayContaining([name])]);
-      }
-    }
   });
 
   it('only src/config reads the environment', () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { settingsTable } from '../src/config/settings-table.js';
 
 const read = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
@@ -42,4 +42,9 @@ it('every image has its whole version', () => {
   const images = [...`${read('Dockerfile')}\n${compose}`.matchAll(/(?:^FROM|^    image:) (\S+)/gm)];
   expect(images).toHaveLength(3);
   for (const [, image] of images) expect(image).toMatch(/^(node:\d+\.\d+\.\d+|postgres:\d+\.\d+)-[a-z-]+$/);
+});
+
+it('the image is built with every workspace: `npm ci` passes over what is not there', () => {
+  for (const name of readdirSync(new URL('../packages/', import.meta.url)))
+    expect(read('Dockerfile')).toContain(`\nCOPY packages/${name}/package.json packages/${name}/\n`);
 });

@@ -22,8 +22,9 @@ export async function installPackedService(): Promise<string> {
   await run('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', directory], { cwd: ROOT });
   await run('tar', ['-xzf', 'latchkey-0.1.0.tgz', '-C', target, '--strip-components=1'], { cwd: directory });
   const manifest = await readFile(join(target, 'package.json'), 'utf8');
-  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
-  for (const name of Object.keys(dependencies)) {
+  const { dependencies, optionalDependencies } = JSON.parse(manifest) as Record<string, object>;
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies })) {
+    if (!existsSync(join(ROOT, 'node_modules', name))) continue; // of another platform
     await mkdir(dirname(join(modules, name)), { recursive: true });
     await symlink(join(ROOT, 'node_modules', name), join(modules, name));
   }
