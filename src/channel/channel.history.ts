@@ -40,6 +40,7 @@ const APPEND = `
 
 type StateRow = Omit<HistoryState, 'last' | 'kept'> & { readonly last: string; readonly kept: string };
 
+// Both are asked whenever a socket connects or catches up: named statements.
 const READ = {
   name: 'channel-read',
   text: `
@@ -48,6 +49,7 @@ const READ = {
     ORDER BY event_offset LIMIT $3`,
 };
 
+// One statement, so that all four are of the same moment.
 const STATE = {
   name: 'channel-state',
   text: `

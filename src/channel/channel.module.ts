@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelHistory } from './channel.history.js';
 import { IdempotencyStore } from './idempotency.store.js';
+import { Instance } from './instance.entity.js';
 import { PresenceStore } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 
@@ -9,6 +11,7 @@ import { PresenceTracker } from './presence.tracker.js';
  * what a global module does when the service stops comes after the pool of connections is closed.
  */
 @Module({
+  imports: [TypeOrmModule.forFeature([Instance])],
   providers: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
   exports: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
 })

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { IdempotencyKey } from './idempotency-key.entity.js';
 
 /** A request that is to be done once. */
 export interface IdempotentRequest {
@@ -20,9 +21,6 @@ const CLAIM = `
     answer = CASE WHEN k.expires_at > now() THEN k.answer END,
     expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > now() THEN k.expires_at ELSE excluded.expires_at END)
   RETURNING body_hash, answer`;
-
-const REMEMBER = 'UPDATE idempotency_keys SET answer = $2 WHERE key_hash = $1';
-const FORGET = 'DELETE FROM idempotency_keys WHERE key_hash = $1';
 
 /** What was asked for with an `Idempotency-Key`, and what was answered (contract §4). */
 @Injectable()
@@ -50,10 +48,10 @@ export class IdempotencyStore {
       }
       const answer = await work(manager);
       if (answer === undefined) {
-        await manager.query(FORGET, [keyHash]);
+        await manager.delete(IdempotencyKey, { keyHash });
         return undefined;
       }
-      await manager.query(REMEMBER, [keyHash, JSON.stringify(answer)]);
+      await manager.update(IdempotencyKey, { keyHash }, { answer: JSON.stringify(answer) });
       return { answer };
     });
   }

@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { Sql } from '../database/sql.js';
+import { Instance } from './instance.entity.js';
 
 /** Seconds after which an instance that is not heard of counts as gone. Its heartbeat comes every ten. */
 const GONE_AFTER_S = 30;
@@ -13,16 +16,7 @@ export interface Place {
   readonly deviceId: string | null;
 }
 
-const HEARTBEAT = {
-  name: 'instance-heartbeat',
-  text: 'UPDATE instances SET seen_at = now() WHERE instance_id = $1 RETURNING instance_id',
-};
-const ENTER = {
-  name: 'instance-enter',
-  text: `
-    INSERT INTO instances (instance_id, seen_at) VALUES ($1, now())
-    ON CONFLICT (instance_id) DO UPDATE SET seen_at = now()`,
-};
+// SQL by hand where many places share one statement …
 const ARRIVE = {
   name: 'presence-arrive',
   text: `
@@ -36,7 +30,7 @@ const LEAVE = {
     DELETE FROM presence p USING unnest($2::uuid[], $3::uuid[]) AS gone (user_id, device_id)
     WHERE p.user_id = gone.user_id AND p.device_id = gone.device_id AND p.instance_id = $1`,
 };
-// What a killed instance left behind is removed by whoever comes by.
+// … and where an instance and its places go together or not at all. Every instance sweeps: one that was killed cannot.
 const SWEEP = {
   name: 'presence-sweep',
   text: `
@@ -49,6 +43,7 @@ const CLEAR = {
   name: 'presence-clear',
   text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
 };
+// Asked at each push and each list of devices.
 const ONLINE = {
   name: 'presence-online',
   text: `
@@ -59,16 +54,19 @@ const ONLINE = {
 /** Who has an open socket, on whichever instance; advisory (contract §7, `online`). No instance asks another. */
 @Injectable()
 export class PresenceStore {
-  constructor(private readonly sql: Sql) {}
+  constructor(
+    @InjectRepository(Instance) private readonly instances: Repository<Instance>,
+    private readonly sql: Sql,
+  ) {}
 
   /** @returns false when the instance is not known: it was gone too long, or the tables were emptied by a crash. */
   async heartbeat(instanceId: string): Promise<boolean> {
-    const { length } = await this.sql.query(HEARTBEAT, [instanceId]);
-    return length > 0;
+    const { affected } = await this.instances.update({ instanceId }, { seenAt: () => 'now()' });
+    return affected! > 0;
   }
 
   async enter(instanceId: string): Promise<void> {
-    await this.sql.query(ENTER, [instanceId]);
+    await this.instances.upsert({ instanceId, seenAt: () => 'now()' }, ['instanceId']);
   }
 
   async arrive(instanceId: string, places: readonly Place[]): Promise<void> {
