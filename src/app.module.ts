@@ -31,7 +31,7 @@ export class AppModule {
         settingsModule(settings),
         EventsModule,
         DatabaseModule.with(ENTITIES),
-        ...(settings.redisUrl === undefined ? [] : [RedisModule]),
+        RedisModule,
         RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,

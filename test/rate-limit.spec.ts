@@ -10,6 +10,7 @@ import { RateLimits } from '../src/http/rate-limit.js';
 import { NoLimits } from '../src/rate-limit/no-limits.js';
 import { RateLimitModule } from '../src/rate-limit/rate-limit.module.js';
 import { RedisConnection } from '../src/redis/redis-connection.js';
+import { RedisModule } from '../src/redis/redis.module.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -148,6 +149,12 @@ describe('a limit that is asked for and not there', () => {
     await expect(preview({ ...complete, imports })).rejects.toThrow(
       /RateLimits at index \[\d\] is available/,
     );
+  });
+
+  it('stops the start where Redis is forgotten, through which instances count together', async () => {
+    const complete = AppModule.with(service.settings);
+    const imports = complete.imports!.filter((one) => one !== RedisModule);
+    await expect(preview({ ...complete, imports })).rejects.toThrow(/RedisConnection at index/);
   });
 });
 

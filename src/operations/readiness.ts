@@ -1,4 +1,4 @@
-import { Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 
@@ -11,7 +11,7 @@ export class Readiness {
 
   constructor(
     private readonly sql: Sql,
-    @Optional() private readonly redisConnection?: RedisConnection,
+    @Inject(RedisConnection) private readonly redisConnection: RedisConnection | undefined,
   ) {}
 
   /** From now on not ready: the service is about to stop (contract §1). */

@@ -1,4 +1,4 @@
-import { Inject, Injectable, Optional } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -17,7 +17,7 @@ export class Limits extends RateLimits {
   constructor(
     private readonly events: Events,
     @Inject(SETTINGS) settings: Settings,
-    @Optional() redis?: RedisConnection,
+    @Inject(RedisConnection) redis: RedisConnection | undefined,
   ) {
     super();
     this.counters = {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger, Optional, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
@@ -46,7 +46,7 @@ export class HintBus implements OnApplicationShutdown {
 
   constructor(
     @Inject(SETTINGS) { secretKey }: Settings,
-    @Optional() private readonly redis?: RedisConnection,
+    @Inject(RedisConnection) private readonly redis: RedisConnection | undefined,
   ) {
     this.key = secretKey.derive('hints');
     if (!redis) return;

@@ -16,7 +16,10 @@ const OPTIONS = {
   retryStrategy: (attempt: number) => Math.min(attempt * 100, 1000),
 } satisfies RedisOptions;
 
-/** Part of the application only with REDIS_URL: whoever can use Redis asks for the connection with `@Optional()`. */
+/**
+ * Always part of the application: whoever can use Redis asks for the connection, which is undefined without REDIS_URL. So a
+ * module that is forgotten fails the start, and no instance counts or tells alone without anybody knowing.
+ */
 @Global()
 @Module({
   providers: [{ provide: RedisConnection, inject: [SETTINGS], useFactory: connect }],
@@ -24,7 +27,8 @@ const OPTIONS = {
 })
 export class RedisModule {}
 
-async function connect({ redisUrl }: Settings): Promise<RedisConnection> {
+async function connect({ redisUrl }: Settings): Promise<RedisConnection | undefined> {
+  if (redisUrl === undefined) return undefined;
   const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
-  return new RedisConnection(new Redis(redisUrl!, OPTIONS));
+  return new RedisConnection(new Redis(redisUrl, OPTIONS));
 }
