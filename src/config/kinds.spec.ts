@@ -8,6 +8,7 @@ it.each([
   ['2', 2],
   ['loopback', 'loopback'],
   ['loopback, 10.0.0.0/8', 'loopback,10.0.0.0/8'],
+  ['64:ff9b::192.0.2.1, ::ffff:192.0.2.0/120', '64:ff9b::c000:201,::ffff:c000:200/120'],
   ['192.0.2.7,2001:db8::/32,::1,uniquelocal,linklocal', '192.0.2.7,2001:db8::/32,::1,uniquelocal,linklocal'],
 ])('reads %s, which Express takes', (text, value) => {
   expect(trustProxy.parse(text)).toBe(value);

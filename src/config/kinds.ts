@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
 /** How the text of a setting is read, and the words for what it accepts. */
 export interface Kind<T> {
@@ -77,9 +78,8 @@ export const trustProxy = kind(
     if (value === 'true' || value === 'false') return value === 'true';
     if (/^\d{1,2}$/.test(value)) return Number(value);
     const entries = value.split(',').map((entry) => entry.trim());
-    return entries.every((entry) => RANGES_OF_EXPRESS.has(entry) || isSubnet(entry))
-      ? entries.join(',')
-      : undefined;
+    const read = entries.map((entry) => (RANGES_OF_EXPRESS.has(entry) ? entry : readSubnet(entry)));
+    return read.includes(undefined) ? undefined : read.join(',');
   },
 );
 
@@ -87,10 +87,16 @@ function words(yes: string, no: string): Kind<boolean> {
   return kind(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
 }
 
-/** An address, or an address and a prefix length; a length of 0 (everybody) is refused, as Express does. */
-function isSubnet(entry: string): boolean {
+/**
+ * An address, or an address and a prefix length; a length of 0 (everybody) is refused, as Express does.
+ * @returns IPv6 in hexadecimal: of the forms that end in an IPv4 address (`64:ff9b::192.0.2.1`), Express reads only some
+ */
+function readSubnet(entry: string): string | undefined {
   const [address = '', prefix, more] = entry.split('/');
-  if (!isIP(address) || address.includes('%') || more !== undefined) return false;
-  if (prefix === undefined) return true;
-  return /^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (isIPv4(address) ? 32 : 128);
+  if (!isIP(address) || address.includes('%') || more !== undefined) return undefined;
+  const written = isIPv4(address) ? address : ipaddr.IPv6.parse(address).toString();
+  if (prefix === undefined) return written;
+  const isLength =
+    /^\d{1,3}$/.test(prefix) && Number(prefix) >= 1 && Number(prefix) <= (isIPv4(address) ? 32 : 128);
+  return isLength ? `${written}/${prefix}` : undefined;
 }
