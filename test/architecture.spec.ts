@@ -1,10 +1,4 @@
-import { files, importsOf, roomOf, sourceOf } from './support/rooms.js';
-
-/** Decorators for every controller, and nothing else: opens no other file of its room. */
-const DECORATORS = 'token/access.js';
-
-/** Open to every room. */
-const GROUND = ['config', 'errors', 'events', 'database', 'http', 'channel', DECORATORS];
+import { DECORATORS, files, GROUND, importsOf, roomOf, sourceOf } from './support/rooms.js';
 
 /**
  * Which room may import which room, or which single file, beside the ground. What is not listed may be imported by nobody

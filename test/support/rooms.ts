@@ -25,3 +25,9 @@ export function roomOf(path: string): string | undefined {
   if (path.includes('/')) return path.split('/')[0];
   return /^events\.[jt]s$/.test(path) ? 'events' : undefined;
 }
+
+/** Decorators for every controller, and nothing else: opens no other file of its room. */
+export const DECORATORS = 'token/access.js';
+
+/** Open to every room. */
+export const GROUND = ['config', 'errors', 'events', 'database', 'http', 'channel', DECORATORS];
