@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   redis: [...GROUND],
   'rate-limit': [...GROUND, 'redis'],
   removal: [...GROUND],
-  keys: [...GROUND, 'token'],
+  keys: [...GROUND, 'token', 'entities.js'], // a command: a process of its own, put together as the service is
   operations: [...GROUND, 'redis'],
 };
 

@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings.js';
 import { dataSourceOptions } from '../database/data-source.js';
+import { ENTITIES } from '../entities.js';
 
 const QUIET = (): void => undefined;
 
@@ -19,7 +20,10 @@ export interface OpenDatabase {
 export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
   const { url, stop } = await locate(settings);
   try {
-    const dataSource = await new DataSource(dataSourceOptions(url, 1)).initialize();
+    const dataSource = await new DataSource({
+      ...dataSourceOptions(url, 1),
+      entities: ENTITIES,
+    }).initialize();
     return {
       dataSource,
       async close() {
