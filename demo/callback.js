@@ -1,4 +1,4 @@
-// The redirect URI of the demo (spec §1, step 3): the SDK hands code and state on to the page that began the sign-in.
+// The redirect URI of the demo (spec §1, step 3): the SDK passes code and state on to the page that began the sign-in.
 import { latchkey } from './client.js';
 
 latchkey.handleCallback().catch(() => {

@@ -1,4 +1,4 @@
-// The user's real-time channel: what comes, and a form that pushes.
+// The user's real-time channel: its events, and a form that pushes one.
 import { latchkey } from './client.js';
 import { showDevices } from './devices.js';
 import { addEvent, addGap, clearFeed } from './feed.js';
@@ -6,12 +6,12 @@ import { showChannel } from './flow.js';
 import { explain } from './notice.js';
 import { addRequest } from './requests.js';
 
-/** Who has just signed in opens their channel next; that sends no event. Milliseconds. */
+/** Milliseconds. A device that has just signed in opens its channel next, which makes it online but sends no event. */
 const ONLINE_AFTER = 2000;
 const pill = document.getElementById('live');
 const form = document.getElementById('push');
 
-/** Opens the channel of whoever is signed in; from its beginning, so that a reload shows the last events again. */
+/** Opens the signed-in user's channel, from its beginning, so that a reload shows the last events again. */
 export async function openChannel() {
   showChannel('active', '');
   try {
@@ -20,7 +20,7 @@ export async function openChannel() {
     channel.on('ready', ({ offset, recovered }) => {
       live(true, offset);
       if (!recovered) addGap();
-      void showDevices(); // it may have missed what happened to them
+      void showDevices(); // they may have changed while the channel was not connected
     });
     channel.on('disconnect', ({ final }) => final || live(false));
     channel.on('*', (event, data, meta) => {
@@ -36,7 +36,7 @@ export async function openChannel() {
   }
 }
 
-/** Nobody is signed in any more. */
+/** The user has signed out. */
 export function clearChannel() {
   live(false);
   clearFeed();
@@ -62,7 +62,7 @@ form.addEventListener('submit', async (event) => {
   }
 });
 
-/** The service's endpoint for this page: its user's own channel, and no other. */
+/** Calls the service's endpoint for this page, which pushes to the user's own channel only. */
 async function push(event, data) {
   const [method, path] = ['POST', '/demo/push'];
   const begun = performance.now();
@@ -75,7 +75,7 @@ async function push(event, data) {
   if (!answer.ok) throw new Error((await answer.json()).error_description);
 }
 
-/** JSON where it is some, else a text. */
+/** JSON if the text is JSON, else the text itself. */
 function read(text) {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-// One client for the page and its callback. The demo is served by the service itself, so that is where the page is.
+// One client for the page and its callback. The service itself serves the demo, so its address is the page's.
 import { createClient } from './latchkey-client.js';
 
 const here = new URL('.', document.baseURI).href;

@@ -1,4 +1,4 @@
-// The demo: puts the client's events and the parts of the page together.
+// The demo: connects the client's events with the parts of the page.
 import { clearChannel, openChannel } from './channel.js';
 import { latchkey } from './client.js';
 import { clearDevices, showDevices } from './devices.js';
@@ -8,7 +8,7 @@ import { showToken, showUser, tick } from './profile.js';
 import { addRequest } from './requests.js';
 
 const element = (id) => document.getElementById(id);
-/** Whom the page shows. */
+/** The id of the user that the page shows. */
 let shown;
 
 function show(session) {
@@ -62,7 +62,7 @@ for (const button of document.querySelectorAll('[data-scope]')) {
   });
 }
 
-// The two names of this machine are two origins: to Latchkey that is a second device.
+// `localhost` and `127.0.0.1` are two origins with separate storage: to Latchkey they are two devices.
 const twin = { localhost: '127.0.0.1', '127.0.0.1': 'localhost' }[location.hostname];
 if (twin) {
   const address = new URL(location.href);
@@ -74,4 +74,4 @@ if (twin) {
 
 if (latchkey.session) show(latchkey.session);
 setInterval(tick, 1000);
-setInterval(() => latchkey.session && !document.hidden && showDevices(), 30_000); // `online` sends no event
+setInterval(() => latchkey.session && !document.hidden && showDevices(), 30_000); // no event tells when `online` changes

@@ -9,7 +9,7 @@ const UNITS = [
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 let made = 0;
 
-/** One device: its name, whether it is online, and what can be done with it. */
+/** One device: its name, whether it is online, and its buttons. */
 export class DeviceRow {
   element = make('li', { className: 'device' });
   #name = make('strong', { className: 'device-name' });
@@ -66,7 +66,7 @@ export class DeviceRow {
     const name = device_name ?? 'A device without a name';
     this.#name.textContent = name;
     this.#current.hidden = !current;
-    this.#signOut.hidden = current; // that is the button at the top
+    this.#signOut.hidden = current; // the button at the top does that
     this.#rename.ariaLabel = `Rename ${name}`;
     this.#signOut.ariaLabel = `Sign out ${name}`;
     this.#state.textContent = online ? 'Online' : `Last seen ${ago(last_seen_at)}`;

@@ -1,4 +1,4 @@
-// The user's devices; what happens to them on other devices comes through the channel.
+// The user's devices. Changes made on other devices are announced by the channel.
 import { latchkey } from './client.js';
 import { DeviceRow } from './device-row.js';
 import { explain } from './notice.js';
@@ -14,7 +14,7 @@ export async function showDevices() {
     const devices = await latchkey.devices();
     if (asked !== latest) return; // a newer answer is on its way
     for (const id of rows.keys()) if (!devices.some(({ device_id }) => device_id === id)) remove(id);
-    devices.sort((one, other) => Number(other.current) - Number(one.current)); // ours first, then by last use
+    devices.sort((one, other) => Number(other.current) - Number(one.current)); // this device first, then by last use
     devices.forEach((device, index) => {
       const row = rows.get(device.device_id) ?? add(device.device_id);
       row.show(device);
@@ -25,7 +25,7 @@ export async function showDevices() {
   }
 }
 
-/** Nobody is signed in any more. */
+/** The user has signed out. */
 export function clearDevices() {
   latest++;
   for (const id of rows.keys()) remove(id);

@@ -1,4 +1,4 @@
-// The list of what has come through the channel, newest first.
+// The list of the channel's events, newest first.
 import { make } from './make.js';
 
 const MOST = 50;
@@ -14,7 +14,7 @@ export function addEvent(event, data, { offset, sent_at }) {
   add(make('li', { className: 'fresh', dataset: { kind } }, head, make('code', {}, textOf(kind, data))));
 }
 
-/** Events were lost: whoever relies on them would load their data anew now. */
+/** Events were lost: an application that relies on them would load its data anew now. */
 export function addGap() {
   add(
     make(

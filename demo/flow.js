@@ -1,15 +1,15 @@
-// The picture of the flow (spec §1). Its steps are lit by what the client really does: its steps and its requests.
+// The picture of the flow (spec §1). Its steps light up as the client really takes them, and makes its requests.
 
 const items = [...document.querySelectorAll('#steps > li')];
 const status = document.getElementById('status');
 const [ASK, VISIT, RETURN, EXCHANGE, KEEP, CHANNEL, REFRESH] = items.keys();
 
-/** Which step each of the client's begins. */
+/** Which step of the picture begins with each step of the client. */
 const BEGINS = { authorize: ASK, provider: VISIT, callback: RETURN, exchange: EXCHANGE };
 /** Which request belongs to which step. */
 const REQUESTS = { '/oauth2/authorize': ASK, '/oauth2/token': EXCHANGE, '/oauth2/refresh': REFRESH };
 
-/** A sign-in goes on. @param {import('../packages/client/src/index.js').SignInStep} step */
+/** A sign-in has reached its next step. @param {import('../packages/client/src/index.js').SignInStep} step */
 export function showProgress(step) {
   if (step === 'failed') return mark(current(), 'failed');
   if (step === 'authorize') reset();
@@ -36,7 +36,7 @@ export function showChannel(state, fact) {
   mark(CHANNEL, state, fact);
 }
 
-/** Back to before the first step. */
+/** Back to the state before the first step. */
 export function reset() {
   for (const item of items) {
     delete item.dataset.state;

@@ -1,5 +1,5 @@
 /**
- * Makes an element. What comes from elsewhere is put in as text, never as HTML.
+ * Makes an element. Strings are put in as text, never as HTML.
  * @param {string} name
  * @param {object} [properties] of the element; `dataset` and attributes with a hyphen as well
  * @param {...(Node | string)} children

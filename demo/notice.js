@@ -1,4 +1,4 @@
-// A short word at the bottom of the page on what has just happened.
+// A short message at the bottom of the page about what has just happened.
 const element = document.getElementById('notice');
 let timer;
 
@@ -11,7 +11,7 @@ export function notice(text, kind = 'good') {
   timer = setTimeout(() => (element.hidden = true), 6000);
 }
 
-/** What the page itself, or the client's dialog, shows in its own way. */
+/** Errors that the page itself, or the client's dialog, shows in its own way. */
 const SHOWN_ELSEWHERE = ['signed_out', 'invalid_token', 'cancelled'];
 
 /** What went wrong, in a sentence. */

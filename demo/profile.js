@@ -7,7 +7,7 @@ const element = (id) => document.getElementById(id);
 /** Seconds an access token lives. */
 let life = 3600;
 
-/** Asks who it is, and shows them. */
+/** Asks the service who is signed in, and shows them. */
 export async function showUser() {
   try {
     const { user_id, username, email, avatar_url, created_at } = await latchkey.me();
@@ -35,7 +35,7 @@ export async function showToken() {
   tick();
 }
 
-/** Once a second: what is left of the token. */
+/** Called once a second: shows how long the token still lives. */
 export function tick() {
   const { session } = latchkey;
   if (!session) return;

@@ -1,4 +1,4 @@
-// What stands in the access token.
+// What the access token says.
 import { latchkey } from './client.js';
 import { make } from './make.js';
 import { explain, notice } from './notice.js';
@@ -14,7 +14,7 @@ const MEANINGS = {
   exp: 'expires',
 };
 
-/** The claims of a JWT, read but not verified: that is the business of whoever accepts the token. */
+/** The claims of a JWT, read but not verified: verifying is the task of the API that accepts the token. */
 export function readClaims(token) {
   const base64 = token.split('.')[1].replace(/-/g, '+').replace(/_/g, '/');
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));

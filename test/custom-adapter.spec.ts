@@ -397,16 +397,14 @@ describe('an adapter of an integrator', () => {
         'an issuer that is text',
         '  check(',
         "  issuer: 'https://corp.example',\n  check(",
-        ['are left out, or functions; issuer may be the word own'],
+        ['are left out, or are functions; issuer may also be the word own'],
       ],
-      ['settings refused that are right', '!provider.url', 'provider.url', ['take these settings']],
+      ['settings refused that are right', '!provider.url', 'provider.url', ['accept these settings']],
       [
         'an issuer that nobody judges',
         '  check(',
         "  issuer: 'own',\n  check(",
-        [
-          'refuse the callback of another server before the code goes anywhere, if the adapter judges it itself',
-        ],
+        ['refuse the callback of another server before the code is sent, if the adapter compares iss itself'],
       ],
       ['a redirect followed', "redirect: 'error',", '', ['follows no redirect']],
       ['a signal ignored', 'signal, //', '//', ['ends when the signal says so']],
@@ -420,7 +418,7 @@ describe('an adapter of an integrator', () => {
         'a fault taken for a refusal',
         'response.status === 403',
         '!response.ok',
-        ['fails when the provider has a fault of its own'],
+        ['fails when the provider has an internal error'],
       ],
       ['an answer without end', 'text.length > LARGEST_ANSWER', 'false', ['reads no more than 64 KiB']],
       [

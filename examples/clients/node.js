@@ -10,4 +10,4 @@ socket.on('connect_error', ({ message, data }) => {
   console.error(`refused: ${data ? `${data.error}, ${data.error_description}` : message}`);
   process.exitCode = 1;
 });
-socket.on('disconnect', () => socket.active || process.exit()); // signed out or expired: it would be refused
+socket.on('disconnect', () => socket.active || process.exit()); // signed out or expired: reconnecting would be refused

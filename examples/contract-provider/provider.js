@@ -3,12 +3,12 @@ import express from 'express';
 
 const { CLIENT_ID = 'latchkey', CLIENT_SECRET, PORT = '4000' } = process.env;
 const { REDIRECT_URIS = 'http://127.0.0.1/callback' } = process.env;
-if (!CLIENT_SECRET) throw new Error('set CLIENT_SECRET to what Latchkey has been given');
+if (!CLIENT_SECRET) throw new Error('set CLIENT_SECRET to the secret that Latchkey uses');
 
 // Put your own users here, with hashed passwords and a limit on attempts.
 const identity = { provider_user_id: 'u-1', username: 'Ada Lovelace', email: 'ada@example.com' };
 const users = new Map([['ada', { password: 'analytical-engine', identity }]]);
-const codes = new Map(); // good for one process; several share a table
+const codes = new Map(); // enough for one process; several need a table that they share
 
 const hash = (text) => createHash('sha256').update(text).digest();
 const isSame = (a, b) => timingSafeEqual(hash(a), hash(b));
@@ -21,7 +21,7 @@ const loginPage = (problem = '') => `<!doctype html><title>Sign in</title><form 
 const app = express();
 app.use(express.urlencoded({ extended: false }));
 
-// §4.5.1, the page: Express sends text as text/html; charset=utf-8. A foreign callback is never redirected to.
+// §4.5.1, the page: Express sends text as text/html; charset=utf-8. It never redirects to an unknown callback.
 app.use('/oauth2/authorize', (request, response, next) => {
   const { client_id, redirect_uri, state } = request.query;
   const isAllowed = isText(redirect_uri) && REDIRECT_URIS.split(',').includes(anyPort(redirect_uri));
@@ -53,7 +53,7 @@ app.post('/oauth2/token/exchange', (request, response) => {
   if (!isClient) return refuse(401, 'invalid_client', 'the client credentials are wrong');
   const grant = codes.get(code);
   codes.delete(code); // single use
-  if (grant?.redirect_uri !== redirect_uri) return refuse(400, 'invalid_grant', 'the code is of no use');
+  if (grant?.redirect_uri !== redirect_uri) return refuse(400, 'invalid_grant', 'the code is not valid');
   return response.set('Cache-Control', 'no-store').json(grant.identity);
 });
 app.listen(Number(PORT), () => console.log(`Listening on port ${PORT}`));

@@ -1,4 +1,4 @@
-// What Latchkey asks of every adapter, as tests for node:test. Needs nothing but Node.js: copy it beside your adapter.
+// What Latchkey requires of every adapter, as tests for node:test. It needs only Node.js: copy it beside your adapter.
 
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -9,13 +9,13 @@ const STATE = '5e'.repeat(32);
 const REDIRECT_URI = 'https://app.example/callback?from=test';
 
 /**
- * Declares the tests. A provider is played on loopback, and the adapter gets its address as `provider.url`.
+ * Declares the tests. They start a simulated provider on loopback; the adapter gets its address as `provider.url`.
  *
  * @param adapter the default export of your file
- * @param play what your provider says: `accepted(request)` and `refused(request)` return `{status, body}`, for a code
- *   that is good, and for one that is used up; `request` is `{method, path, headers, body}`, and both are asked for
- *   each of your adapter's requests. `userId` is the id that `accepted` leads to. `options(url)`, if your adapter needs
- *   some, are the further keys of its settings.
+ * @param play what your provider answers. `accepted(request)` returns `{status, body}` for a valid code, `refused(request)`
+ *   for one that was used already. They are called for each request that your adapter makes, with
+ *   `{method, path, headers, body}`. `userId` is the id of the user whom `accepted` signs in. `options(url)`, if your
+ *   adapter needs it, returns the other keys of its settings.
  */
 export function testAdapter(adapter, { accepted, refused, userId, options = () => ({}) }) {
   let server, url, provider, answer, requests;
@@ -57,7 +57,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
     return answered instanceof URL ? { url: answered } : answered;
   }
 
-  /** A sign-in that has got as far as the code; `memory` has been in the database. */
+  /** A sign-in from the arrival of the code on; `memory` goes through JSON, as in the database. */
   async function exchange(how, { code = 'a code', iss, signal = AbortSignal.timeout(5000) } = {}) {
     answer = how;
     requests = [];
@@ -68,7 +68,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
     return adapter.exchange(provider, { code, state: STATE, redirectUri: REDIRECT_URI, signal, ...kept });
   }
 
-  /** Whatever an adapter throws is logged. */
+  /** What the promise rejects with. An adapter's errors are logged, so they must not hold the secret. */
   async function failure(promise) {
     const error = await promise.then(
       (identity) => assert.fail(`resolved with ${JSON.stringify(identity)}`),
@@ -88,7 +88,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
       answer = say(accepted);
       requests = [];
       const { url: page, memory } = await begin();
-      assert.ok(page instanceof URL, 'no URL');
+      assert.ok(page instanceof URL, 'it is not a URL');
       assert.deepEqual(JSON.parse(JSON.stringify(memory ?? {})), memory ?? {});
       assert.ok(JSON.stringify(memory ?? {}).length <= 4096, 'memory is larger than 4 KiB');
     });
@@ -97,30 +97,30 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
       answer = say(accepted);
       requests = [];
       const values = [...(await begin()).url.searchParams.values()];
-      assert.ok(values.includes(STATE), 'the state is not there');
-      assert.ok(values.includes(REDIRECT_URI), 'the redirect URI is not there');
-      assert.ok(!values.some((value) => value.includes(SECRET)), 'the secret is there');
+      assert.ok(values.includes(STATE), 'the state is missing');
+      assert.ok(values.includes(REDIRECT_URI), 'the redirect URI is missing');
+      assert.ok(!values.some((value) => value.includes(SECRET)), 'the secret is in the address');
     });
   });
 
   describe('issuer and check', () => {
-    it('are left out, or functions; issuer may be the word own', () => {
-      assert.ok(['undefined', 'function'].includes(typeof adapter.check), 'check is no function');
+    it('are left out, or are functions; issuer may also be the word own', () => {
+      assert.ok(['undefined', 'function'].includes(typeof adapter.check), 'check is not a function');
       assert.ok(
         adapter.issuer === 'own' || ['undefined', 'function'].includes(typeof adapter.issuer),
-        'issuer is neither',
+        'issuer is neither a function nor own',
       );
     });
 
-    it('take these settings', async () => {
+    it('accept these settings', async () => {
       answer = say(accepted);
       await adapter.check?.(provider);
       const issuer = typeof adapter.issuer === 'function' ? await adapter.issuer(provider) : undefined;
-      assert.ok(['string', 'undefined'].includes(typeof issuer), 'the issuer is no text');
+      assert.ok(['string', 'undefined'].includes(typeof issuer), 'the issuer is not a string');
     });
 
-    it('refuse the callback of another server before the code goes anywhere, if the adapter judges it itself', async () => {
-      if (adapter.issuer !== 'own') return; // the service does
+    it('refuse the callback of another server before the code is sent, if the adapter compares iss itself', async () => {
+      if (adapter.issuer !== 'own') return; // the service compares it
       const error = await failure(exchange(say(accepted), { iss: 'https://another-server.example' }));
       assert.equal(error?.error, 'invalid_grant');
       assert.equal(requests.length, 0, 'something was sent');
@@ -134,7 +134,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
         assert.equal(identity.provider_user_id, userId);
         assert.equal(typeof identity.provider_user_id, 'string');
         for (const field of ['username', 'email', 'avatar_url']) {
-          assert.ok(['string', 'undefined'].includes(typeof identity[field]), `${field} is no string`);
+          assert.ok(['string', 'undefined'].includes(typeof identity[field]), `${field} is not a string`);
         }
       }
     });
@@ -156,7 +156,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
     });
 
     for (const [name, body] of [
-      ['no JSON', '<html>'],
+      ['something other than JSON', '<html>'],
       ['nothing', ''],
       ['null', 'null'],
     ]) {
@@ -178,7 +178,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
       await failure(exchange(say(padded)));
     });
 
-    it('fails when the provider has a fault of its own', async () => {
+    it('fails when the provider has an internal error', async () => {
       const error = await failure(exchange(say(() => ({ status: 503, body: {} }))));
       assert.notEqual(error?.error, 'invalid_grant', 'the user would be told to try another code');
     });
@@ -187,7 +187,7 @@ export function testAdapter(adapter, { accepted, refused, userId, options = () =
       await failure(
         exchange(say(() => ({ status: 307, headers: { Location: `${url}/elsewhere` }, body: '' }))),
       );
-      assert.ok(!requests.some(({ path }) => path === '/elsewhere'), 'it went elsewhere');
+      assert.ok(!requests.some(({ path }) => path === '/elsewhere'), 'it followed the redirect');
     });
 
     it('ends when the signal says so', async () => {

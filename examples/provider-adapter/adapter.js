@@ -1,11 +1,11 @@
 // An adapter for a provider of your own: copy this file, and point `providers.<name>.adapter` to it.
-// This one speaks with a provider whose login page is at /login and whose codes are redeemed at /api/login-codes.
+// This one is for a provider whose login page is at /login and whose codes are redeemed at /api/login-codes.
 
 const LARGEST_ANSWER = 64 * 1024;
 
 /** @type {import('../../src/provider/provider-adapter.ts').ProviderAdapter} */
 export default {
-  /** May be left out: a look at the settings, before the service starts. With this code it does not start. */
+  /** Optional: checks the settings before the service starts. With an error of this code it does not start. */
   check(provider) {
     if (!provider.url) throw Object.assign(new Error('url is unset'), { error: 'invalid_request' });
   },
@@ -15,7 +15,7 @@ export default {
   authorizationUrl(provider, { state, redirectUri }) {
     const url = new URL(`${provider.url}/login`);
     url.search = new URLSearchParams({ app: provider.clientId, return_to: redirectUri, state }).toString();
-    return url; // or { url, memory: { … } }: `memory` comes back at exchange()
+    return url; // or { url, memory: { … } }: exchange() gets `memory` back
   },
 
   /** Redeems the code, from this server to the provider, and says who has signed in. */
