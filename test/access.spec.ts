@@ -109,7 +109,7 @@ describe('who may call what', () => {
     expect(headers['www-authenticate']).toBe(challenge);
   });
 
-  it('takes the scheme in any case (RFC 7235 §2.1), and the token from nowhere but the header', async () => {
+  it('takes the scheme in any case (RFC 7235 §2.1), and the token only from the header', async () => {
     await request(service.url).get('/me').set('Authorization', `bearer ${tokens.access_token}`).expect(200);
     await request(service.url).get('/me').query({ access_token: tokens.access_token }).expect(401);
     await request(service.url).get('/me').set('Cookie', `access_token=${tokens.access_token}`).expect(401);
@@ -120,7 +120,7 @@ describe('who may call what', () => {
       .expect(401);
   });
 
-  it('refuses a token that is stored no more, or has expired', async () => {
+  it('refuses a token that is no longer stored, or has expired', async () => {
     const gone = await signIn(service.url);
     await query(service.databaseUrl, 'DELETE FROM access_tokens WHERE token = $1', [gone.access_token]);
     await bearer(service.url, gone.access_token).get('/me').expect(401);
@@ -138,7 +138,7 @@ describe('who may call what', () => {
     }
   });
 
-  it('takes none of 500 forged tokens, and none of them makes it fail (P6)', async () => {
+  it('accepts none of 500 forged tokens, and none of them causes a server error (P6)', async () => {
     const keys = service.app.get(KeyService);
     const { privateKey } = keys.signing;
     const genuine = { token: tokens.access_token, privateKey, publicKey: createPublicKey(privateKey) };

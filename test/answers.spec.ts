@@ -81,7 +81,7 @@ describe('answers', () => {
     expect(Object.keys(body as object)).toEqual(OF_ACCESS_TOKEN.filter((name) => name !== 'device_id'));
   });
 
-  // What the entities have beyond their classes is in the tables above: these two answers are not made of entities.
+  // These two answers are not made from entities; what entities have beyond their classes is in the tables above.
   it('a member that the class does not expose stays inside', async () => {
     const inspector = service.app.get(TokenInspector);
     const inspected = await inspector.inspect(tokens.access_token);

@@ -1,8 +1,8 @@
 import { DECORATORS, files, GROUND, importsOf, roomOf, sourceOf } from './support/rooms.js';
 
 /**
- * Which room may import which room, or which single file, beside the ground. What is not listed may be imported by nobody
- * but the application.
+ * Which room may import which room, or which single file, besides the ground. Only the application may import what is not
+ * listed.
  */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   config: [],
@@ -45,7 +45,7 @@ describe('who may import whom', () => {
     for (const other of others) expect(mayImport).toContain(other);
   });
 
-  it('the decorators need nothing but events, so that whoever uses them depends on nothing else', () => {
+  it('the decorators need nothing but events, so that the rooms that use them depend on nothing else', () => {
     expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual(['events.js']);
   });
 

@@ -37,7 +37,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const tokens = await signIn(service.url, 'ada', { device_id: deviceId });
     const session = { userId: tokens.user_id, sessionId: claimsOf(tokens.access_token)['sid'], deviceId };
     const as = bearer(service.url, tokens.access_token);
-    const path = `/devices/${deviceId.toUpperCase()}`; // whichever case the caller writes, the lines have one
+    const path = `/devices/${deviceId.toUpperCase()}`; // whatever case the caller uses, the lines always have the same
 
     const begun = await auditOf(() => signIn(service.url, 'ada', { device_id: deviceId }));
     expect(begun).toEqual([
@@ -61,7 +61,7 @@ describe('the audit trail (docs/audit.md)', () => {
     expect(service.log.join('')).not.toContain('A secret name');
   });
 
-  it('tells of sign-ins that were refused, and of texts that are no token', async () => {
+  it('tells of sign-ins that were refused, and of texts that are not tokens', async () => {
     provider.answerWith(400, { error: 'invalid_grant' });
     const state = await beginSignIn(service.url);
     expect(
@@ -75,7 +75,7 @@ describe('the audit trail (docs/audit.md)', () => {
     provider.reset();
   });
 
-  it('ids of a token that somebody made up are never where those of users are', async () => {
+  it('ids of a made-up token never stand where the ids of users stand', async () => {
     const made = { sessionId: randomUUID(), userId: randomUUID(), deviceId: randomUUID() };
     const refresh_token = makeRefreshToken(made);
     const lines = await auditOf(() =>
@@ -84,7 +84,7 @@ describe('the audit trail (docs/audit.md)', () => {
     expect(lines).toEqual([{ audit: 'refresh_refused', claimed: made }]);
   });
 
-  it('a flood of refused requests is told as a number, and hides nothing else', async () => {
+  it('a flood of refused requests is logged as a number, and hides no other line', async () => {
     type Line = { audit?: string; msg?: string; left_out?: number };
     const before = service.log.length;
     const told = (is: (line: Line) => boolean) => {
@@ -112,7 +112,7 @@ describe('the audit trail (docs/audit.md)', () => {
     expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
   });
 
-  it('whatever strangers can cause is a hundred lines a second at most', async () => {
+  it('strangers can cause a hundred lines per second at most', async () => {
     const events = service.app.get(Events);
     const flood = (emit: () => void) => auditOf(async () => Array.from({ length: 300 }, emit));
     const floods = [

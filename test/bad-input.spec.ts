@@ -306,7 +306,7 @@ describe('bad input', () => {
     });
   });
 
-  describe('refresh tokens that are none', () => {
+  describe('texts that are not refresh tokens', () => {
     it.each<[string, object, number, string]>([
       ['missing', {}, 400, 'invalid_request'],
       ['empty', { refresh_token: '' }, 400, 'invalid_request'],
@@ -419,7 +419,7 @@ describe('bad input', () => {
     return request(service.url).post(path).send(body);
   }
 
-  /** Sends bytes as they are; returns all that comes back until the service closes the connection. */
+  /** Sends bytes as they are; returns everything that comes back until the service closes the connection. */
   function exchangeRaw(raw: string, hangUp = false): Promise<string> {
     return new Promise((resolve, reject) => {
       const socket = connect(Number(new URL(service.url).port), '127.0.0.1');

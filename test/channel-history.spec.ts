@@ -9,7 +9,7 @@ import { StubProvider } from './support/stub-provider.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const KEPT = 5;
 
-/** CHANNEL_HISTORY (contract §2): whoever appends removes what is too old. */
+/** CHANNEL_HISTORY (contract §2): each append removes what is too old. */
 describe('the length of a history', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -31,7 +31,7 @@ describe('the length of a history', () => {
     tokens = await signIn(service.url, user, { device_id: device });
   });
 
-  /** Makes a history of so many events, without holes. */
+  /** Makes a history of so many events, without gaps. */
   async function historyOf(last: number): Promise<void> {
     await query(service.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
       tokens.user_id,
@@ -105,7 +105,7 @@ describe('the length of a history', () => {
     expect(after).toHaveLength(before.length);
   });
 
-  it('comes down step by step where it is far too long, so that no append takes long', async () => {
+  it('is shortened step by step when it is far too long, so that no append takes long', async () => {
     await historyOf(24_999);
     await push();
     expect((await offsets()).slice(0, 1)).toEqual([10_001]);
@@ -113,7 +113,7 @@ describe('the length of a history', () => {
     expect((await offsets()).slice(0, 1)).toEqual([20_001]);
   });
 
-  /** To the next append that removes. */
+  /** Appends until the next append that removes. */
   async function historyLeap(): Promise<void> {
     await query(service.databaseUrl, 'UPDATE channels SET last_offset = 29999 WHERE user_id = $1', [
       tokens.user_id,

@@ -9,7 +9,7 @@ const TOKENS = { access_token: 'access-secret', refresh_token: 'lkr_refresh-secr
 const WHO = { user_id: 'ada', device_id: '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11' };
 const CODE = 'code-secret';
 
-/** Lets every page read every answer, so that nothing but the client's own care keeps anything back. */
+/** Lets every page read every answer, so that only the client itself can hold a token back. */
 function allow(request: IncomingMessage, response: ServerResponse): boolean {
   response.setHeader('Access-Control-Allow-Origin', request.headers.origin ?? '*');
   response.setHeader('Access-Control-Allow-Headers', 'authorization, content-type');
@@ -22,10 +22,10 @@ inChromium('the client, where the service answers with redirects', () => {
   let app: ClientApp;
   let browser: Browser;
   let context: BrowserContext;
-  /** What the client takes for the service, and what it sends the client to. */
+  /** The server that the client takes for the service, and the address to which it redirects. */
   let moved: Server;
   let stranger: Server;
-  /** The status of its redirects; undefined: it answers. */
+  /** The status of its redirects; undefined: it answers instead. */
   let status: number | undefined;
   let asked: string[];
   let arrived: string[];
@@ -96,7 +96,7 @@ inChromium('the client, where the service answers with redirects', () => {
 
   it('lets none take the refresh token along, tries again later, and signs nobody out', async () => {
     await context.clock.install();
-    const page = await open(1); // it is due
+    const page = await open(1); // its token is due
     const attempts = (count: number) =>
       page.waitForFunction(
         `of('request').filter(({ path }) => path.endsWith('/refresh')).length === ${count}`,

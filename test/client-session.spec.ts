@@ -9,7 +9,7 @@ import { TcpProxy } from './support/tcp-proxy.js';
 inChromium('the client keeps a session', () => {
   let service: TestService;
   let app: ClientApp;
-  /** Between the pages and the service: it can be cut. */
+  /** Between the pages and the service; it can cut the connection. */
   let line: TcpProxy;
   let browser: Browser;
   let context: BrowserContext;
@@ -95,7 +95,7 @@ inChromium('the client keeps a session', () => {
     expect((await stored(first)).access_token).toBe(await token(first));
   });
 
-  it('survives to wake up offline with an expired token, and recovers by itself', async () => {
+  it('survives waking up offline with an expired token, and recovers by itself', async () => {
     const page = await signIn();
     await line.refuse();
     await context.clock.fastForward('02:00:00');
@@ -144,11 +144,11 @@ inChromium('the client keeps a session', () => {
     expect(await stored(first)).toEqual({ reason: 'refused' });
     await first.getByRole('button', { name: 'Sign in' }).click();
     await submit(first);
-    await second.getByRole('dialog').waitFor({ state: 'detached' }); // nobody has to be asked any more
+    await second.getByRole('dialog').waitFor({ state: 'detached' }); // the user is signed in, so the dialog closes
     expect(await token(second)).toBe(await token(first));
   });
 
-  it('learns of the other tab from the storage, too: its message may come before what it is about', async () => {
+  it('learns of the other tab from the storage, too: the message may come before the change that it announces', async () => {
     const deaf = await context.newPage();
     await deaf.addInitScript('delete globalThis.BroadcastChannel');
     await deaf.goto(`${app.url}/?options=%7B%7D`);
@@ -159,7 +159,7 @@ inChromium('the client keeps a session', () => {
     await deaf.waitForFunction('!latchkey.session');
   });
 
-  it('signs out in all tabs when one does, tells the service, and asks nobody', async () => {
+  it('signs out in all tabs when one does, tells the service, and asks nobody to sign in again', async () => {
     const first = await signIn();
     const second = await open();
     const { refresh_token } = await stored(first);
@@ -175,7 +175,7 @@ inChromium('the client keeps a session', () => {
 
   it('closes within a second, with the right words, when it is signed out on another device', async () => {
     const here = await signIn();
-    const tab = await open(); // without a channel: it hears of it from the other
+    const tab = await open(); // without a channel: the other tab tells it
     await here.evaluate('latchkey.connect()');
     const elsewhere = await newDevice();
     const other = await signIn(elsewhere);

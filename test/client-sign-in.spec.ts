@@ -157,7 +157,7 @@ inChromium('the client signs in', () => {
     await signedIn();
   });
 
-  it('by a redirect where popups are blocked, and comes back to the very page', async () => {
+  it('by a redirect where popups are blocked, and comes back to the same page', async () => {
     await open({ mode: 'popup' });
     await page.evaluate(`location.hash = 'here'; window.open = () => null`);
     await page.click('#in');
@@ -204,14 +204,14 @@ inChromium('the client signs in', () => {
   describe('and is not fooled', () => {
     const FOREIGN = '0f'.repeat(32);
 
-    it('by a callback that nobody here has asked for', async () => {
+    it('by a callback that this page has not asked for', async () => {
       await page.goto(`${app.url}/callback?code=stolen&state=${FOREIGN}&keep=1`);
       await page.getByText('invalid_state').waitFor();
       expect(page.url()).toBe(`${app.url}/callback?keep=1`);
       expect(posted).toEqual([]);
     });
 
-    it('by a foreign state while a redirect is on its way, which goes on', async () => {
+    it('by a foreign state during a redirect, and the redirect goes on', async () => {
       await open({ mode: 'redirect' });
       await page.click('#in');
       await page.getByLabel('Password').waitFor();
@@ -252,7 +252,7 @@ inChromium('the client signs in', () => {
       await signedIn();
     });
 
-    it('into telling a page of another origin', async () => {
+    it('into posting the code to a page of another origin', async () => {
       const callback = `${app.url}/callback?code=secret&state=${FOREIGN}`;
       await page.goto(`${app.foreignUrl}/stranger?frame=${encodeURIComponent(callback)}`);
       await page.waitForFunction('document.querySelector("iframe")');

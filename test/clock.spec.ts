@@ -8,7 +8,7 @@ import { StubProvider } from './support/stub-provider.js';
 
 const PRELOAD = fileURLToPath(new URL('./support/skewed-clock.mjs', import.meta.url));
 
-/** Instances with wrong clocks agree: all go by the database's (contract §5). */
+/** Instances with wrong clocks agree: all use the database's clock (contract §5). */
 describe('an instance whose clock is 90 s off', () => {
   let provider: StubProvider;
   let right: TestService;

@@ -23,7 +23,7 @@ const write = (name: string, content: string): void => writeFileSync(join(cwd, n
 
 const document = (name: string): string => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8');
 
-/** Two keys look the same from outside, whatever they are: what is made of them is compared. */
+/** A key cannot be read from outside, so what is derived from two keys is compared. */
 const derived = ({ secretKey }: Settings): string => secretKey.derive('test').toString('hex');
 
 function faultsOf(env: Environment): readonly string[] {
@@ -154,7 +154,7 @@ describe('the generated SECRET_KEY', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('is a fault where the file holds none, or cannot be kept', () => {
+  it('is a fault if the file holds no key, or cannot be written', () => {
     mkdirSync(join(cwd, 'data'));
     write('data/secret-key', 'hunter2');
     expect(faultsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY: .* holds no key/)]);
@@ -215,7 +215,7 @@ describe('the generated documents', () => {
     );
   });
 
-  it('are a start without faults, when every line of the service is taken as it is', () => {
+  it('start the service without faults when every line of the service is used as it is', () => {
     const [service = ''] = envExample().split('# --- Providers');
     write('.env', service.replace(/^# (?=[A-Z_]+=)/gm, ''));
     expect(faultsOf({})).toEqual([]);

@@ -12,11 +12,11 @@ const services = new Map(
     .map((text) => [text.trim().split(':')[0]!, text]),
 );
 
-/** Of the embedded database, which is not there. */
+/** For the embedded database, which the containers do not use. */
 const NOT_NEEDED = ['DATA_DIR'];
 
 describe('docker-compose.yml', () => {
-  it('has the two services that are looked at below', () => {
+  it('has the two services that are tested below', () => {
     expect([...services.keys()]).toEqual(['latchkey', 'postgres']);
   });
 
@@ -38,13 +38,13 @@ describe('docker-compose.yml', () => {
   });
 });
 
-it('every image has its whole version', () => {
+it('every image is named with its full version', () => {
   const images = [...`${read('Dockerfile')}\n${compose}`.matchAll(/(?:^FROM|^    image:) (\S+)/gm)];
   expect(images).toHaveLength(3);
   for (const [, image] of images) expect(image).toMatch(/^(node:\d+\.\d+\.\d+|postgres:\d+\.\d+)-[a-z-]+$/);
 });
 
-it('the image is built with every workspace: `npm ci` passes over what is not there', () => {
+it('the image is built with every workspace: `npm ci` skips missing ones without an error', () => {
   for (const name of readdirSync(new URL('../packages/', import.meta.url)))
     expect(read('Dockerfile')).toContain(`\nCOPY packages/${name}/package.json packages/${name}/\n`);
 });

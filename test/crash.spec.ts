@@ -89,7 +89,7 @@ describe('the end of a process', () => {
     },
   );
 
-  it('is not ready during SHUTDOWN_DELAY, yet serves, and closes connections', async () => {
+  it('is not ready during SHUTDOWN_DELAY, but still serves, and closes connections', async () => {
     service = await startServiceProcess({ ...env, SHUTDOWN_DELAY: '1' });
     const { url } = service;
     await request(url).get('/health/ready').expect(200);

@@ -110,7 +110,7 @@ describe('an adapter of an integrator', () => {
     });
   });
 
-  it('gets its settings, and what it wanted to remember, with the code', async () => {
+  it('gets its settings, and its `memory`, with the code', async () => {
     const adapter = file(
       'echo.mjs',
       `export default new (class {
@@ -179,7 +179,7 @@ describe('an adapter of an integrator', () => {
   });
   const working = 'authorizationUrl() {}, exchange() {}';
 
-  describe('that is none', () => {
+  describe('whose file is not an adapter', () => {
     it.each<[string, () => string, string]>([
       ['no such file', () => join(directory, 'nothing.js'), 'cannot be loaded (Cannot find module'],
       ['no such package', () => 'oicd', 'cannot be loaded (Cannot find'],
@@ -254,7 +254,7 @@ describe('an adapter of an integrator', () => {
       return (error as InvalidSettings).faults[0]!;
     }
 
-    it('stops the start before anything is there, with that line and nothing else', async () => {
+    it('stops the start before anything has been made, with that line and nothing else', async () => {
       let connections = 0;
       const database = createServer((socket) => {
         connections++;
@@ -289,12 +289,12 @@ describe('an adapter of an integrator', () => {
     });
   });
 
-  describe('that looks at its settings', () => {
+  describe('that checks its settings', () => {
     const checking = (body: string): string =>
       file(`check-${files++}.mjs`, `export default { ${working}, async check(provider) { ${body} } };`);
     let files = 0;
 
-    it('is given them before the start, as at exchange', async () => {
+    it('gets them before the start, as it does at the exchange', async () => {
       const adapter = checking(
         `const { name, clientId, options } = provider;
          throw new Error([this !== undefined, name, clientId, options.department].join());`,
@@ -349,7 +349,7 @@ describe('an adapter of an integrator', () => {
           PROVIDERS_HALF_ADAPTER: './half.js',
           PROVIDERS_HALF_URL: 'https://half.example',
         });
-        // A line each, as the other warnings of the settings.
+        // One line each, like the other warnings about settings.
         for (const line of [
           'Provider corp could not be checked',
           'CORS_ORIGIN is no setting',
@@ -366,7 +366,7 @@ describe('an adapter of an integrator', () => {
   });
 
   describe('the contract test for authors', () => {
-    /** Runs it on the template, changed so; returns what fails. */
+    /** Runs the contract test on a changed template; returns the tests that fail. */
     async function failures(change: (source: string) => string): Promise<string[]> {
       const copy = mkdtempSync(join(directory, 'author-'));
       cpSync(EXAMPLE, copy, { recursive: true });

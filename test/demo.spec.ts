@@ -196,7 +196,7 @@ inChromium('the demo', () => {
     expect(violations).toEqual([]);
   });
 
-  /** A new browser, as far as Latchkey can see: another device. */
+  /** A new browser context: for Latchkey it is another device. */
   async function open(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext(options);
     contexts.push(context);
@@ -213,7 +213,7 @@ inChromium('the demo', () => {
   const signInButton = (on = page) => on.getByRole('button', { name: 'Sign in', exact: true });
   const steps = (): Promise<(string | null)[]> =>
     page.locator('#steps > li').evaluateAll((items) => items.map((item) => item.getAttribute('data-state')));
-  /** All but the refresh. */
+  /** All steps but the refresh. */
   const LIT = ['done', 'done', 'done', 'done', 'done', 'done', null];
   const feed = (on: Page, text: string) => on.getByRole('log').getByText(text);
   const devices = (on: Page) => on.getByRole('region', { name: 'Devices' });
@@ -224,7 +224,7 @@ inChromium('the demo', () => {
     await where.getByRole('button', { name: 'Sign in' }).click();
   }
 
-  /** Until everything is there, and the channel is open. */
+  /** Waits until the whole page is shown, and the channel is open. */
   async function signIn(on = page, url = service.url): Promise<void> {
     await on.goto(url);
     await signInButton(on).click();
@@ -268,7 +268,7 @@ inChromium('the demo', () => {
       expect(claims).toContain(part);
   });
 
-  it('counts down, refreshes about five minutes before the end (spec §1), and begins to count anew', async () => {
+  it('counts down, refreshes about five minutes before the end (spec §1), and starts counting again', async () => {
     await page.clock.install();
     await signIn();
     await page.clock.fastForward('54:00');
@@ -325,7 +325,7 @@ inChromium('the demo', () => {
     await isSignedIn(page, 'Grace Hopper');
   });
 
-  it('signs in at a provider of another site, in a frame of that site: the second device that it offers', async () => {
+  it('signs in at a provider of another site, in a frame of that site, as the second device that the page offers', async () => {
     await signIn();
     const opened = page.waitForEvent('popup');
     await page.getByRole('link', { name: 'Open a second device' }).click();
@@ -394,7 +394,7 @@ inChromium('the demo', () => {
       await signIn(other);
     });
 
-    it('shows on one what the other is called now, without a reload', async () => {
+    it('shows on one device the new name of the other, without a reload', async () => {
       const name = `Kitchen ${randomUUID().slice(0, 8)}`;
       await devices(page)
         .getByRole('button', { name: /^Rename/ })
@@ -407,7 +407,7 @@ inChromium('the demo', () => {
       await feed(other, 'device.renamed').first().waitFor();
     });
 
-    it('closes the one that is signed out from the other within a second, and says so', async () => {
+    it('ends the session of a device that the other signs out, within a second, and says so', async () => {
       const name = `Lost ${randomUUID().slice(0, 8)}`;
       await devices(other)
         .getByRole('button', { name: /^Rename/ })
@@ -430,7 +430,7 @@ inChromium('the demo', () => {
       await devices(page).getByText(name).waitFor({ state: 'detached' });
     });
 
-    it('shows on both what one pushes, and a refusal only on that one', async () => {
+    it('shows on both devices what one pushes, but a refusal only on that one', async () => {
       const event = `demo.${randomUUID()}`;
       await page.getByRole('textbox', { name: 'Event' }).fill(event);
       await page.getByRole('textbox', { name: 'Data' }).fill('{"<b>": [1, "2"]}');

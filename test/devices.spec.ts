@@ -157,7 +157,7 @@ describe('users and their devices', () => {
     await as(tokens).get('/devices').expect(401);
   });
 
-  it('two users with the same device id have a device each; the other’s answers as one that does not exist', async () => {
+  it('two users with the same device id have a device each; the other’s is answered like one that does not exist', async () => {
     const shared = randomUUID();
     const own = await onDevice(shared, { device_name: 'Mine' });
     const other = await signIn(service.url, randomUUID(), { device_id: shared, device_name: 'Theirs' });
@@ -271,8 +271,8 @@ describe('users and their devices', () => {
       await lastSeen.write();
       expect(await seen()).toBeLessThan(10_000);
 
-      await lastSeen.write(); // the looks above are uses as well
-      // Whoever makes up a refresh token, with the ids of somebody's session, has used nothing.
+      await lastSeen.write(); // the requests above are uses as well
+      // A made-up refresh token with the ids of somebody's session is not a use of that session.
       await age(10);
       const { sid, device_id } = claimsOf(tokens.access_token) as { sid: string; device_id: string };
       const made = makeRefreshToken({ userId: tokens.user_id, sessionId: sid, deviceId: device_id });

@@ -55,8 +55,8 @@ class ListeningGateway implements OnGatewayInit {
   }
 }
 
-/** The whole service, and a gateway of whoever extends it. */
-describe('a gateway beside our own', () => {
+/** The whole service, with a gateway that somebody adds to it. */
+describe('a gateway besides our own', () => {
   let database: TestDatabase;
   let provider: StubProvider;
 
@@ -97,7 +97,7 @@ describe('a gateway beside our own', () => {
     await expect(starting).rejects.toThrow(`${gateway.name}: nobody would judge who connects`);
   });
 
-  it('that listens itself hears sockets whose token is good', async () => {
+  it('that listens to the server itself gets sockets with a valid token', async () => {
     const service = await startWith(ListeningGateway);
     try {
       const { access_token: token } = await signIn(service.url);

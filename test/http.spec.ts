@@ -84,7 +84,7 @@ describe('HTTP (contract §2, §3)', () => {
     }
   });
 
-  it('no error may be stored, not even where the answer might have been', async () => {
+  it('no error may be stored, not even where a successful answer may be', async () => {
     const keys = service.app.get(KeyService);
     Object.defineProperty(keys, 'jwks', {
       configurable: true,
@@ -102,7 +102,7 @@ describe('HTTP (contract §2, §3)', () => {
     expect(headers['cache-control']).toBe('public, max-age=300');
   });
 
-  it('a probe that is told to wait is no error in the log', async () => {
+  it('a health probe that is answered with 503 is not an error in the log', async () => {
     const stopping = await startTestService();
     try {
       stopping.app.get(Readiness).stop();
@@ -161,7 +161,7 @@ describe('HTTP (contract §2, §3)', () => {
     });
   });
 
-  it('an error is JSON, also where a file was to be sent', async () => {
+  it('an error is JSON, also where a file should have been sent', async () => {
     for (const header of [{ 'If-Match': '"x"' }, { Range: 'bytes=99999999-' }]) {
       const response = await request(service.url).get('/demo/style.css').set(header);
       expect(response.status).toBe(400);

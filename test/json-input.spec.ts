@@ -10,7 +10,7 @@ import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Contract §3, input: what is OAuth's is forgiving; everything else takes JSON, as it was sent. */
+/** Contract §3, input: the OAuth endpoints are lenient; all others take JSON exactly as it was sent. */
 describe('input', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -124,15 +124,15 @@ describe('input', () => {
           .type('form')
           .send({ ...form, user_id: tokens.user_id }),
       );
-      await expectRefused(call().type('form').send('a')); // nothing of which is a member
+      await expectRefused(call().type('form').send('a')); // which holds no member
     });
 
-    it('an empty one, as curl -d "" sends it, is no body', async () => {
+    it('an empty one, as curl -d "" sends it, counts as no body', async () => {
       const { access_token } = await signIn(service.url);
       await bearer(service.url, access_token).post('/sign-out').type('form').send('').expect(204);
     });
 
-    it('are taken where OAuth is spoken', async () => {
+    it('are accepted by the OAuth endpoints', async () => {
       const { url } = service;
       const post = (path: string) => request(url).post(path).type('form');
       const state = await beginSignIn(url);
@@ -147,7 +147,7 @@ describe('input', () => {
     });
   });
 
-  it('of the public endpoints: what is empty or null is left out', async () => {
+  it('of the public endpoints: empty or null members count as left out', async () => {
     for (const empty of ['', null]) {
       const state = await beginSignIn(service.url);
       const optional = { redirect_uri: empty, code_verifier: empty, iss: empty, device_id: empty };
@@ -169,7 +169,7 @@ describe('input', () => {
         .send(body);
     const good = () => `{"refresh_token":"${tokens.refresh_token}"`;
 
-    it('may be packed, and begin with a byte order mark', async () => {
+    it('may be compressed, and begin with a byte order mark', async () => {
       await refresh(gzipSync(`${good()}}`), { 'Content-Encoding': 'gzip' }).expect(200);
       await refresh(`\ufeff${good()}}`).expect(200);
       await refresh(`${good()}}`, { 'Content-Type': 'application/json; charset=UTF-8' }).expect(200);
@@ -218,7 +218,7 @@ describe('input', () => {
     await expectRefused(request(service.url).get(`/oauth2/authorize?provider=stub&${padding}provider=stub`));
   });
 
-  it('no malformed body, path or header is quoted in the log, ten characters or four', async () => {
+  it('no malformed body, path or header is quoted in the log, not even ten or four characters of it', async () => {
     const secret = 'Zq7XkV9pWm';
     const post = (type: string, body: string, headers = {}) =>
       request(service.url)

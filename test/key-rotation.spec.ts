@@ -120,13 +120,13 @@ describe('key rotation', () => {
     expect((await list()).map(({ state }) => state)).toEqual(['signing', 'retired']);
   });
 
-  it('waits for the key that waits: another rotation makes none', async () => {
+  it('makes no other key while one is waiting', async () => {
     const { kid } = await store.rotate();
     expect(await store.rotate()).toMatchObject({ kid, made: false });
     expect(await list()).toHaveLength(2);
   });
 
-  it('each key signs from its very moment on, not from the next reading: else what is withdrawn would still sign', async () => {
+  it('each key signs from its exact time on, not from the next reading: else a withdrawn key would still sign', async () => {
     const { app } = instances[0]!;
     const signing = (): string => app.get(KeyService).signing.kid;
     const signs = async (kid: string): Promise<void> => {
@@ -140,7 +140,7 @@ describe('key rotation', () => {
       await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
       await signs(kid); // so the instance has all of it
     }
-    // One after the other, 300 ms each: whoever looks twice a second only passes over some.
+    // One after the other, 300 ms each: an instance that reads only twice a second would miss some.
     await query(
       database.url,
       `UPDATE signing_keys SET active_at = now() + interval '2 s' + place * interval '300 ms'
@@ -176,7 +176,7 @@ describe('key rotation', () => {
     expect(ofSuccessor.length).toBeGreaterThan(0);
     expect(ofSuccessor.filter(({ refused }) => refused)).toEqual([]);
     expect((await list()).map(({ state }) => state)).toEqual(['signing', 'revoked']);
-    // Each instance tells of it; in one process all of Nest's logs are one.
+    // Each instance logs it; in one process all of Nest's logs are one.
     const audit = instances.flatMap(({ log }) =>
       log.filter((line) => line.includes(`"audit":"key_revoked","kid":"${revoked}"`)),
     );
@@ -188,7 +188,7 @@ describe('key rotation', () => {
     const waiting = await store.rotate();
     expect(await store.revoke(waiting.kid)).toBeUndefined();
     await everywhere((now, published) => now === signing && published.join() === signing);
-    // What was revoked before its first use never succeeded anybody.
+    // A key that was revoked before its first use never took over.
     await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [waiting.kid]);
     await query(database.url, `UPDATE signing_keys SET revoked_at = active_at WHERE kid = $1`, [waiting.kid]);
     expect((await list()).find(({ kid }) => kid === signing)).toMatchObject({
@@ -203,7 +203,7 @@ describe('key rotation', () => {
     expect(await statusOf(instances[1]!, tokens.access_token)).toBe(401);
   });
 
-  it('of four instances that see a key of 90 days, one makes the next', async () => {
+  it('of four instances that see a key that is 90 days old, one makes the next', async () => {
     const env = { DATABASE_URL: database.url };
     const more = await Promise.all([startTestService(env), startTestService(env)]);
     instances.push(...more);

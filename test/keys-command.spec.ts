@@ -39,7 +39,7 @@ describe('npm run keys (contract §1)', () => {
   });
   afterEach(() => database.drop());
 
-  it('answers wrong usage with the right one and code 2', async () => {
+  it('answers wrong usage by showing the right one, with exit code 2', async () => {
     const { code, stdout, stderr } = await keysCommand({}, 'revoke');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('Usage: npm run keys -- <command>');
@@ -144,7 +144,7 @@ describe('npm run keys (contract §1)', () => {
       });
       expect(done.stdout + done.stderr + wrong.stderr).not.toMatch(/(5e){4}|(a1){4}|(77){4}/);
 
-      // The instance with the former key goes on, and makes no key that the others could not read.
+      // The instance with the former key goes on, but makes no key: the others could not read it.
       await request(running.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
       await query(database.url, `UPDATE signing_keys SET active_at = now() - interval '91 days'`);
       await expect(running.app.get(KeyService).rotateIfDue()).rejects.toThrow('cannot be decrypted');
@@ -185,7 +185,7 @@ describe('npm run keys (contract §1)', () => {
     }
   });
 
-  it('says so when the database is not one of the service, or away', async () => {
+  it('says so when the database is not the service’s, or is unreachable', async () => {
     await query(database.url, 'DROP TABLE signing_keys');
     const foreign = await keysCommand(env, 'list');
     expect([foreign.code, foreign.stderr]).toEqual([1, expect.stringContaining('start the service once')]);

@@ -102,7 +102,7 @@ describe('signing keys (contract §5)', () => {
   it('that were stored with another SECRET_KEY are retired with a warning, and still published', async () => {
     const first = await start();
     const [old] = await kids(first.url);
-    await new KeyStore(first.app.get(DataSource), first.settings).rotate(); // one that waits is lost as well
+    await new KeyStore(first.app.get(DataSource), first.settings).rotate(); // a waiting key is lost as well
     await first.close();
     const second = await start(ANOTHER_SECRET);
     try {
@@ -137,14 +137,14 @@ describe('signing keys (contract §5)', () => {
       await new KeyStore(dataSource, hour.settings).rotate();
       const [next, old] = await keys();
       expect(old!.endsAt!.getTime() - next!.activeAt.getTime()).toBe((7200 + 60) * 1000);
-      // The other instance has longer tokens than the one that made the key, and says so when it reads of it.
+      // The other instance has longer tokens than the one that made the key, and says so when it reads that key.
       while ((await keys())[0]!.tokenTtl !== 7200);
     } finally {
       await Promise.all([hour.close(), longer.close()]);
     }
   });
 
-  it('are heard of although a row beside them is no key', async () => {
+  it('are known even if another row is not a valid key', async () => {
     const service = await start();
     try {
       await query(
@@ -163,15 +163,15 @@ describe('signing keys (contract §5)', () => {
     }
   });
 
-  it('end by the clock of the database, whatever the one of the instance says', async () => {
+  it('end by the database’s clock, whatever the instance’s clock says', async () => {
     const provider = await StubProvider.start();
     const service = await start(provider.env());
     const clock = service.app.get(Clock);
-    const slow = jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + 90_000); // which the instance is late by
+    const slow = jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + 90_000); // so the instance is late by that
     try {
       const { access_token } = await signIn(service.url);
       await bearer(service.url, access_token).get('/me').expect(200);
-      // As an end that was a moment ago, seen from here.
+      // For this instance, its end was a moment ago.
       await query(database.url, `UPDATE signing_keys SET revoked_at = now() + interval '85 s'`);
       while ((await kids(service.url)).length > 0);
       await bearer(service.url, access_token).get('/me').expect(401);
@@ -182,7 +182,7 @@ describe('signing keys (contract §5)', () => {
     }
   });
 
-  it('go on as they were known while they cannot be read', async () => {
+  it('stay as they were last known while they cannot be read', async () => {
     const provider = await StubProvider.start();
     const service = await start(provider.env());
     try {

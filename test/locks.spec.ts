@@ -11,7 +11,7 @@ import { beginSignIn, claimsOf, signIn, type Tokens } from './support/sign-in.js
 import { StubProvider } from './support/stub-provider.js';
 import { waiting } from './support/waiting.js';
 
-/** Who waits for whom, provoked by a connection that holds a lock meanwhile: no luck is needed. */
+/** Which statement waits for which, made certain by a connection that holds a lock meanwhile. */
 describe('locks', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -43,7 +43,7 @@ describe('locks', () => {
     return rows.map(({ data }) => (JSON.parse(data) as { device_id: string }).device_id);
   }
 
-  describe('states that several instances spend at once', () => {
+  describe('states that several instances use at once', () => {
     const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
 
     it('are locked in the order of their hashes, before anything is deleted, whatever the plan', async () => {
@@ -72,12 +72,12 @@ describe('locks', () => {
 
         const hold = 'SELECT FROM authorization_states WHERE state_hash = $1 FOR UPDATE';
         await holder.query(hold, [hashOf(first)]);
-        // The first two statements have one state each: the third is the one that is looked at.
+        // The first two statements have one state each: the third is the one that is tested.
         const alone = [states.consume(states.make()), states.consume(states.make())];
         const spent = Promise.all([states.consume(last), states.consume(middle), states.consume(first)]);
         await Promise.allSettled(alone);
         expect(await waiting(service.databaseUrl, 1, spent)).toBe(true);
-        // It waits for the first, and so must not hold any that comes after it.
+        // It waits for the first lock, so it must not hold any later one.
         const free = `${hold} SKIP LOCKED`;
         for (const state of [last, middle])
           expect((await holder.query(free, [hashOf(state)])).rowCount).toBe(1);
@@ -140,7 +140,7 @@ describe('locks', () => {
       const user = randomUUID();
       const mine = await signIn(service.url, user, { device_id: randomUUID() });
       await signIn(service.url, user, { device_id: device });
-      // As far as a sign-in on the device gets before it is committed: its row is locked, its session is there.
+      // The state of a sign-in on the device just before its commit: the row is locked, the session is there.
       await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
       await holder.query(
         `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
@@ -158,7 +158,7 @@ describe('locks', () => {
     },
   );
 
-  it('the last two sessions of a device, ended at once: the device is told of, once', async () => {
+  it('the last two sessions of a device, ended at once: one event for the device', async () => {
     const device = randomUUID();
     const user = randomUUID();
     const sessions = [

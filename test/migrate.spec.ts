@@ -58,7 +58,7 @@ function options(url: string, ...more: (new () => MigrationInterface)[]): DataSo
     url,
     migrations: [Slow1700000000001, ...more],
     connectTimeoutMS: 200,
-    extra: { statement_timeout: 100, query_timeout: 100 }, // as short as no request's
+    extra: { statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
   };
 }
 
@@ -127,7 +127,7 @@ describe('a database that is not there yet', () => {
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
   });
 
-  it('is an error in the end, which names the address and not the password', async () => {
+  it('causes an error in the end, which names the address but not the password', async () => {
     const port = await freePort();
     const failure = migrate(
       options(`postgres://someone:hunter2@127.0.0.1:${port}/x`),
@@ -140,7 +140,7 @@ describe('a database that is not there yet', () => {
     expect(log).toHaveLength(1);
   });
 
-  it('is an error in the end also when it accepts connections and says nothing', async () => {
+  it('causes an error in the end, also when it accepts connections but says nothing', async () => {
     const port = await freePort();
     proxy = createServer().listen(port, '127.0.0.1');
     await once(proxy, 'listening');
@@ -149,7 +149,7 @@ describe('a database that is not there yet', () => {
     ).rejects.toThrow(/no database at/);
   });
 
-  it('is not waited for where it is there and says no', async () => {
+  it('is not waited for when it refuses the connection', async () => {
     const wrong = new URL(database.url);
     wrong.password = 'hunter2';
     const failure = migrate(options(wrong.href), patience());

@@ -17,7 +17,7 @@ const TOKEN = 'gho_a secret access token';
 describe('the adapter oauth2', () => {
   let provider: StubProvider;
   let service: TestService;
-  /** Answers of the two endpoints; what is left out is a good one. */
+  /** Answers of the two endpoints; an answer that is left out is a good one. */
   let answers: { token?: Answer; user?: Answer };
 
   type Answer = (response: ServerResponse) => void;
@@ -267,7 +267,7 @@ describe('the adapter oauth2', () => {
       expect(provider.requests.some(({ path }) => path === '/away')).toBe(false);
     });
 
-    it('… and nothing of them stands in the log', () => {
+    it('… and no part of them is in the log', () => {
       const log = service.log.join('\n');
       expect(log).toContain('something that is no JSON');
       const secrets = [SECRET, TOKEN, 'access_token=', 'a code/with+signs'];
@@ -296,7 +296,7 @@ describe('the adapter oauth2', () => {
     http.onApplicationShutdown();
   });
 
-  it('never gives a code or secret to another provider than the state was made for (P2)', async () => {
+  it('sends a code or secret only to the provider for which the state was made (P2)', async () => {
     const names = ['hub', 'discord', 'plain', 'contract'];
     const paths: Record<string, string> = { contract: '/oauth2/token/exchange' };
     for (let round = 0; round < 50; round++) {

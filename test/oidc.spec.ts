@@ -9,7 +9,7 @@ import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { StubProvider } from './support/stub-provider.js';
 
-/** What the log says of an error. */
+/** What the log says about an error. */
 interface Logged {
   err?: { cause?: { message: string } };
 }
@@ -173,7 +173,7 @@ describe('the adapter oidc', () => {
     });
   });
 
-  it('takes the keys of the day: a new one at once, a withdrawn one no more', async () => {
+  it('uses the provider’s current keys: a new one at once, a withdrawn one no longer', async () => {
     const old = issuer.key;
     expect((await signIn('frank')).status).toBe(200);
     const posted = await callback('frank');
@@ -243,7 +243,7 @@ describe('the adapter oidc', () => {
       const posted = await callback('mallory');
       proxy.tamper = tamper();
       const seen = service.log.length;
-      // Another nonce is no fault of the provider: the code is of another sign-in.
+      // A wrong nonce is not the provider's fault: the code belongs to another sign-in.
       if (name.includes('another nonce')) await refused(posted, 401, 'invalid_grant');
       else await refused(posted, 500, 'server_error');
       const causes = service.log.slice(seen).map((line) => (JSON.parse(line) as Logged).err?.cause?.message);
@@ -288,7 +288,7 @@ describe('the adapter oidc', () => {
       return idTokenSeen;
     }
 
-    it('a code that was used, or never was', async () => {
+    it('a code that was used, or never issued', async () => {
       const posted = await callback('gina');
       await token(posted).expect(200);
       const { state } = await begin();
@@ -362,7 +362,7 @@ describe('the adapter oidc', () => {
       }
     });
 
-    it('an answer that is no JSON is not quoted in the log', async () => {
+    it('an answer that is not JSON is not quoted in the log', async () => {
       const posted = await callback('ida');
       const headers = { 'Content-Type': 'application/json' };
       at('/token', (response) => response.writeHead(200, headers).end('access_token=a-secret-token'));
@@ -370,7 +370,7 @@ describe('the adapter oidc', () => {
       expect(service.log.filter((line) => line.includes('access_tok'))).toEqual([]);
     });
 
-    it('errors of the userinfo endpoint are not the client’s', async () => {
+    it('errors of the userinfo endpoint are not blamed on the client', async () => {
       issuer.restart({ claimsInIdToken: false });
       const posted = await callback('ida');
       at('/me', (response) => response.writeHead(400).end('{"error":"invalid_request"}'));
@@ -486,7 +486,7 @@ describe('the adapter oidc', () => {
       }
     });
 
-    it('that is away harms neither the start nor other providers, and is used once it is back', async () => {
+    it('that is unreachable harms neither the start nor other providers, and is used once it is back', async () => {
       const stub = await StubProvider.start();
       const other = await startTestService({ ...env(), ...stub.env() });
       proxy.target = 1;
@@ -511,7 +511,7 @@ describe('the adapter oidc', () => {
   });
 
   describe('sends the client secret', () => {
-    // Every sign that some server has read in another way; RFC 6749 §A.1 allows visible ASCII and the blank.
+    // Every character that some server has decoded differently; RFC 6749 §A.1 allows visible ASCII and the blank.
     const ODD: Record<string, string> = {
       PROVIDERS_CORP_CLIENT_ID: "lk-._:%+ ~!*'()&=",
       PROVIDERS_CORP_CLIENT_SECRET: "-._:%+ ~!*'()&= %41 of an odd secret",

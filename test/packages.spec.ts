@@ -22,7 +22,7 @@ const sourcesOf = (directory: string): string[] =>
 
 interface Import {
   readonly path: string;
-  /** Types alone: gone when it is compiled. */
+  /** Imports only types: it is gone after compiling. */
   readonly isType: boolean;
 }
 
@@ -35,7 +35,7 @@ function importsOf(file: string): Import[] {
 const isRelative = ({ path }: Import): boolean => path.startsWith('.');
 const isBare = ({ path }: Import): boolean => !/^(?:\.|#|node:)/.test(path);
 
-/** What npm calls the package that a bare path is in. */
+/** The npm package to which a bare path belongs. */
 const packageOf = ({ path }: Import): string =>
   path
     .split('/')

@@ -21,7 +21,7 @@ describe('presence (contract §7, `online`)', () => {
 
   const rowsOf = (table: string): Promise<object[]> => query(service.databaseUrl, `SELECT FROM ${table}`);
 
-  it('an instance that stops takes its own with it: nobody waits until it counts as gone', async () => {
+  it('an instance that stops removes its own rows at once, before it would count as gone', async () => {
     const other = await startTestService({ ...provider.env(), DATABASE_URL: service.databaseUrl });
     const { access_token } = await signIn(other.url, 'ada', { device_id: randomUUID() });
     const client = await SocketClient.connect(other.url, access_token);

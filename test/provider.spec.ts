@@ -139,7 +139,7 @@ describe('a provider of the contract', () => {
     expect((await exchange()).body).toMatchObject({ error: 'server_error' });
   });
 
-  it('cannot send us, and the client secret, somewhere else (P12)', async () => {
+  it('cannot redirect us, and the client secret, somewhere else (P12)', async () => {
     const elsewhere = await StubProvider.start();
     try {
       for (const status of [301, 302, 303, 307, 308]) {
@@ -188,7 +188,7 @@ describe('a provider of the contract', () => {
     }
   });
 
-  it('may be away', async () => {
+  it('may be unreachable', async () => {
     const gone = await startTestService({ ...provider.env(), PROVIDERS_STUB_URL: 'http://127.0.0.1:1' });
     try {
       const state = await beginSignIn(gone.url);
@@ -237,7 +237,7 @@ describe('a provider of the contract', () => {
       expect(aborted).toBe(true);
     });
 
-    it('gets no code once it is given up, though its issuer is known at last', async () => {
+    it('gets no code after it was given up, even if its issuer becomes known', async () => {
       let know = (_issuer: string): void => undefined;
       const known = new Promise<string>((resolve) => (know = resolve));
       const redeem = jest.fn<ProviderAdapter['exchange']>();
@@ -250,7 +250,7 @@ describe('a provider of the contract', () => {
       expect(redeem).not.toHaveBeenCalled();
     });
 
-    it('has 5 s in all, also when it sends a byte now and then', async () => {
+    it('has 5 s in all, even if it sends a byte now and then', async () => {
       provider.answer = (_request, response) => {
         response.writeHead(200);
         const drip = setInterval(() => response.write(' '), 100);
@@ -263,7 +263,7 @@ describe('a provider of the contract', () => {
       expect(seconds).toBeLessThan(7);
     });
 
-    it('holds up nobody else: refreshes go on while 100 exchanges hang', async () => {
+    it('delays nobody else: refreshes go on while 100 exchanges hang', async () => {
       const { refresh_token } = await signIn(service.url);
       provider.answer = () => undefined;
       const states = await Promise.all(Array.from({ length: 100 }, () => beginSignIn(service.url)));

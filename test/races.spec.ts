@@ -47,7 +47,7 @@ describe('races', () => {
     }
   });
 
-  it('one state is spent once, also by those who share a statement', async () => {
+  it('one state is used once, also by requests that share a statement', async () => {
     const service = instances[0].app.get(StateService);
     const states = await race(10, () => beginSignIn(url(0)));
     const racers = states.flatMap((state) => Array.from({ length: 5 }, () => state));
@@ -93,7 +93,7 @@ describe('races', () => {
     }
   });
 
-  it('good and bad refreshes that share a statement do not touch each other', async () => {
+  it('good and bad refreshes that share a statement do not affect each other', async () => {
     const users = await race(20, (at) => signIn(at));
     const answers = await race(200, (at, i) => {
       const { refresh_token } = users[i % 20]!;
@@ -103,13 +103,13 @@ describe('races', () => {
     expect(answers.map(({ status }) => status)).toEqual(answers.map((_, i) => (i % 3 === 0 ? 401 : 200)));
   });
 
-  it('… and so do not touch each other where the ids are right and the secret is another', async () => {
+  it('… nor when a bad one has the right ids but another secret', async () => {
     const users = await race(10, (at) => signIn(at));
     const tokens = instances[0].app.get(TokenService);
     const sent = users.map(({ refresh_token }, i) =>
       i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
     );
-    // In one turn: the first two go alone, the others share one statement, without luck.
+    // In one turn: the first two go alone, so the others certainly share one statement.
     const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token)));
     expect(answers.map(({ status }) => status)).toEqual(
       answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),

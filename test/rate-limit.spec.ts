@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 let addresses = 0;
-/** An address that nothing has been counted for. */
+/** An address for which nothing has been counted yet. */
 function newAddress(): string {
   addresses++;
   return `192.0.2.${addresses}`;
@@ -65,7 +65,7 @@ function expectSlowDown(response: request.Response): void {
   expect(response.headers['cache-control']).toBe('no-store');
 }
 
-describe('limits a minute and address (contract §2)', () => {
+describe('limits per minute and address (contract §2)', () => {
   it.each([
     ['authorize', authorize, 5, 200],
     ['token', token, 4, 400],
@@ -84,7 +84,7 @@ describe('limits a minute and address (contract §2)', () => {
     await refresh(service.url).set('X-Forwarded-For', from).expect(401);
   });
 
-  it('the next minute begins anew', async () => {
+  it('counting starts again with the next minute', async () => {
     const from = newAddress();
     await statuses(5, () => authorize(service.url).set('X-Forwarded-For', from));
     await authorize(service.url).set('X-Forwarded-For', from).expect(429);
@@ -107,7 +107,7 @@ describe('limits a minute and address (contract §2)', () => {
     await authorize(service.url).set('X-Forwarded-For', '2001:db8:1:3::1').expect(200);
   });
 
-  it('tells of an address once, however long it goes on', async () => {
+  it('emits one event for an address, however long it goes on', async () => {
     const seen: unknown[] = [];
     service.app.get(Events).on('rate_limit.exceeded', (event) => void seen.push(event));
     const from = newAddress();
@@ -115,7 +115,7 @@ describe('limits a minute and address (contract §2)', () => {
     expect(seen).toEqual([{ limit: 'authorize', address: from }]);
   });
 
-  it('without a trusted proxy, nobody names an address of his own', async () => {
+  it('without a trusted proxy, a client cannot choose its address', async () => {
     const direct = await startTestService({ ...LIMITS, ...stub.env() });
     try {
       const answered = await statuses(6, () => authorize(direct.url).set('X-Forwarded-For', newAddress()));
@@ -137,8 +137,8 @@ describe('limits a minute and address (contract §2)', () => {
   });
 });
 
-describe('a limit that is asked for and not there', () => {
-  /** Resolves what everything is made of, and makes nothing: no database is needed. */
+describe('a limit that is asked for but not provided', () => {
+  /** Resolves all dependencies without creating anything: no database is needed. */
   const preview = (module: DynamicModule): Promise<unknown> =>
     NestFactory.createApplicationContext(module, { preview: true, abortOnError: false, logger: false });
 
@@ -163,7 +163,7 @@ function bearer(value: string, url = service.url): request.Test {
 }
 
 describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
-  it('are refused more shortly, while a valid token goes on', async () => {
+  it('get slow_down beyond the limit, while a valid token goes on', async () => {
     const { access_token: good } = await signIn(service.url);
     const from = newAddress();
     const me = (value: string): request.Test => bearer(value).set('X-Forwarded-For', from);
@@ -185,7 +185,7 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
   });
 
   describe('revocations, sign-outs and removals', () => {
-    let url: string; // of a service on which one may sign in more often
+    let url: string; // of a service that allows more sign-ins
     let own: TestService;
     beforeAll(async () => {
       const env = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: '2', TRUST_PROXY: 'loopback' };
@@ -197,7 +197,7 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
     const revoke = (value: string, from: string): request.Test =>
       request(url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token: value });
 
-    it('a revocation of an unknown token counts, and is told nothing else', async () => {
+    it('a revocation of an unknown token counts, but gets the usual answer', async () => {
       const from = newAddress();
       const { refresh_token: good } = await signIn(url);
       expect((await revoke('unknown', from).expect(200)).body).toEqual({});
@@ -207,7 +207,7 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
       await revoke('unknown', newAddress()).expect(200);
     });
 
-    it('a good token is never refused, whatever its address has done', async () => {
+    it('a valid token is never refused, whatever its address has done', async () => {
       const from = newAddress();
       await statuses(4, () => revoke('unknown', from));
       const device_id = randomUUID();
@@ -237,13 +237,13 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
     });
   });
 
-  it('no token at all is no attempt', async () => {
+  it('a request without a token does not count', async () => {
     const from = newAddress();
     const me = (): request.Test => request(service.url).get('/me').set('X-Forwarded-For', from);
     expect(await statuses(4, me)).toEqual([401, 401, 401, 401]);
   });
 
-  it('a good token that is not enough, or a right service key, is none either', async () => {
+  it('nor does a valid token without the right to call, or a valid service key', async () => {
     const { access_token: good } = await signIn(service.url);
     const from = newAddress();
     const introspect = (key: string): request.Test =>
@@ -256,7 +256,7 @@ describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
   });
 });
 
-it('renames count for the user, from whichever session and address (contract §2, RATE_LIMIT_WRITE)', async () => {
+it('renames count for the user, from any session and address (contract §2, RATE_LIMIT_WRITE)', async () => {
   const env = { RATE_LIMIT: 'on', RATE_LIMIT_WRITE: '2', TRUST_PROXY: 'loopback' };
   const own = await startTestService({ ...env, ...stub.env() });
   const device_id = randomUUID();
@@ -304,7 +304,7 @@ it('renames count for the user, from whichever session and address (contract §2
     }
   }
 
-  /** So many requests at once, evenly over both instances; how many were answered with each status. */
+  /** Sends so many requests at once, evenly over both instances; returns how many got each status. */
   async function storm(requests: number, from: string): Promise<Record<number, number>> {
     const calls = Array.from({ length: requests }, (_, i) =>
       authorize(instances[i % 2]!.url).set('X-Forwarded-For', from),
@@ -314,7 +314,7 @@ it('renames count for the user, from whichever session and address (contract §2
     return counts;
   }
 
-  it('two instances count together, to the request, and tell it once', async () => {
+  it('two instances count together, exactly, and emit one event', async () => {
     const seen: unknown[] = [];
     for (const { app } of instances) app.get(Events).on('rate_limit.exceeded', (e) => void seen.push(e));
     const from = newAddress();
@@ -337,7 +337,7 @@ it('renames count for the user, from whichever session and address (contract §2
     expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
   });
 
-  it('where somebody else has written a count for a year: it locks nobody out, and is not remembered', async () => {
+  it('with a count that somebody else wrote for a year: nobody is locked out, and it is not remembered', async () => {
     const { client } = instances[0]!.app.get(RedisConnection);
     const from = newAddress();
     const key = `latchkey:limit:authorize:${from}`;

@@ -9,10 +9,10 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 
 const SOAK = process.env['SOAK'] === '1';
-/** How many times a push at rest may be added to what the contract promises: the machine may be slow, and shared. */
+/** How many times the duration of a push at rest is added to the contract's limits: the machine may be slow, and shared. */
 const LENIENCY = 20;
 
-/** Clients that do not keep to the protocol (security.md): the service and its other users stay unharmed. */
+/** Clients that break the protocol (security.md): the service and its other users are not harmed. */
 describe('abuse of the real-time channel', () => {
   let cluster: Cluster;
   let service: ServiceProcess;
@@ -69,7 +69,7 @@ describe('abuse of the real-time channel', () => {
     expect(took).toBeLessThan(ms + LENIENCY * atRest);
   }
 
-  /** Another user gets a push in time, and the process has nothing to complain of. */
+  /** Another user gets a push in time, and the process logs no error. */
   async function unharmed(): Promise<void> {
     expectWithin(1000, await pushToWitness());
     expect(witness.client.disconnects).toEqual([]);
@@ -84,7 +84,7 @@ describe('abuse of the real-time channel', () => {
     expectWithin(ms, performance.now() - began);
   }
 
-  describe('before it has shown a token', () => {
+  describe('before it has sent a token', () => {
     it.each<[string, string | Buffer]>([
       ['an event', '42["x"]'],
       ['an acknowledgement', '430[]'],
@@ -104,13 +104,13 @@ describe('abuse of the real-time channel', () => {
       ['a CONNECT with a prototype', '40{"__proto__":{"token":"x"},"constructor":1}'],
       ['a CONNECT that is deep', `40${'{"token":'.repeat(5000)}1${'}'.repeat(5000)}`],
       ['a packet of another kind', '44{"message":"x"}'],
-    ])('who sends %s is closed within a second', async (_name, packet) => {
+    ])('a client that sends %s is closed within a second', async (_name, packet) => {
       const raw = await open();
       raw.send(packet);
       await closesWithin(1000, raw);
     });
 
-    it('who sends nothing, an unknown namespace, or less than announced is closed after ten seconds', async () => {
+    it('a client that sends nothing, an unknown namespace, or less than announced is closed after ten seconds', async () => {
       const packets = [
         '',
         '40/admin,{}',
@@ -141,7 +141,7 @@ describe('abuse of the real-time channel', () => {
         ['42["authenticate"]', '420["authenticate",[1],{}]', '421["authenticate",7]'],
       ],
       ['attachments that never come', ['451-["x",{"_placeholder":true,"num":0}]']],
-    ])('who sends %s still gets what is theirs', async (_name, packets) => {
+    ])('a client that sends %s still gets its own events', async (_name, packets) => {
       const raw = await connect(tokens);
       for (const packet of packets) raw.send(packet);
       await push(tokens, 'own');
@@ -157,13 +157,13 @@ describe('abuse of the real-time channel', () => {
       ['JSON that is cut', '42["x",'],
       ['more attachments than anybody needs', '4511-["x"]'],
       ['bytes that nothing has announced', 'binary'],
-    ])('who sends %s is closed', async (_name, packet) => {
+    ])('a client that sends %s is closed', async (_name, packet) => {
       const raw = await connect(tokens);
       raw.send(packet === 'binary' ? Buffer.from([1, 2, 3]) : packet);
       await closesWithin(1000, raw);
     });
 
-    it('who connects thirty times over one transport counts thirty times, and leaves nothing behind', async () => {
+    it('a client that connects thirty times over one transport counts thirty times, and leaves nothing behind', async () => {
       const raw = await open();
       for (let i = 0; i < 30; i++) raw.send(`40${JSON.stringify({ token: tokens.access_token })}`);
       await closesWithin(1000, raw);
@@ -253,7 +253,7 @@ describe('abuse of the real-time channel', () => {
     const EVENTS = 300;
     const LARGE = 'x'.repeat(60_000);
 
-    it('cost little memory, hold up nobody, and get everything in order once they read again', async () => {
+    it('cost little memory, delay nobody, and get everything in order once they read again', async () => {
       const reader = await SocketClient.connect(service.url, tokens.access_token);
       const sleepers = await many(19, () => connect(tokens));
       sleepers.forEach((raw) => raw.stopReading());
@@ -274,7 +274,7 @@ describe('abuse of the real-time channel', () => {
       reader.close();
     }, 60_000);
 
-    it('are told to come back when what is not kept would pile up', async () => {
+    it('are told to come back when events that are not kept would pile up', async () => {
       const raw = await connect(tokens);
       raw.stopReading();
       for (let n = 0; n < EVENTS; n++)
@@ -298,7 +298,7 @@ describe('abuse of the real-time channel', () => {
         asleep.send('3');
         await delay(20);
       }
-      expectWithin(1200, performance.now() - signedOut); // a second, and the packet that finds out
+      expectWithin(1200, performance.now() - signedOut); // a second, and the time of the packet that notices it
 
       const began = performance.now();
       expect(await stopping.end('SIGTERM')).toBe(0);
@@ -307,7 +307,7 @@ describe('abuse of the real-time channel', () => {
     }, 60_000);
 
     (SOAK ? it : it.skip)(
-      'who never answers a ping is closed, and offline within a minute (only with SOAK=1)',
+      'a client that never answers a ping is closed, and offline within a minute (only with SOAK=1)',
       async () => {
         const raw = await connect(tokens);
         const began = performance.now();
@@ -321,7 +321,7 @@ describe('abuse of the real-time channel', () => {
     );
   });
 
-  /** Memory of the service in MiB; 0 where there is no Linux to ask. */
+  /** Memory of the service in MiB; 0 on systems other than Linux. */
   function rss(): number {
     const status = `/proc/${service.child.pid}/status`;
     if (!existsSync(status)) return 0;

@@ -37,7 +37,7 @@ describe('the example clients', () => {
     bearer(service.url, SERVICE_KEY).post('/push', { user_id: tokens.user_id, event, data }).expect(202);
   const signOut = () => bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
 
-  it('browser.js: goes on where it was, and tells of a sign-out', async () => {
+  it('browser.js: goes on where it was, and reports a sign-out', async () => {
     const { listen } = (await import(BROWSER)) as {
       listen: (...args: unknown[]) => Socket;
     };
@@ -66,7 +66,7 @@ describe('the example clients', () => {
     expect(socket.active).toBe(false);
   });
 
-  it('browser.js: asks for another token after the key of its own was revoked', async () => {
+  it('browser.js: asks for another token after the key of its token was revoked', async () => {
     const { listen } = (await import(BROWSER)) as { listen: (...args: unknown[]) => Socket };
     const asked: unknown[] = [];
     const getToken = async (another: boolean): Promise<string> => {
@@ -94,7 +94,7 @@ describe('the example clients', () => {
     expect(asked).toEqual([false, true]);
   });
 
-  it('node.js: prints what comes, and ends with its session', async () => {
+  it('node.js: prints events, and ends with its session', async () => {
     const child = spawn(process.execPath, [
       'examples/clients/node.js',
       service.url,

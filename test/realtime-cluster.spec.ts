@@ -10,13 +10,13 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { Ended, SocketClient } from './support/socket-client.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
-/** With SOAK=1 the figures of security.md; else a fraction, for every run of the suite. */
+/** With SOAK=1 the full figures of security.md; otherwise a fraction of them, for every run of the suite. */
 const SOAK = process.env['SOAK'] === '1';
 const SOCKETS_A_SESSION = 10;
 const SESSIONS = SOAK ? 100 : 20;
 const [USERS, PUSHES_A_USER] = SOAK ? [300, 100] : [60, 50];
 const LONG = SOAK ? 300_000 : 120_000;
-/** How many times what the machine needs for about the same work may be added to what the contract promises. */
+/** How many times the duration of similar work on this machine is added to the contract's limits. */
 const LENIENCY = 5;
 
 it('of instances that start together, none is left running when another one fails', async () => {
@@ -101,13 +101,13 @@ it('of instances that start together, none is left running when another one fail
       }
     }
 
-    it('an event that is not kept comes once to every socket, whichever instance it was pushed through', async () => {
+    it('an event that is not kept comes once to every socket, on any instance', async () => {
       const tokens = await signIn(a.url);
       const sockets = [await connect(a, tokens), await connect(b, tokens), await connect(c, tokens)];
       for (const instance of [a, b, c]) await push(instance, tokens, 'now', { ttl: 0 });
       await push(a, tokens, 'end');
       await Promise.all(sockets.map((socket) => socket.next('end')));
-      await push(b, tokens, 'end.of.all'); // behind whatever was still on its way
+      await push(b, tokens, 'end.of.all'); // after all events that were still on their way
       await Promise.all(sockets.map((socket) => socket.next('end.of.all')));
       for (const socket of sockets) expect(socket.of('now')).toHaveLength(3);
     });
@@ -125,7 +125,7 @@ it('of instances that start together, none is left running when another one fail
       }
       const signInAll = (url: string) =>
         Promise.all(Array.from({ length: SESSIONS }, () => signIn(url, randomUUID())));
-      /** What this machine needs, at this moment, to do something of each session and to tell all its sockets. */
+      /** How long this machine needs at this moment to do something with each session and to notify all its sockets. */
       async function pace(sessions: readonly Tokens[], sockets: SocketClient[][]): Promise<number> {
         const began = performance.now();
         await Promise.all(
@@ -197,7 +197,7 @@ it('of instances that start together, none is left running when another one fail
       );
     });
 
-    /** A client that goes from instance to instance, and keeps what a client may know: its last offset. */
+    /** A client that goes from instance to instance, and keeps only its last offset, as clients do. */
     class Wanderer {
       readonly received: SocketClient['history'] = [];
       private client?: SocketClient;
@@ -232,7 +232,7 @@ it('of instances that start together, none is left running when another one fail
 
       onReady: () => void = () => undefined;
 
-      /** Once it listens for the first time. */
+      /** Resolves once it listens for the first time. */
       get ready(): Promise<void> {
         return new Promise((resolve) => (this.onReady = resolve));
       }
@@ -299,7 +299,7 @@ it('of instances that start together, none is left running when another one fail
         await untilRedisIs('up', [a, b, c]);
       });
 
-      it('push fails before it writes; all else goes on, and everything recovers by itself', async () => {
+      it('push fails before it writes; everything else goes on, and push recovers by itself', async () => {
         const device_id = randomUUID();
         const tokens = await signIn(a.url, randomUUID(), { device_id });
         const [here, there] = [await connect(a, tokens), await connect(c, tokens)];
@@ -365,7 +365,7 @@ it('of instances that start together, none is left running when another one fail
         expect((await push(c, tokens, 'lost')).status).toBe(500);
         expect(events(far)).toEqual([]);
 
-        // A client that has the events already moves to the instance that has not heard of them.
+        // A client that already has the events moves to an instance that does not know of them.
         const moved = await connect(c, tokens, two.body.offset!);
         const rename = { device_name: 'unheard of' };
         await bearer(c.url, tokens.access_token).patch(`/devices/${device_id}`, rename).expect(200);
@@ -407,7 +407,7 @@ it('of instances that start together, none is left running when another one fail
       expect(offsets(far)).toEqual([1, 2, 3, 4]);
     });
 
-    it('subscriptions that Redis ended come back, with what was missed', async () => {
+    it('subscriptions that Redis ended are renewed, and missed events arrive', async () => {
       const tokens = await signIn(a.url);
       const sockets = [await connect(a, tokens), await connect(b, tokens), await connect(c, tokens)];
       for (let round = 1; round <= 3; round++) {
@@ -456,7 +456,7 @@ it('of instances that start together, none is left running when another one fail
       await doomed.end('SIGKILL');
       await first.closed();
 
-      // A minute later: nobody has heard of it since.
+      // A minute later: no sign of it since.
       await query(
         cluster.database.url,
         `UPDATE instances SET seen_at = seen_at - interval '50 s' WHERE instance_id = $1`,

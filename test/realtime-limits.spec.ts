@@ -34,7 +34,7 @@ interface Answer {
   readonly body?: unknown;
 }
 
-/** RATE_LIMIT and sockets (contract §2): handshakes are limited with HTTP, bad tokens are counted like everywhere. */
+/** RATE_LIMIT and sockets (contract §2): handshakes are refused with HTTP 429, and bad tokens count as everywhere else. */
 describe('limits of sockets', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -60,7 +60,7 @@ describe('limits of sockets', () => {
   });
 
   let addresses = 0;
-  /** An address that nothing has been counted for. */
+  /** An address for which nothing has been counted yet. */
   const newAddress = (): string => `192.0.2.${++addresses}`;
 
   function open(from: string, auth: object, transport = 'websocket'): SocketClient {
@@ -123,7 +123,7 @@ describe('limits of sockets', () => {
     },
   );
 
-  it('whatever is answered below /socket.io/ carries the headers of every answer (contract §3)', async () => {
+  it('every answer below /socket.io/ carries the headers of all answers (contract §3)', async () => {
     const from = newAddress();
     const answers = [
       await handshake('polling', from),
@@ -169,7 +169,7 @@ describe('limits of sockets', () => {
     },
   );
 
-  it('polls, posts and the upgrade of an open session are no handshakes', async () => {
+  it('polls, posts and the upgrade of an open connection do not count as handshakes', async () => {
     const from = newAddress();
     const options = { transports: ['polling', 'websocket'], extraHeaders: { 'X-Forwarded-For': from } };
     for (let i = 0; i < LIMIT; i++) {
@@ -223,7 +223,7 @@ describe('limits of sockets', () => {
       await asked;
       socket.resetAndDestroy();
       await once(socket, 'close');
-      await fetch(`${service.url}/health/live`); // the reset has arrived: an error that nobody heard would end us all
+      await fetch(`${service.url}/health/live`); // the reset has arrived; it has not ended the process
       goOn();
     } finally {
       count.mockRestore();

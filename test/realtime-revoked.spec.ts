@@ -14,7 +14,7 @@ import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
-/** By how many milliseconds a timer comes too late on this machine, at this moment. */
+/** By how many milliseconds timers are late on this machine at this moment. */
 async function lateTimer(ms: number): Promise<number> {
   const began = performance.now();
   await delay(ms);
@@ -23,7 +23,7 @@ async function lateTimer(ms: number): Promise<number> {
 
 const REVOKED = { event: 'session.ended', data: { reason: 'revoked' } };
 
-/** A withdrawn key ends the sockets that live by it, on every instance within a second (contract §5, §7). */
+/** A withdrawn key ends the sockets whose token it signed, on every instance within a second (contract §5, §7). */
 describe('sockets of a revoked key', () => {
   let provider: StubProvider;
   let database: TestDatabase;
@@ -85,7 +85,7 @@ describe('sockets of a revoked key', () => {
   const heard = (instance: TestService): Promise<unknown> =>
     new Promise((resolve) => instance.app.get(Events).once('key.revoked', resolve));
 
-  it('are told so and closed, everywhere; stock clients return, and a fresh token is let in at once', async () => {
+  it('are told so and closed, everywhere; standard clients reconnect, and a fresh token is let in at once', async () => {
     const sockets = [await connect(a, tokens.access_token), await connect(b, tokens.access_token)];
     const lateness = lateTimer(1000);
     const began = performance.now();
@@ -126,13 +126,13 @@ describe('sockets of a revoked key', () => {
       expect(await socket.socket.emitWithAck('authenticate', {})).toMatchObject({ error: 'invalid_token' });
       expect(socket.disconnects).toEqual([]);
     }
-    // And the other way round: the present token is the one that counts.
+    // And the other way round: only the current token counts.
     await store.revoke(kidOf(next));
     await Promise.all([renewed.closed(), other.closed()]);
     expect(renewed.received.at(-1)).toEqual(REVOKED);
   });
 
-  it('are closed by an instance that was cut off from the database meanwhile, once it is back', async () => {
+  it('are closed by an instance that was cut off from the database, once it is back', async () => {
     const [here, there] = [await connect(a, tokens.access_token), await connect(b, tokens.access_token)];
     await proxy.refuse();
     await store.revoke(kidOf(tokens.access_token));

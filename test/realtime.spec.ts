@@ -104,7 +104,7 @@ describe('the real-time channel', () => {
       const { sid } = JSON.parse(opened.slice(1)) as { sid: string };
       const session = `${polling}&sid=${sid}`;
       await fetch(session, { method: 'POST', body: '40{"token":"wrong"}' });
-      await new Promise((resolve) => setTimeout(resolve, 1000)); // a poll meanwhile would be given the refusal
+      await new Promise((resolve) => setTimeout(resolve, 1000)); // a poll in the meantime would get the refusal
       expect((await fetch(session)).status).toBe(400); // nobody knows it any more
     });
 
@@ -172,7 +172,7 @@ describe('the real-time channel', () => {
       expect(client.history.map(({ event }) => event)).toEqual(['own']);
     });
 
-    it('has an own history for each device: others see a jump', async () => {
+    it('delivers an event for one device to that device only: others see a gap in the offsets', async () => {
       const user = randomUUID();
       const [one, two] = [randomUUID(), randomUUID()];
       const first = await signIn(service.url, user, { device_id: one });
@@ -213,7 +213,7 @@ describe('the real-time channel', () => {
       return tokens;
     }
 
-    it('first receives what it missed, in order, each once; then what comes', async () => {
+    it('first receives what it missed, in order, each once; then new events', async () => {
       const tokens = await withHistory(5);
       const client = open({ token: tokens.access_token, offset: 2 });
       expect(await client.ready()).toMatchObject({ offset: 2, recovered: true });
@@ -227,7 +227,7 @@ describe('the real-time channel', () => {
       ]);
     });
 
-    it('begins with what comes when it sends no offset', async () => {
+    it('gets only new events when it sends no offset', async () => {
       const tokens = await withHistory(3);
       const client = open({ token: tokens.access_token });
       expect(await client.ready()).toMatchObject({ offset: 3, recovered: true });
@@ -236,7 +236,7 @@ describe('the real-time channel', () => {
       expect(client.of('n').map(({ data }) => data)).toEqual([4]);
     });
 
-    it('is told when something it missed is kept no more, and gets the rest', async () => {
+    it('is told when an event it missed is no longer kept, and gets the rest', async () => {
       const tokens = await withHistory(4);
       await query(
         service.databaseUrl,
@@ -252,7 +252,7 @@ describe('the real-time channel', () => {
       });
     });
 
-    it('from the future is told so', async () => {
+    it('with an offset from the future is told so', async () => {
       const tokens = await withHistory(2);
       expect(await open({ token: tokens.access_token, offset: 7 }).ready()).toMatchObject({
         offset: 2,
@@ -349,7 +349,7 @@ describe('the real-time channel', () => {
       );
     });
 
-    it('does not find what was pushed with a ttl of 0: that was only for who was there', async () => {
+    it('does not get what was pushed with a ttl of 0: that was only for connected clients', async () => {
       const tokens = await signIn(service.url);
       const client = await connect(tokens);
       const { body } = await push({ user_id: tokens.user_id, event: 'now', ttl: 0 }).expect(202);
@@ -363,7 +363,7 @@ describe('the real-time channel', () => {
   });
 
   describe('the life of a socket', () => {
-    it('ends when its session is signed out, within a second, and a stock client stays away', async () => {
+    it('ends when its session is signed out, within a second, and a standard client stays away', async () => {
       const user = randomUUID();
       const [here, there] = [await signIn(service.url, user), await signIn(service.url, user)];
       const [ended, other] = [await connect(here, { reconnection: true }), await connect(there)];
@@ -406,7 +406,7 @@ describe('the real-time channel', () => {
       admitting.mockRestore();
     });
 
-    it('ends with its transport when the client leaves the namespace: none is kept for nothing', async () => {
+    it('ends with its transport when the client leaves the namespace', async () => {
       const { access_token: token } = await signIn(service.url);
       const client = open({ token });
       await client.ready();
@@ -429,7 +429,7 @@ describe('the real-time channel', () => {
         expect((await client.next('token.expiring')).data).toEqual({
           expires_at: new Date(exp).toISOString(),
         });
-        const clock = brief.app.get(Clock); // the database's, by which tokens end
+        const clock = brief.app.get(Clock); // the database's clock, by which tokens expire
         while (clock.now() < exp) await new Promise((resolve) => setImmediate(resolve));
         await bearer(brief.url, SERVICE_KEY)
           .post('/push', { user_id: tokens.user_id, event: 'late' })
@@ -503,7 +503,7 @@ describe('the real-time channel', () => {
       }
     });
 
-    it('tells of a shutdown, and a stock client comes back by itself', async () => {
+    it('announces a shutdown, and a standard client reconnects by itself', async () => {
       const stopping = await startTestService(provider.env());
       const tokens = await signIn(stopping.url);
       const client = await SocketClient.connect(stopping.url, tokens.access_token, { reconnection: true });
@@ -514,7 +514,7 @@ describe('the real-time channel', () => {
       client.close();
     });
 
-    it('ends when its client sends too much: a stock client comes back by itself', async () => {
+    it('ends when its client sends too much: a standard client reconnects by itself', async () => {
       const client = await connect(await signIn(service.url), { reconnection: true });
       for (let i = 0; i < 60; i++) client.socket.emit('noise', i);
       expect(await client.closed()).toBe('transport close');
@@ -523,7 +523,7 @@ describe('the real-time channel', () => {
       await client.until(() => client.of('ready').length === 2);
     });
 
-    it('bears 50 messages at once', async () => {
+    it('accepts 50 messages at once', async () => {
       const client = await connect(await signIn(service.url));
       for (let i = 0; i < 45; i++) client.socket.emit('noise', i);
       expect(await client.socket.emitWithAck('authenticate', {})).toMatchObject({ error: 'invalid_token' });
@@ -576,7 +576,7 @@ describe('the real-time channel', () => {
   });
 
   describe('the service’s own events', () => {
-    it('tell of devices that sign in, are renamed and sign out', async () => {
+    it('announce devices that sign in, are renamed and sign out', async () => {
       const user = randomUUID();
       const [mine, new_one] = [randomUUID(), randomUUID()];
       const tokens = await signIn(service.url, user, { device_id: mine });
@@ -609,7 +609,7 @@ describe('the real-time channel', () => {
       expect((signedIn!.data as { created_at: string }).created_at).toBe(listed!.created_at);
     });
 
-    it('tell of a device that is removed, too, and not of sessions without one', async () => {
+    it('announce a device that is removed, but not sessions without a device', async () => {
       const user = randomUUID();
       const [mine, lost] = [randomUUID(), randomUUID()];
       const tokens = await signIn(service.url, user, { device_id: mine });
@@ -711,7 +711,7 @@ describe('the real-time channel', () => {
       expect(channels).toEqual([]);
     });
 
-    it('by code obeys the same rules, and arrives as it is stored', async () => {
+    it('from code follows the same rules, and arrives as it is stored', async () => {
       const tokens = await signIn(service.url);
       const realtime = service.app.get(RealtimeService);
       const client = await connect(tokens);
@@ -768,7 +768,7 @@ describe('the real-time channel', () => {
         });
       });
 
-      it('belongs to its service key: under two of them it is two', async () => {
+      it('belongs to its service key: the same key under another one is a different key', async () => {
         const { user_id } = await signIn(service.url);
         const key = randomUUID();
         const body = { user_id, event: 'x', data: 1 };

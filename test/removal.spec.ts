@@ -31,7 +31,7 @@ function sql(text: string, values: unknown[] = []): Promise<Record<string, unkno
   return query(service.databaseUrl, text, values);
 }
 
-/** What the entities say of it. */
+/** What the entities say about expiry. */
 function removedFrom(): readonly ExpiredRows[] {
   return expiredRows(service.app.get(DataSource));
 }
@@ -41,7 +41,7 @@ async function count(table: string): Promise<number> {
   return row!['count'] as number;
 }
 
-/** Inserts rows whose expiry is the SQL expression, of `i` = 1 … rows. */
+/** Inserts so many rows, whose expiry is the SQL expression, in which `i` is 1 … rows. */
 const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknown>> = {
   access_tokens: (rows, expiresAt) =>
     sql(
@@ -145,7 +145,7 @@ describe('a session that has ended', () => {
     expect(await removal.run()).toEqual({ access_tokens: 1, refresh_tokens: 1 });
   });
 
-  it('by itself: an access token of another session of the user keeps nothing', async () => {
+  it('by itself: is not kept for an access token of another session of the user', async () => {
     await insert['refresh_tokens']!(1, `now() - ${HOUR}`);
     await sql(
       `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
@@ -172,7 +172,7 @@ describe('a session that has ended', () => {
   it.each([
     ['all at different times', `now() - i * interval '1 second'`],
     ['all at once', `date_trunc('hour', now()) - interval '2 hours'`],
-  ])('and must stay: hides none that may go, %s', async (_when, expiresAt) => {
+  ])('and must stay: does not hide any that may go, %s', async (_when, expiresAt) => {
     await insert['refresh_tokens']!(BATCH + 500, expiresAt);
     await sql(`UPDATE refresh_tokens SET signed_out_at = now()`);
     await insert['refresh_tokens']!(5, `now() - interval '5 hours'`);
@@ -209,7 +209,7 @@ describe('beside others', () => {
     }
   });
 
-  it('while another instance is at it, nothing is removed', async () => {
+  it('while another instance removes rows, nothing is removed', async () => {
     await insert['sample_codes']!(3, `now() - interval '1 minute'`);
     await connected(async (client) => {
       await client.query('SELECT pg_advisory_lock($1)', [REMOVAL_LOCK]);
@@ -218,7 +218,7 @@ describe('beside others', () => {
     expect(await removal.run()).toEqual({ sample_codes: 3 });
   });
 
-  it('a row that somebody holds is left for the next time', async () => {
+  it('a row that somebody has locked is left for the next time', async () => {
     await insert['authorization_states']!(3, `now() - interval '1 minute'`);
     await connected(async (client) => {
       await client.query('BEGIN');
@@ -228,7 +228,7 @@ describe('beside others', () => {
     expect(await removal.run()).toEqual({ authorization_states: 1 });
   });
 
-  it('a table that fails is warned of, and keeps no other waiting', async () => {
+  it('a table that fails causes a warning, and does not delay the others', async () => {
     for (const table of TABLES) await insert[table]!(1, `now() - interval '1 minute'`);
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await connected(async (client) => {
@@ -284,13 +284,13 @@ describe(`${ROWS} expired rows`, () => {
     expect(statements).toBeGreaterThanOrEqual(ROWS / BATCH);
     // A row costs as much in the last statement as in the first, and not much more than in a statement for all of them.
     expect(work).toBeLessThan(10 * (await deleteAtOnce()));
-    // It rests as long as it works; a timer is a little early, or late on a busy machine.
+    // It pauses as long as it works; a timer is a little early, or late on a busy machine.
     expect(resting).toBeGreaterThan(work / 3);
     expect(resting).toBeLessThan(3 * work + 20 * statements);
     expect((peak - before) / 2 ** 20).toBeLessThan(8); // MiB
   }, 300_000);
 
-  /** The measure: as many rows of the same kind, in one statement by hand. Milliseconds. */
+  /** For comparison: removes as many rows of the same kind in one statement. Milliseconds. */
   async function deleteAtOnce(): Promise<number> {
     await insert['access_tokens']!(ROWS, `now() - i * interval '1 ms'`);
     const began = performance.now();

@@ -28,7 +28,7 @@ function page(asked: Record<string, string> = good, url = service.url): request.
   return request(url).get(PAGE).query(asked);
 }
 
-/** What the page's form would post. */
+/** The body that the page's form would post. */
 async function submit(
   fields: Record<string, string>,
   asked: Record<string, string> = good,
@@ -245,7 +245,7 @@ describe('the exchange (spec §4.5.2)', () => {
     });
   });
 
-  it('redeems a code once, whoever races', async () => {
+  it('redeems a code once, however many requests compete', async () => {
     const code = await codeFor();
     const answers = await Promise.all(Array.from({ length: 20 }, () => exchange({ code })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
@@ -279,7 +279,7 @@ describe('the exchange (spec §4.5.2)', () => {
     expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
-  it('spends a code that is shown with another redirect URI', async () => {
+  it('uses up a code that comes with another redirect URI', async () => {
     const code = await codeFor();
     await exchange({ code, redirect_uri: 'https://app.example/cb?keep=1' }).expect(400);
     await exchange({ code }).expect(400);
@@ -310,7 +310,7 @@ describe('the exchange (spec §4.5.2)', () => {
     }
   });
 
-  it('takes every parameter once, before it looks at any', async () => {
+  it('refuses a parameter that comes twice, before it looks at any', async () => {
     const { body } = await request(service.url)
       .post(EXCHANGE)
       .type('form')
@@ -319,7 +319,7 @@ describe('the exchange (spec §4.5.2)', () => {
     expect(body).toEqual({ error: 'invalid_request', error_description: 'code must be given once' });
   });
 
-  it('answers a fault of its own with server_error, and the page with a page', async () => {
+  it('answers an internal error with server_error, and on the page with a page', async () => {
     await query(service.databaseUrl, 'ALTER TABLE sample_codes RENAME TO away');
     try {
       expect((await exchange({ code: 'a' }).expect(500)).body).toMatchObject({ error: 'server_error' });
@@ -385,7 +385,7 @@ describe('its accounts (contract §2)', () => {
     expect(message).not.toContain('plain-password');
   });
 
-  it('are looked at before anything is started, and named as they were spelled', async () => {
+  it('are checked before anything is started, and faults name the setting as it was spelled', async () => {
     const dataDir = mkdtempSync(join(directory, 'data-'));
     const env = { 'providers.mock.accounts': join(directory, 'none.json'), DATA_DIR: dataDir };
     const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
@@ -395,7 +395,7 @@ describe('its accounts (contract §2)', () => {
   });
 });
 
-it('is not there when it is disabled', async () => {
+it('does not exist when it is disabled', async () => {
   const env = { PROVIDERS_MOCK_ENABLED: 'false', DATABASE_URL: service.databaseUrl };
   const without = await startTestService(env);
   try {

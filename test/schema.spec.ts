@@ -4,7 +4,7 @@ import { ENTITIES } from '../src/entities.js';
 import { createDatabase } from './support/database.js';
 
 describe('the schema', () => {
-  it('that the migrations make is the one that the entities describe', async () => {
+  it('made by the migrations is the one that the entities describe', async () => {
     const database = await createDatabase();
     const dataSource = await new DataSource({
       ...dataSourceOptions(database.url, 1),

@@ -12,7 +12,7 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CLIENT_SECRET = 'a client secret of the stub';
 const SECRET_KEY = '5e'.repeat(32);
 
-/** P5: whatever happens, no secret stands in the log at level trace, nor in the database but where it must. */
+/** P5: whatever happens, no secret is in the log, even at level trace, nor in the database where it need not be stored. */
 describe('secrets', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -31,7 +31,7 @@ describe('secrets', () => {
     await provider?.close();
   });
 
-  it('stand in no log and no table', async () => {
+  it('are in no log and no table', async () => {
     const code = `code-${randomUUID()}`;
     provider.answerWith(200, { provider_user_id: 'ada' });
     const tokens = await signIn(service.url, code, { device_id: randomUUID() });

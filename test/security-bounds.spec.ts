@@ -8,7 +8,7 @@ const read = (path: string): string => readFileSync(fileURLToPath(new URL(path, 
 describe('the list of bounds', () => {
   const document = read('docs/security.md');
 
-  it('names files that there are', () => {
+  it('names files that exist', () => {
     const cells = document.split('\n').flatMap((line) => line.split('|').slice(-2, -1));
     const files = cells.flatMap((cell) => {
       const names = [...cell.matchAll(/`([\w./-]+\.ts)`/g)].map(([, name]) => name!);
@@ -19,7 +19,7 @@ describe('the list of bounds', () => {
     for (const file of files) expect([file, existsSync(new URL(`src/${file}`, ROOT))]).toEqual([file, true]);
   });
 
-  // Where the number stands in the code, and how the document tells it.
+  // Where the number is in the code, and the document's words for it.
   it.each([
     ['http/express.adapter.ts', 'headersTimeout: 10_000', '16 KiB (Node.js), 10 s'],
     ['http/express.adapter.ts', 'requestTimeout: 30_000', 'after decompression, 30 s'],

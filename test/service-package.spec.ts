@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-it('brings what it serves: the demo page, and the SDK that it loads', async () => {
+it('brings the files that it serves: the demo page, and the SDK that the page loads', async () => {
   const database = await createDatabase();
   const main = join(installed, 'dist/src/main.js');
   const service = await startServiceProcess({ DATABASE_URL: database.url }, main);

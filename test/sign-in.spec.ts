@@ -149,7 +149,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       });
     });
 
-    it('spends a state whatever comes of it: a second exchange is invalid_grant', async () => {
+    it('uses up a state, whatever the result: a second exchange is invalid_grant', async () => {
       const state = await beginSignIn(service.url);
       provider.answerWith(400, { error: 'invalid_grant', error_description: 'used' });
       await request(service.url).post('/oauth2/token').send({ code: 'x', state }).expect(401);
@@ -215,7 +215,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     ['username', 'B'],
     ['email', 'b@x.example'],
     ['avatar_url', 'https://x.example/b'],
-  ])('%s is taken over where nothing else has changed (contract §6)', async (field, value) => {
+  ])('%s is updated even if nothing else has changed (contract §6)', async (field, value) => {
     const provider_user_id = `only-${field}`;
     const before = { username: 'A', email: 'a@x.example', avatar_url: 'https://x.example/a' };
     provider.answerWith(200, { provider_user_id, ...before });
@@ -256,7 +256,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       ]);
     });
 
-    it('falls back to the User-Agent header, cut and cleaned, never refused', async () => {
+    it('falls back to the User-Agent header, which is cut and cleaned, but never refused', async () => {
       const device_id = randomUUID();
       const state = await beginSignIn(service.url);
       const { body } = await request(service.url)
@@ -268,7 +268,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(device!['user_agent']).toBe(`Browser/1 ${'x'.repeat(1014)}`);
     });
 
-    it('takes what is as long as may be, in characters, not in UTF-16 units (contract §3)', async () => {
+    it('takes texts of the greatest length, counted in characters, not UTF-16 units (contract §3)', async () => {
       const device = { device_name: '😀'.repeat(128), user_agent: '😀'.repeat(1024) };
       const state = await beginSignIn(service.url);
       provider.answerWith(200, { provider_user_id: 'long' });
@@ -279,7 +279,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(await devices((body as { user_id: string }).user_id)).toMatchObject([device]);
     });
 
-    it('believes the client about its user agent before the header', async () => {
+    it('prefers the user agent that the client sends to the header', async () => {
       const device_id = randomUUID();
       const state = await beginSignIn(service.url);
       const { body } = await request(service.url)
@@ -290,7 +290,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(await devices((body as { user_id: string }).user_id)).toMatchObject([{ user_agent: 'Field/1' }]);
     });
 
-    it('needs none: the session has no device then', async () => {
+    it('are optional: without one, the session has no device', async () => {
       const { user_id, access_token } = await signIn(service.url, 'no-device', {
         device_id: '',
         device_name: null,
@@ -407,7 +407,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(provider.requests).toHaveLength(0);
     });
 
-    it('refuses a verifier where there was no challenge: it was taken out on the way (RFC 9700 §4.8.2)', async () => {
+    it('refuses a verifier without a challenge: somebody removed the challenge on the way (RFC 9700 §4.8.2)', async () => {
       await exchange(await beginSignIn(service.url), { code_verifier: verifier }).expect(401);
     });
   });

@@ -11,7 +11,7 @@ import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Signing out ends by expiry (spec §1, §2.2; contract §4), on two instances that share a database. */
+/** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
 describe('the end of sessions', () => {
   let provider: StubProvider;
   let here: TestService;
@@ -39,7 +39,7 @@ describe('the end of sessions', () => {
 
   const onDevice = (device_id: string) => signIn(here.url, user, { device_id });
 
-  /** Alive: refreshes and is let in; ended: neither, on any instance. */
+  /** A living session can refresh and is let in; an ended one neither, on any instance. */
   async function isAlive(tokens: Tokens): Promise<boolean> {
     const statuses = [];
     for (const { url } of [there, here]) {
@@ -120,7 +120,7 @@ describe('the end of sessions', () => {
     });
   });
 
-  it('a refresh token that expires by itself leaves its last access token the hour it was given', async () => {
+  it('a refresh token that expires by itself does not shorten the life of its last access token', async () => {
     const tokens = await signIn(here.url, user);
     await query(here.databaseUrl, 'UPDATE refresh_tokens SET expires_at = now() WHERE user_id = $1', [
       tokens.user_id,
@@ -148,7 +148,7 @@ describe('the end of sessions', () => {
     }
   });
 
-  it('every instance is told of an ended session within a second, once (contract §4)', async () => {
+  it('every instance learns of an ended session within a second, once (contract §4)', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device);
     const heard: [string, Session][] = [];
@@ -162,7 +162,7 @@ describe('the end of sessions', () => {
     await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
     const signedOut = performance.now();
     while (heard.length < 2) await new Promise((resolve) => setImmediate(resolve));
-    // A second, and what a busy machine needs: measured by the sign-out itself.
+    // A second, and what a busy machine needs in addition: measured by the sign-out itself.
     expect(performance.now() - signedOut).toBeLessThan(1000 + 5 * (signedOut - began));
     const session = { userId: tokens.user_id, sessionId: sid, deviceId: device };
     expect(Object.fromEntries(heard)).toEqual({ here: session, there: session });
@@ -174,12 +174,12 @@ describe('the end of sessions', () => {
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
   });
 
-  it('is told also where the sign-out took seconds to be committed', async () => {
+  it('… even if the sign-out took seconds to commit', async () => {
     const [late, next] = [await onDevice(randomUUID()), await onDevice(randomUUID())];
     const [lateId, nextId] = [late, next].map(({ access_token }) => claimsOf(access_token)['sid'] as string);
     const heard = new Set<string>();
     there.app.get(Events).on('session.ended', ({ sessionId }) => heard.add(sessionId));
-    // As such a one leaves it: it is seen only now, and the `now()` of its transaction is 8 s old.
+    // What such a sign-out leaves: it is visible only now, and the `now()` of its transaction is 8 s old.
     const statement = `UPDATE refresh_tokens SET signed_out_at = now() - interval '8 s', expires_at = now() WHERE session_id = $1`;
     await query(here.databaseUrl, statement, [lateId]);
     await bearer(here.url, next.access_token).post('/sign-out').expect(204);
@@ -250,7 +250,7 @@ describe('the end of sessions', () => {
       expect(await alive([one, other])).toEqual([false, true]);
     });
 
-    it('judges a refresh token by the clock of the database, whatever the one of the instance says', async () => {
+    it('judges a refresh token by the database’s clock, whatever the instance’s clock says', async () => {
       const tokens = await onDevice(randomUUID());
       const clock = here.app.get(Clock);
       const now = jest.spyOn(clock, 'now').mockReturnValue(Date.now() + 31 * 86_400_000);
@@ -262,7 +262,7 @@ describe('the end of sessions', () => {
       expect(await isAlive(tokens)).toBe(false);
     });
 
-    it('does not mind an unknown token', async () => {
+    it('answers 200 to an unknown token', async () => {
       const tokens = await signIn(here.url, user);
       for (const token of ['nonsense', tokens.access_token.slice(0, -2), `${tokens.refresh_token}A`]) {
         await request(here.url).post('/oauth2/revoke').send({ token }).expect(200, {});
@@ -279,7 +279,7 @@ describe('the end of sessions', () => {
     const introspect = (token: string, key = SERVICE_KEY, hint?: string) =>
       bearer(here.url, key).post('/oauth2/introspect', { token, token_type_hint: hint });
 
-    it('tells what an access token is', async () => {
+    it('says what an access token is', async () => {
       const device = randomUUID();
       const { access_token } = await onDevice(device);
       const { iss, aud, sub, sid, jti, iat, exp } = claimsOf(access_token);
@@ -297,7 +297,7 @@ describe('the end of sessions', () => {
       });
     });
 
-    it('tells what a refresh token is to who asks for one', async () => {
+    it('says what a refresh token is, if asked for one by token_type_hint', async () => {
       const { access_token, refresh_token, user_id } = await signIn(here.url, user);
       const { body } = await introspect(refresh_token, SERVICE_KEY, 'refresh_token').expect(200);
       const { iat, exp } = body as { iat: number; exp: number };
@@ -333,7 +333,7 @@ describe('the end of sessions', () => {
       },
     );
 
-    it('knows an ended session, and any other text, as inactive', async () => {
+    it('calls an ended session, and any other text, inactive', async () => {
       const tokens = await signIn(here.url, user);
       await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
       for (const token of [

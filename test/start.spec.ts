@@ -13,7 +13,7 @@ import { query } from './support/query.js';
 import { spawnService, type ServiceChild } from './support/service-process.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
-/** The compiled service as a process of its own: the start is patient, and ends at once when told to (contract §1). */
+/** The compiled service as a process of its own: the start waits, and ends at once when told to (contract §1). */
 describe('the start', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let service: ServiceChild | undefined;
@@ -71,7 +71,7 @@ describe('the start', () => {
     await expect(starting).rejects.toThrow('the database was of no use within 1 s: it cannot be written to');
   });
 
-  it('does not wait for a database that says no', async () => {
+  it('does not wait for a database that refuses', async () => {
     const wrong = new URL(database.url);
     wrong.password = 'hunter2';
     service = await spawnService({ DATABASE_URL: wrong.href });
@@ -80,7 +80,7 @@ describe('the start', () => {
     expect(service.output()).not.toMatch(/waiting|Retrying|hunter2|\n +at /);
   });
 
-  it('does not wait for an address that is none to listen on', async () => {
+  it('does not wait when it cannot listen on the address', async () => {
     service = await spawnService({ DATABASE_URL: database.url, HOST: 'nowhere.invalid' });
     expect(await service.ended).toBe(1);
     expect(service.output()).toContain('cannot listen: ');
@@ -124,7 +124,7 @@ describe('the start', () => {
       await migrating;
     });
 
-    it('while the embedded database starts, which is taken down', async () => {
+    it('while the embedded database starts, and stops that too', async () => {
       const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
       try {
         service = await spawnService({ DATA_DIR });
@@ -138,7 +138,7 @@ describe('the start', () => {
       }
     });
 
-    it('has taken the embedded database down before it tells so', async () => {
+    it('has stopped the embedded database before it says so', async () => {
       const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
       try {
         const stop = new AbortController();
@@ -158,7 +158,7 @@ describe('the start', () => {
     let began: number;
     beforeEach(() => (began = performance.now()));
 
-    /** Soon, measured by what this machine needs to get there: not after 30 s, nor after the attempt that is under way. */
+    /** Soon, compared with the time this machine needs to start: not after 30 s, nor after the current attempt. */
     async function expectEndAtOnce(signal: NodeJS.Signals): Promise<void> {
       const arrived = performance.now();
       const ended = service!.end(signal);

@@ -19,7 +19,7 @@ interface SyntaxNode {
   readonly quasis?: readonly { readonly cooked: string }[];
 }
 
-/** The texts in a source: strings and templates, without what is filled in; so no comments. */
+/** The texts in a source: strings, and templates without their expressions; no comments. */
 function textsIn(node: SyntaxNode): string[] {
   if (node.type === 'StringLiteral') return [node.value!];
   const own = node.type === 'TemplateLiteral' ? [node.quasis!.map(({ cooked }) => cooked).join(' … ')] : [];
@@ -70,7 +70,7 @@ describe('a table is named in its own room', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('and its entity is imported by no other, but by the list of entities', () => {
+  it('and its entity is imported by no other room, only by the list of entities', () => {
     const strangers = files.filter(
       (file) =>
         file !== 'entities.ts' &&

@@ -23,7 +23,7 @@ describe('a generated key', () => {
     expect(again.key.derive('x')).toEqual(first.key.derive('x'));
   });
 
-  it('is never replaced when the file holds none', () => {
+  it('is never replaced, even if the file holds no key', () => {
     keptSecretKey(dataDir);
     writeFileSync(join(dataDir, 'secret-key'), '');
     expect(() => keptSecretKey(dataDir)).toThrow(Refused);

@@ -1,6 +1,6 @@
 import { isLoopbackUrl, isThisMachine } from './loopback.js';
 
-/** Everything that URL parsing takes for a loopback address, and the one name that needs no network. */
+/** Everything that the URL parser reads as a loopback address, and the one name that needs no network. */
 const LOOPBACK = [
   'http://127.0.0.1:4000/path',
   'http://127.0.0.2',
@@ -18,7 +18,7 @@ const LOOPBACK = [
   'http://localhost',
   'http://LOCALHOST:4000',
 ];
-/** Of this machine too, but the network may be asked, or it is no loopback address. */
+/** Also this machine, but its name may be looked up in the network, or it is not a loopback address. */
 const NEAR = [
   'http://localhost.',
   'http://app.localhost:5173',

@@ -136,13 +136,13 @@ it('reads every variable', () => {
   expect(warnings).toEqual([]);
 });
 
-it('has every entry of the table under its key: there is no second place to name a setting', () => {
-  const { nodeEnv: _, ...entries } = settingsTable; // told as `production`
+it('has every entry of the table under its key: a setting is named in one place only', () => {
+  const { nodeEnv: _, ...entries } = settingsTable; // its setting is `production`
   const settings: Record<keyof typeof entries, unknown> = parseSettings({});
   expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(entries)));
 });
 
-it('takes an empty variable for unset', () => {
+it('treats an empty variable as unset', () => {
   const empty = Object.fromEntries(Object.values(settingsTable).map(({ name }) => [name, '']));
   expect(parseSettings(empty)).toEqual({
     ...parseSettings({}),

@@ -120,7 +120,7 @@ describe('adapters', () => {
     expect(set).toMatchObject({ issuer: 'https://idp.example/', options: {} });
   });
 
-  it('may be a file, from the working directory on, or a package; neither needs a url', () => {
+  it('may be a file, relative to the working directory, or a package; neither needs a url', () => {
     const file = { ...credentials, 'providers.idp.adapter': './adapters/corp.js' };
     expect(idpOf(file, '/srv')?.adapter).toBe('/srv/adapters/corp.js');
     expect(idpOf({ ...credentials, 'providers.idp.adapter': '/srv/corp.js' })?.adapter).toBe('/srv/corp.js');

@@ -42,7 +42,7 @@ describe('SECRET_KEY', () => {
 describe('the key of a use', () => {
   const key = new SecretKey(Buffer.alloc(32, 0xab));
 
-  // What is stored and shared is made with these: a change would lose every signing key.
+  // Stored and shared values are made with these keys: a change would lose every signing key.
   it.each([
     ['signing-keys', 'be15821857da283b2ab2b24c3bece8a3fbffa9a9af42e0f55a8883d8ab67dba1'],
     ['sample-provider', '7df8ae3a85e4724ada784a3c33920be199ea1b73fb42464efaaea6b2198bff2f'],
@@ -53,7 +53,7 @@ describe('the key of a use', () => {
     expect(new SecretKey(bytes32).derive('x')).not.toEqual(new SecretKey(bytes).derive('x')));
 });
 
-it('has nothing that could be read, copied or printed', () => {
+it('has no property that could be read, copied or printed', () => {
   const key = new SecretKey(Buffer.from('hunter2'.repeat(5)));
   expect(Reflect.ownKeys(key)).toEqual([]);
   expect(inspect({ key }, { showHidden: true, depth: null, getters: true })).toBe('{ key: SecretKey {} }');

@@ -9,7 +9,7 @@ const idp = (keys: Record<string, string>): Environment =>
   Object.fromEntries(Object.entries(keys).map(([key, value]) => [`providers.idp.${key}`, value]));
 const credentials = { client_id: 'web', client_secret: 's3cret' };
 
-describe('what looks like a setting and is none', () => {
+describe('a variable that only looks like a setting', () => {
   it.each([
     ['CORS_ORIGIN', 'CORS_ORIGINS'],
     ['cors_origins', 'CORS_ORIGINS'],
@@ -59,7 +59,7 @@ describe('what looks like a setting and is none', () => {
     expect(warnings.join()).not.toContain('hunter2');
   });
 
-  // Of shells, containers, platforms, databases, build tools, and of other programs that share an environment with us.
+  // From shells, containers, platforms, databases, build tools, and other programs in the same environment.
   const OTHERS =
     'PATH HOME HOSTNAME HOST_NAME USER LOGNAME SHELL SHLVL PWD OLDPWD TERM LANG LC_ALL TZ EDITOR DISPLAY _ PORTS HOSTS ' +
     'NODE_OPTIONS NODE_PATH NODE_VERSION NODE_EXTRA_CA_CERTS NODE_DEBUG NODE_NAME NODE_ID YARN_VERSION INIT_CWD ' +
@@ -82,7 +82,7 @@ describe('what looks like a setting and is none', () => {
     expect(warningsOf(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([]);
   });
 
-  it('so is every setting, with its file, and what is empty', () => {
+  it('so are all settings, with their files, and empty variables', () => {
     const names = Object.values(settingsTable).map(({ name }) => name);
     const files = [
       'DATABASE_URL_FILE',
@@ -97,7 +97,7 @@ describe('what looks like a setting and is none', () => {
     ).toEqual([]);
   });
 
-  it('so is every key of a provider, and what only an adapter of an integrator knows', () => {
+  it('so are all keys of a provider, and those that only an integrator’s adapter knows', () => {
     const env = {
       ...idp({ adapter: './a.js', ...credentials, graph_client_id: 'x', department: 'x', scopes: 'x' }),
       PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
@@ -111,12 +111,12 @@ describe('what looks like a setting and is none', () => {
     expect(warningsOf(env)).toEqual([]);
   });
 
-  it('takes its time for no name, however long', () =>
+  it('is quick with any name, however long', () =>
     expect(warningsOf({ [`CORS_ORIGIN${'S'.repeat(100_000)}`]: 'x' })).toEqual([]));
 });
 
 describe('an allow-list of redirect URIs with *', () => {
-  it('is told once, and kept as it is', () => {
+  it('causes one warning, and is kept as it is', () => {
     const { warnings, redirectUris } = parseSettings({
       ...QUIET,
       REDIRECT_URIS: 'https://*.app.example/cb,https://app.example/*,https://app.example/cb',
@@ -150,6 +150,6 @@ describe('a provider with settings, but not enough of them', () => {
     expect(warningsOf(idp(keys))).toEqual([`Provider idp has no ${missing}: it is off.`]),
   );
 
-  it('is not told when it was switched off', () =>
+  it('causes no warning when it was switched off', () =>
     expect(warningsOf(idp({ adapter: './a.js', url: 'https://idp.example', enabled: 'false' }))).toEqual([]));
 });

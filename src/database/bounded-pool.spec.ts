@@ -20,7 +20,7 @@ describe('the pool of connections', () => {
     expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After (contract §3)
   });
 
-  it('lets whoever comes before that wait', async () => {
+  it('lets requests wait as long as there is room', async () => {
     jest.spyOn(pool, 'waitingCount', 'get').mockReturnValue(MOST_WAITING - 1);
     await expect(pool.query('SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { coalesce } from './coalesce.js';
 
-/** Runs that end when the test says so. */
+/** Runs that end when the test ends them. */
 function heldRuns() {
   const batches: { items: number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const run = (items: number[]): Promise<number[]> =>
@@ -14,7 +14,7 @@ function heldRuns() {
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('coalesce', () => {
-  it('serves the first two alone and at once; whoever comes meanwhile shares the next', async () => {
+  it('serves the first two alone and at once; those that come in the meantime share the next', async () => {
     const { batches, add } = heldRuns();
     const results = [1, 2, 3, 4, 5].map((n) => add(n));
     expect(batches.map(({ items }) => items)).toEqual([[1], [2]]);
@@ -77,7 +77,7 @@ describe('a database that does not answer', () => {
     expect(batches).toHaveLength(2);
   });
 
-  it('never sends what was given up, and serves whoever came later', async () => {
+  it('never sends what was given up, and serves those that came later', async () => {
     const { batches, add } = heldRuns();
     outcomes([add(1), add(2), add(3)]);
     await jest.advanceTimersByTimeAsync(1000);
@@ -94,7 +94,7 @@ describe('a database that does not answer', () => {
   it('does not send what is late when the process itself was held up', async () => {
     const { batches, add } = heldRuns();
     const seen = outcomes([add(1), add(2), add(3)]);
-    const now = performance.now() + 1601; // the clock goes on, and no timer has run
+    const now = performance.now() + 1601; // time has passed, and no timer has run
     const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
     batches[0]!.end();
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
@@ -103,7 +103,7 @@ describe('a database that does not answer', () => {
     clock.mockRestore();
   });
 
-  it('gives up who waited and was then sent, at their own time; the statement’s result is dropped', async () => {
+  it('gives up items at their own time, even after they were sent; the statement’s result is dropped', async () => {
     const { batches, add } = heldRuns();
     const first = outcomes([add(1), add(2), add(3)]);
     await jest.advanceTimersByTimeAsync(1300);
@@ -118,14 +118,14 @@ describe('a database that does not answer', () => {
     expect(jest.getTimerCount()).toBe(0); // nobody waits: nothing ticks
   });
 
-  it('refuses at once who comes when 10,000 wait', async () => {
+  it('refuses new items at once when 10,000 wait', async () => {
     const { add } = heldRuns();
     const seen = outcomes(Array.from({ length: 10_003 }, (_, n) => add(n)));
     await jest.advanceTimersByTimeAsync(0);
     expect(seen.filter((what) => what !== 'waiting')).toEqual(['DatabaseBusy after 0']);
     expect(seen.at(-1)).toBe('DatabaseBusy after 0');
     await jest.advanceTimersByTimeAsync(1650);
-    const later = outcomes([add(1)]); // who was given up waits no more
+    const later = outcomes([add(1)]); // those that were given up no longer wait
     await jest.advanceTimersByTimeAsync(0);
     expect(later).toEqual(['waiting']);
   });

@@ -33,12 +33,13 @@ describe('what pages may load from a folder', () => {
     expect(filesToServe(folder)).toEqual([]);
   });
 
-  it('is neither a folder nor a link, which may lead out', () => {
+  it('is neither a folder nor a link, which may point outside', () => {
     mkdirSync(join(folder, 'folder.js'));
     writeFileSync(join(folder, 'folder.js', 'inside.js'), '');
     symlinkSync('/etc/hostname', join(folder, 'link.js'));
     expect(filesToServe(folder)).toEqual([]);
   });
 
-  it('is nothing where there is no folder', () => expect(filesToServe(join(folder, 'none'))).toEqual([]));
+  it('is an empty list where there is no folder', () =>
+    expect(filesToServe(join(folder, 'none'))).toEqual([]));
 });

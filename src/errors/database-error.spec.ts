@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { isDatabaseAway } from './database-error.js';
 
-describe('what says that the database is away', () => {
-  it('a Unix socket that is not there, and no other file', async () => {
+describe('errors that mean that the database is unreachable', () => {
+  it('a missing Unix socket, but no other missing file', async () => {
     const [missing] = (await once(connect('/nowhere/.s.PGSQL.5432'), 'error').catch((error: unknown) => [
       error,
     ])) as unknown[];

@@ -1,6 +1,6 @@
 import { DEEPEST_VALUE, faultOf, type JsonText } from './json-faults.js';
 
-describe('a member that stands twice', () => {
+describe('a member that comes twice', () => {
   it.each([
     ['{"a":1,"a":2}'],
     ['{"a":1,"b":{"c":[1]},"a":2}'],
@@ -41,7 +41,7 @@ describe('depth', () => {
     expect(faultOf(body(value(DEEPEST_VALUE + 1)))).toBe('deep');
   });
 
-  it('counts what is open at the same time, and not what stands in a text', () => {
+  it('counts only values that are open at the same time, and no brackets inside strings', () => {
     expect(faultOf(body(`[${Array(500).fill(nested(50)).join()}]`))).toBeUndefined();
     expect(faultOf(body(JSON.stringify(nested(500))))).toBeUndefined();
     expect(faultOf(body(`[${nested(60)},${nested(100)}]`))).toBe('deep');
@@ -51,7 +51,7 @@ describe('depth', () => {
 describe('the work', () => {
   const SIZE = 65_536;
 
-  /** A string that counts the characters that were looked at. */
+  /** A string that counts how many of its characters were read. */
   function counted(text: string): { text: JsonText; reads: () => number } {
     let reads = 0;
     return {

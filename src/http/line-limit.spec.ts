@@ -16,7 +16,7 @@ describe('LineLimit', () => {
     expect(told).toEqual([900]);
     expect(admitted(100)).toBe(100);
     jest.advanceTimersByTime(60_000);
-    expect(told).toEqual([900]); // nothing was left out, nothing is told
+    expect(told).toEqual([900]); // nothing more was left out, so nothing more is told
     expect(jest.getTimerCount()).toBe(0);
   });
 });

@@ -40,7 +40,7 @@ describe('networkOf', () => {
     ['x'.repeat(10_000), 'unknown'],
   ])('%s: %s', (address, network) => expect(networkOf(address)).toBe(network));
 
-  it('knows the network of whatever Node.js takes for an IPv6 address', () => {
+  it('knows the network of every text that Node.js accepts as an IPv6 address', () => {
     const groups = (count: number) => Array<string>(count).fill('a');
     const lefts = Array.from({ length: 8 }, (_, count) => groups(count).join(':'));
     const rights = lefts.flatMap((right) => [right, right === '' ? '1.2.3.4' : `${right}:1.2.3.4`]);

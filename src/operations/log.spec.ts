@@ -4,7 +4,7 @@ import { createLog, describeError, NestLog } from './log.js';
 
 const SECRET = 'Zq7XkV9pWm';
 
-/** Whether any part of the secret that tells something stands in what was logged. */
+/** Whether a telling part of the secret is in what was logged. */
 function tells(logged: unknown): boolean {
   const text = JSON.stringify(logged);
   return Array.from({ length: SECRET.length - 3 }, (_, i) => SECRET.slice(i, i + 4)).some((part) =>
@@ -21,7 +21,7 @@ function thrownBy(work: () => unknown): unknown {
   throw new Error('nothing was thrown');
 }
 
-describe('what the log tells of an error', () => {
+describe('what the log says about an error', () => {
   const quoting: Record<string, unknown> = {
     "JSON.parse's": thrownBy(() => JSON.parse(`{"a":${SECRET}}`)),
     "JSON.parse's of another realm": thrownBy(() => runInNewContext(`JSON.parse('{"a":${SECRET}}')`)),
@@ -44,7 +44,7 @@ describe('what the log tells of an error', () => {
     );
   });
 
-  it('else name, code, message and stack, of its causes too', () => {
+  it('otherwise name, code, message and stack, also of its causes', () => {
     const error = new TypeError('outer', {
       cause: Object.assign(new Error('inner'), { code: 'ECONNRESET' }),
     });
@@ -57,7 +57,7 @@ describe('what the log tells of an error', () => {
     expect(describeError(new DOMException('aborted', 'AbortError'))).toMatchObject({ message: 'aborted' });
   });
 
-  it('comes to an end with an error that causes itself', () => {
+  it('ends with an error that is its own cause', () => {
     const error: Error & { cause?: unknown } = new Error('a circle');
     error.cause = error;
     expect(JSON.stringify(describeError(error)).length).toBeLessThan(20_000);
@@ -72,7 +72,7 @@ describe('what the log tells of an error', () => {
   });
 });
 
-it('what goes wrong at every request is told a hundred times a second, and then counted', () => {
+it('an error that comes with every request is logged a hundred times per second, and then counted', () => {
   jest.useFakeTimers();
   try {
     const lines: string[] = [];

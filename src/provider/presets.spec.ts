@@ -19,7 +19,7 @@ it.each([
   expect(provider.url).toBe(preset === 'google' ? 'https://accounts.google.com' : undefined);
 });
 
-it('what is given wins over a preset', () => {
+it('settings override a preset', () => {
   const token_url = 'https://github.corp.example/login/oauth/access_token';
   expect(settingsOf({ adapter: 'github', token_url }).options).toMatchObject({
     authorize_url: 'https://github.com/login/oauth/authorize',

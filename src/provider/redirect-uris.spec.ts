@@ -4,7 +4,7 @@ import { isRedirectUri } from '../config/url-kinds.js';
 
 const noList = {};
 
-// Every class of what attackers put in a redirect URI: refused by every list, and by none.
+// Every kind of text that attackers put in a redirect URI: refused with any list, and without one.
 const HOSTILE: readonly (readonly [why: string, uri: string])[] = [
   ['script', 'javascript:alert(1)'],
   ['script in capitals', 'JavaScript:alert(1)'],
@@ -86,12 +86,12 @@ describe('with a list', () => {
   });
   const allows = (uri: string): boolean => allowsRedirectUri(settings, noList, uri);
 
-  it('allows what is on it, to the letter', () => {
+  it('allows only exact entries', () => {
     expect(allows('https://app.example/cb')).toBe(true);
     expect(allows('com.example.app:/callback')).toBe(true);
   });
   it.each([...HOSTILE, ...OTHERS])('refuses: %s', (_, uri) => expect(allows(uri)).toBe(false));
-  it('gives no port away where the host is not loopback', () => {
+  it('does not accept another port where the host is not loopback', () => {
     expect(allows('https://app.example:444/cb')).toBe(false);
   });
   it('is overridden by the list of the provider', () => {
@@ -157,7 +157,7 @@ describe('the callback of the demo', () => {
   const env = { REDIRECT_URIS: 'https://app.example/cb', PUBLIC_URL: 'https://id.example' };
   const callback = 'https://id.example/callback';
 
-  it('is allowed while the demo is on, beside every list', () => {
+  it('is allowed while the demo is on, in addition to any list', () => {
     const on = parseSettings({ ...env, DEMO_ENABLED: 'true' });
     const off = parseSettings({ ...env, DEMO_ENABLED: 'false' });
     expect(allowsRedirectUri(on, noList, callback)).toBe(true);
@@ -167,7 +167,7 @@ describe('the callback of the demo', () => {
   });
 });
 
-it('takes the first of the list that rules, when the client names none', () => {
+it('takes the first entry of the list that applies, when the client names none', () => {
   const listed = parseSettings({ REDIRECT_URIS: 'https://a.example/cb,https://b.example/cb' });
   const own = { redirectUris: ['https://own.example/cb'] };
   expect(defaultRedirectUri(listed, own)).toBe('https://own.example/cb');

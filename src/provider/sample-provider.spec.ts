@@ -28,7 +28,7 @@ it.each([
   expect(sampleOf({ HOST })?.internalUrl).toBe(`http://${host}:3000/providers/mock`);
 });
 
-it('has a secret that follows from SECRET_KEY, and is not it', () => {
+it('has a secret that is derived from SECRET_KEY, but is not equal to it', () => {
   const secret = sampleOf({})?.clientSecret;
   expect(sampleOf({ SECRET_KEY: SECRET_KEY.toUpperCase() })?.clientSecret).toBe(secret);
   expect(sampleOf({ SECRET_KEY: 'cd'.repeat(32) })?.clientSecret).not.toBe(secret);

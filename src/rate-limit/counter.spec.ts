@@ -5,7 +5,7 @@ describe('keys in memory', () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  it('are so many; beyond, new ones share that of their wider network, and old ones keep their own', async () => {
+  it('have a greatest number; beyond it, new ones share the key of their wider network, and old ones keep their own', async () => {
     const counter = new Counter('test', 2, undefined, 100);
     const passes = async (key: string): Promise<boolean> => (await counter.count(key)) === undefined;
     for (let i = 0; i < 100; i++) expect(await passes(`192.0.2.${i}`)).toBe(true);
@@ -22,7 +22,7 @@ describe('keys in memory', () => {
     expect(jest.getTimerCount()).toBe(3);
   });
 
-  it('do not grow with the addresses that come', async () => {
+  it('do not grow with the number of addresses', async () => {
     const counter = new Counter('test', 2, undefined, 100);
     for (let i = 0; i < 10_000; i++)
       await counter.count(`2001:db8:${(i >> 8).toString(16)}:${(i & 255).toString(16)}::/64`);

@@ -4,7 +4,7 @@ import { Deadlines } from './deadlines.js';
 const TICK_MS = 250;
 const YEAR_MS = 365 * 86_400_000;
 
-/** The clock is the database's: what is known of it may be corrected while deadlines wait. */
+/** The clock is the database's: this instance's knowledge of it may be corrected while deadlines wait. */
 describe('a deadline', () => {
   const start = 1_800_000_000_000;
   let correction: number;
@@ -51,7 +51,7 @@ describe('a deadline', () => {
     expect(met[0]![1] - dueAt).toBeLessThanOrEqual(TICK_MS);
   });
 
-  it('that waits is met when the corrected clock says so', () => {
+  it('is met when the corrected clock says so', () => {
     const dueAt = now() + 60_000;
     deadlines.set(item, dueAt);
     correction = 59_000;

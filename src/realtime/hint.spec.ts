@@ -27,7 +27,7 @@ describe('what another instance has said', () => {
     expect(parseHint(JSON.stringify(hint))).toEqual(hint);
   });
 
-  it('members that are not known are left behind', () => {
+  it('unknown members are dropped', () => {
     const text = JSON.stringify({ ...event, more: 1, __proto: {} }).replace('__proto', '__proto__');
     expect(parseHint(text)).toEqual(event);
     expect(parseHint(JSON.stringify({ ...reach, event: 'ready', data: 1 }))).toEqual(reach);
@@ -38,7 +38,7 @@ describe('what another instance has said', () => {
     from: strange,
     userId: strange,
     offset: strange.filter((value) => value !== null),
-    id: strange.filter((value) => value !== undefined), // without one it is no event
+    id: strange.filter((value) => value !== undefined), // without an id it is not an event
     deviceId: strange.filter((value) => value !== null),
     event: [
       ...strange.filter((value) => value !== 'x' && value !== '7'),
@@ -83,7 +83,7 @@ describe('what another instance has said', () => {
     expect(parseHint(text)).toBeUndefined();
   });
 
-  it('random JSON never throws, and what passes is of the types that are promised', () => {
+  it('random JSON never throws, and accepted hints have the declared types', () => {
     const values = [...strange, ...Object.values(event), ...Object.values(wrong).flat(), nested(3)];
     const any = (): unknown => values[randomInt(values.length)];
     let passed = 0;

@@ -12,14 +12,14 @@ describe('what an event may carry', () => {
     },
   );
 
-  it('what code hands over becomes what will arrive', () => {
+  it('values from code become what will arrive', () => {
     const date = new Date(0);
     expect(
       jsonData({ date, left: undefined, not: Number.NaN, bytes: Buffer.from('a'), map: new Map([[1, 2]]) }),
     ).toEqual({
       date: '1970-01-01T00:00:00.000Z',
       not: null,
-      bytes: { type: 'Buffer', data: [97] }, // Socket.IO would have sent bytes at once, and this from the history
+      bytes: { type: 'Buffer', data: [97] }, // otherwise Socket.IO would send bytes live, but this object from the history
       map: {},
     });
     expect(jsonData(undefined)).toBeNull();
@@ -57,7 +57,7 @@ describe('what an event may carry', () => {
     expect(() => jsonData(data)).toThrow(expect.objectContaining({ error: 'invalid_request' }));
   });
 
-  it('whatever a request of 64 KiB can say is short enough, however its numbers are written', () => {
+  it('the data of any request of 64 KiB is short enough, however its numbers are written', () => {
     const numbers = `[${Array(10_000).fill('-9e20').join(',')}]`;
     expect(numbers.length).toBeLessThan(65_536);
     expect(jsonData(JSON.parse(numbers))).toHaveLength(10_000);

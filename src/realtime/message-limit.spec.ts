@@ -51,7 +51,7 @@ describe('what clients may send', () => {
     for (let i = 0; i < count; i++) emitter.emit(event, Buffer.from(String(i)));
   };
 
-  it('a WebSocket: messages and control frames from one bucket, and then nothing is read any more', () => {
+  it('a WebSocket: messages and control frames share one bucket; when it is empty, nothing more is read', () => {
     const socket = webSocket();
     const transport = connect(socket);
     times(20, socket, 'message');
@@ -60,10 +60,10 @@ describe('what clients may send', () => {
     expect([exceeded, socket.paused]).toEqual([[], false]);
     times(1, socket, 'ping');
     expect(exceeded).toEqual([transport]);
-    expect([socket.paused, socket.terminated]).toEqual([true, 0]); // it is still told why
+    expect([socket.paused, socket.terminated]).toEqual([true, 0]); // the client is still told why
   });
 
-  it('long polling: packets; and what it is upgraded to, from the same bucket', () => {
+  it('long polling: packets; after an upgrade, the WebSocket uses the same bucket', () => {
     const transport = connect();
     times(BURST - 2, transport, 'packet');
     const socket = webSocket();
@@ -77,7 +77,7 @@ describe('what clients may send', () => {
     expect(exceeded).toEqual([transport]);
   });
 
-  it('a WebSocket that nobody has taken up: it is cut off', () => {
+  it('a WebSocket without a connection to count for it: it is cut off', () => {
     const socket = webSocket();
     times(BURST, socket, 'ping');
     expect(socket.terminated).toBe(0);
@@ -85,7 +85,7 @@ describe('what clients may send', () => {
     expect(socket.terminated).toBe(1);
   });
 
-  it('who asks and does not read the answers is ended, however slowly it asks', () => {
+  it('a client that sends but does not read the answers is ended, however slowly it sends', () => {
     const socket = webSocket();
     const transport = connect(socket);
     transport.writeBuffer = Array.from({ length: 999 }, () => ({}));

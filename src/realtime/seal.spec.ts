@@ -13,7 +13,7 @@ describe('the seal of what instances tell each other', () => {
     },
   );
 
-  it('of another key, of other text, cut, or none: nothing', () => {
+  it('of another key, of another text, cut or missing: nothing is returned', () => {
     const sealed = seal('{"offset":7}', key);
     expect(unseal(sealed, randomBytes(32))).toBeUndefined();
     for (let i = 0; i < sealed.length; i++) {

@@ -17,7 +17,7 @@ const event = (offset: number): ChannelEvent => ({
   sentAt: '',
 });
 
-/** What goes wrong while a history is read: nobody waits for it, so it must end well by itself. */
+/** Errors while a history is read: no caller waits for it, so it must recover by itself. */
 describe('a channel whose history cannot be read', () => {
   let answers: (Error | ChannelEvent[])[];
   let states: (Error | { last: number; kept: number })[];
@@ -26,7 +26,7 @@ describe('a channel whose history cannot be read', () => {
   let endings: string[];
   let channel: UserChannel;
 
-  beforeAll(() => Logger.overrideLogger(false)); // faults are meant here
+  beforeAll(() => Logger.overrideLogger(false)); // errors are expected here
   beforeEach(() => {
     [answers, states, delivered, endings] = [[], [], [], []];
     const answer = async <Item>(from: (Error | Item)[]): Promise<Item> => {
@@ -52,7 +52,7 @@ describe('a channel whose history cannot be read', () => {
     channel.connections.add(connection);
   });
 
-  /** Until everything that was to be answered has been, and nobody reads any more. */
+  /** Waits until everything has been answered, and nothing is being read. */
   async function settle(): Promise<void> {
     while (answers.length + states.length > 0 || connection.reading) await delay(10);
   }
@@ -71,7 +71,7 @@ describe('a channel whose history cannot be read', () => {
     expect([delivered, endings]).toEqual([[], ['overloaded']]);
   });
 
-  it('does the same when nobody knows how far it reaches', async () => {
+  it('does the same when its newest offset cannot be read', async () => {
     states = [away, new TypeError('of our own')];
     await channel.catchUp();
     expect(endings).toEqual(['overloaded']);

@@ -17,7 +17,7 @@ const slowDown = expect.objectContaining({ error: 'slow_down', headers: { 'Retry
 
 describe('the room where transports wait for admission', () => {
   let room: WaitingRoom;
-  beforeAll(() => Logger.overrideLogger(false)); // faults are meant here
+  beforeAll(() => Logger.overrideLogger(false)); // errors are expected here
   beforeEach(() => {
     jest.useFakeTimers();
     room = new WaitingRoom();
@@ -39,12 +39,12 @@ describe('the room where transports wait for admission', () => {
     jest.advanceTimersByTime(9999);
     expect(waiting.closings).toEqual([]);
     jest.advanceTimersByTime(1);
-    expect(waiting.closings).toEqual([true]); // discard: it does not wait for a poll
+    expect(waiting.closings).toEqual([true]); // true, to discard: it does not wait for a poll
     expect([...admitted.closings, ...gone.closings]).toEqual([]);
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('has room for 500 of an address, an IPv6 /64 or of nobody knows whom', () => {
+  it('has room for 500 of an address, of an IPv6 /64, or of unknown address', () => {
     for (const address of ['192.0.2.1', '2001:db8::1', undefined]) {
       const [first] = Array.from({ length: 500 }, () => {
         ask(address)();
@@ -79,13 +79,13 @@ describe('the room where transports wait for admission', () => {
     }
   });
 
-  it('closes whoever comes in beyond that, since handshakes are judged side by side', () => {
+  it('closes those that come in beyond that, since several handshakes may be judged at the same time', () => {
     for (let i = 0; i < 500; i++) expect(enter('192.0.2.1').closings).toEqual([]);
     expect(enter('192.0.2.1').closings).toEqual([true]);
     expect(ask('192.0.2.1')).toThrow(slowDown);
   });
 
-  it('knows where each came from, while it waits', () => {
+  it('knows the address of each while it waits', () => {
     const transport = enter('192.0.2.1');
     const addressOf = () => room.addressOf(transport as unknown as Transport);
     expect(addressOf()).toBe('192.0.2.1');

@@ -12,7 +12,7 @@ describe('accounts', () => {
     for (const other of ['Ada', 'ada ', '1', '__proto__']) expect(accounts.withLogin(other)).toBeUndefined();
   });
 
-  it('cost as much to verify where there is none, and always the same', () => {
+  it('take the same time to verify, even for an unknown login', () => {
     const nobodys = accounts.hashOf('nobody');
     expect(nobodys).toMatchObject({ N: 1024, r: 4, p: 2 });
     expect(nobodys.hash).not.toEqual(accounts.hashOf('ada').hash);

@@ -9,7 +9,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.useRealTimers());
 
-/** How many of so many attempts, all at the same time, may be made. */
+/** How many of these attempts, all at the same time, are admitted. */
 async function admitted(attempts: readonly Attempt[]): Promise<number> {
   const waits = await Promise.all(attempts.map((attempt) => failures.begin(attempt)));
   return waits.filter((seconds) => seconds === 0).length;
@@ -51,7 +51,7 @@ it('counts no attempt that it refuses, nor one that has succeeded', async () => 
   }
 });
 
-it('forgets after a minute, and remembers nothing of whom it only looks at', async () => {
+it('forgets after a minute, and stores nothing for a login that is only looked up', async () => {
   expect(await admitted(networks(20, 10))).toBe(100);
   await failures.secondsToWait({ login: 'somebody', network: '203.0.113.1' });
   expect(jest.getTimerCount()).toBe(20 + 20 + 1); // one a key: each ends by itself

@@ -14,7 +14,7 @@ describe('password hashes', () => {
     expect(await hashPassword('same')).not.toBe(await hashPassword('same'));
   });
 
-  it('verify with the cost that stands in them', async () => {
+  it('verify with the cost that they contain', async () => {
     // RFC 7914 §12: the first 32 bytes of the third test vector
     const vector = {
       N: 1024,
@@ -41,7 +41,7 @@ describe('password hashes', () => {
     expect(parsePasswordHash(text)).toBeUndefined();
   });
 
-  it('of nobody cost as much as others', async () => {
+  it('for an unknown login cost as much as others', async () => {
     const like = parsePasswordHash(await hashPassword('x'))!;
     const nobodys = unmatchableHash(like);
     expect(nobodys).toMatchObject({ N: like.N, r: like.r, p: like.p });

@@ -1,6 +1,6 @@
 import { WorkQueue } from './work-queue.js';
 
-/** Jobs that end when they are told to, and the order in which they began. */
+/** Jobs that end when the test ends them, and the order in which they began. */
 function makeJobs() {
   const started: string[] = [];
   const ends = new Map<string, () => void>();
@@ -30,19 +30,19 @@ describe('WorkQueue', () => {
     expect(await Promise.all(jobs)).toEqual(['0', '1', '2', '3', undefined]);
   });
 
-  it('lets those who ask take turns, and nobody fill it alone', async () => {
+  it('lets callers take turns, and no caller fill it alone', async () => {
     const queue = new WorkQueue(1, 6, 4);
     const { started, job, end } = makeJobs();
     const asked = ['a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'b0', 'b1', 'c0'];
     const jobs = asked.map((name) => queue.run(name[0]!, job(name)));
-    expect(await jobs[5]).toBeUndefined(); // more than his share
+    expect(await jobs[5]).toBeUndefined(); // more than its share
     expect(await jobs[8]).toBeUndefined(); // six wait
     for (let index = 0; index < 7; index++) {
       end(started[index]!);
       await jobs[asked.indexOf(started[index]!)];
     }
     expect(started).toEqual(['a0', 'a1', 'b0', 'a2', 'b1', 'a3', 'a4']);
-    const again = ['c1', 'd1'].map((name) => queue.run(name[0]!, job(name))); // and nothing is left of them
+    const again = ['c1', 'd1'].map((name) => queue.run(name[0]!, job(name))); // nothing is remembered of them
     end('c1');
     expect(await again[0]).toBe('c1');
     end('d1');

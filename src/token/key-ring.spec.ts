@@ -37,7 +37,7 @@ describe('the keys of an instance', () => {
     expect(ring.jwks.keys.map(({ kid }) => kid)).toEqual(['b']);
   });
 
-  it('keep the same signer until they are told to turn: header and signature of a token agree', () => {
+  it('keep the same signer until turn() is called: header and signature of a token agree', () => {
     const ring = new KeyRing();
     ring.update([life('a', 0)], readable, 10);
     const { signer } = ring;
@@ -45,20 +45,20 @@ describe('the keys of an instance', () => {
     expect(ring.signer).toBe(signer);
   });
 
-  it('never sign with a key whose private part cannot be had', () => {
+  it('never sign with a key whose private part cannot be decrypted', () => {
     const ring = new KeyRing();
     ring.update([life('b', 5), life('a', 0)], ({ kid }) => (kid === 'a' ? privateKey : undefined), 10);
     expect(ring.signer?.kid).toBe('a');
     expect(ring.publicKey('b', 10)).toBeDefined();
   });
 
-  it('sign with the first that will be in use when none is yet', () => {
+  it('sign with the first key that will be in use when none is in use yet', () => {
     const ring = new KeyRing();
     ring.update([life('b', 200), life('a', 100)], readable, 99);
     expect(ring.signer?.kid).toBe('a');
   });
 
-  it('ask for a private part once, and take new times over', () => {
+  it('decrypt a private part once, and take over changed times', () => {
     const ring = new KeyRing();
     const asked: string[] = [];
     const ask = ({ kid }: KeyLife) => (asked.push(kid), privateKey);

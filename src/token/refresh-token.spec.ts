@@ -25,7 +25,7 @@ describe('the refresh token', () => {
     },
   );
 
-  it('is hashed as a whole text with SHA-256', () => {
+  it('is hashed as a whole with SHA-256', () => {
     expect(hashRefreshToken('abc').toString('hex')).toBe(
       'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
     );

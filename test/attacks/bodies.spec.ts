@@ -5,12 +5,12 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 const SIZE = 65_000; // just below what is refused unread
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
-const TIMES_A_HARMLESS_ONE = 50; // a hundred times less than what each of the first three has taken
+const TIMES_A_HARMLESS_ONE = 50; // the first three used to take a hundred times as long as this allows
 const ROUNDS = 3;
 
 /**
- * One request of 64 KiB, without a token, whose reading takes time that grows with the square of its length, and in which
- * nobody else is served (issue 9, 1 and 2). Compared with a harmless body of that size, on the same machine.
+ * One request of 64 KiB, without a token, could take time that grows with the square of its length to read, and nobody
+ * else was served meanwhile (issue 9, 1 and 2). Compared with a harmless body of that size, on the same machine.
  */
 describe('bodies that are long to read', () => {
   let database: TestDatabase;
@@ -66,7 +66,7 @@ describe('bodies that are long to read', () => {
   ])('%s', async (name, type, body) => {
     const cost = new AttackCost(service);
     let fastest = Infinity;
-    // The fastest of some: what the machine does beside it is no work of the service.
+    // The fastest of several: the machine's other work must not count.
     for (let i = 0; i < ROUNDS && fastest > TIMES_A_HARMLESS_ONE * harmless; i++) {
       const { ms, status } = await post(type, body, '/oauth2/refresh');
       expect([400, 401]).toContain(status);

@@ -5,15 +5,15 @@ import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from '../support/witness.js';
 
-/** Levels that PostgreSQL and JSON.parse take, and that overflow whatever encodes them for a socket. */
+/** Levels that PostgreSQL and JSON.parse accept, but that overflow the stack when they are encoded for a socket. */
 const DEEP = [101, 1000, 4000, 4107, 5000, 20_000];
 
 const arrays = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
 /**
- * Data that can be stored and not be sent: one push of it answered 500, was stored all the same, and ended the process
- * each time when that user connected.
+ * Data that can be stored but not sent: one push of it was answered with 500 but stored, and then ended the process each
+ * time that user connected.
  */
 describe('data that is deep', () => {
   let cluster: Cluster;
@@ -78,7 +78,7 @@ describe('data that is deep', () => {
     expect(row).toEqual({ n: 1 });
   });
 
-  /** Rows of the past, and of others who write to the table. */
+  /** Rows from before there was a limit, or written by somebody else. */
   const ROWS: [string, string, string][] = [
     ['8,000 levels', 'x', arrays(8000)],
     ['20,000 levels', 'x', objects(20_000)],
@@ -124,7 +124,7 @@ describe('data that is deep', () => {
     },
   );
 
-  it('two hundred of them in a row, or as the last ones, keep nobody from what follows', async () => {
+  it('two hundred such rows in a row, or at the end of the history, keep nobody from the events after them', async () => {
     for (let i = 0; i < 200; i++) await store('x', i % 2 ? '{' : arrays(5000));
     await store('x', '1', `'infinity'`);
     const [early, late] = [await connect(0), await connect(150)];

@@ -6,9 +6,9 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 const CALLBACK = 'https://app.example/callback';
 const ASKED = { client_id: 'latchkey', redirect_uri: CALLBACK, state: '0f'.repeat(32) };
 const PAGE = `/providers/mock/oauth2/authorize?${new URLSearchParams(ASKED).toString()}`;
-const LINES = 60; // of the attacker: more than wait in any queue that is short enough to be of use
+const LINES = 60; // of the attacker: more than any useful queue holds
 const PAUSE = 100; // ms between the attempts of a line: 600 a second at most
-const SIGN_INS = 10; // of everybody else, one after the other
+const SIGN_INS = 10; // of other people, one after the other
 
 /** Linux gives a machine the whole of 127.0.0.0/8. */
 const onLinux = process.platform === 'linux' ? describe : describe.skip;
@@ -68,7 +68,7 @@ onLinux('failed passwords (skipped where 127.0.0.2 is not this machine)', () => 
 
     const flood = Array.from({ length: LINES }, async () => {
       while (!end.signal.aborted) {
-        // A login of its own each: what is counted for a login alone stops none of them.
+        // Each attempt has another login, so a count for each login stops none of them.
         if ((await submit(attacker, `login-${sent++}`, 'wrong')) === 422) hashed++;
         await new Promise((resolve) => setTimeout(resolve, PAUSE));
       }
@@ -98,7 +98,7 @@ onLinux('failed passwords (skipped where 127.0.0.2 is not this machine)', () => 
         `waiting ${Math.round(Math.max(...waits))} ms at most; longest gap of /health/live ${Math.round(longestGap)} ms, ` +
         `memory ${grown < 0 ? '' : '+'}${Math.round(grown)} MiB\n`,
     );
-    // 500 is what a machine answers that has no time left for its database at all: that is not the passwords' doing.
+    // 500 comes from a machine too busy for its database: the passwords are not the cause.
     expect(answers.filter((status) => status !== 302 && status !== 500)).toEqual([]);
     expect(answers.filter((status) => status === 302).length).toBeGreaterThan(SIGN_INS / 2);
     expect(hashed).toBeGreaterThan(0);

@@ -12,7 +12,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const AT_ONCE = 3000;
 
-/** The database hangs while thousands ask: everyone is told within two seconds (contract §3, P10), and then all goes on. */
+/** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10); then all goes on. */
 describe('a database that hangs under load', () => {
   let provider: StubProvider;
   let service: ServiceProcess;
@@ -30,7 +30,7 @@ describe('a database that hangs under load', () => {
     body: { refresh_token },
   });
 
-  /** All at once, a connection each. */
+  /** All at once, each on a connection of its own. */
   async function attack(name: string, requests: FloodRequest[], hang: () => unknown): Promise<FloodAnswer[]> {
     const flood = new Flood(service.url, requests.length);
     try {
@@ -46,14 +46,14 @@ describe('a database that hangs under load', () => {
           `slowest answer ${slowest.toFixed(0)} ms (${usual.toFixed(0)} ms without a database), ` +
           `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
       );
-      expect(slowest).toBeLessThan(2000 + 2 * usual); // the rest is for a machine that is busy
+      expect(slowest).toBeLessThan(2000 + 2 * usual); // the rest allows for a busy machine
       return answers;
     } finally {
       flood.close();
     }
   }
 
-  /** What it takes this machine to send as many requests over open connections, and to refuse them without a database. */
+  /** How long this machine takes to send so many requests over open connections, and refuse them without a database. */
   async function usualTime(flood: Flood, count: number): Promise<number> {
     const bad = refresh({ ...tokens, refresh_token: 'x'.repeat(tokens.refresh_token.length) });
     for (let round = 1; ; round++) {
@@ -93,7 +93,7 @@ describe('a database that hangs under load', () => {
         tokens = await signIn(service.url);
         const server = (): number[] => postgresProcesses(DATA_DIR);
         const freeze = (): void => {
-          process.kill(server()[0]!, 'SIGSTOP'); // first the one that makes others
+          process.kill(server()[0]!, 'SIGSTOP'); // first the one that starts the others
           server().forEach((pid) => process.kill(pid, 'SIGSTOP'));
         };
         try {

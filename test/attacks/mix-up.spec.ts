@@ -10,17 +10,17 @@ const SECRET = 'a client secret of the table';
 const HONEST = 'https://honest.example';
 const UNKNOWN = 'unknown';
 
-/** What its adapter, and the settings beside it, know of the issuer. */
+/** What a provider's adapter and settings know about its issuer. */
 interface Known {
   readonly keys: Record<string, string>;
-  /** What `iss` must be; `UNKNOWN`: nobody knows, so that every one is refused. */
+  /** What `iss` must be. `UNKNOWN`: nobody knows, so every `iss` is refused. */
   readonly issuer: string;
 }
 
 /**
- * Mix-up (RFC 9700 §4.4): the user begins at the attacker's provider, which sends him on to the honest one, under the
- * honest client id. The code that comes back is the honest provider's, and the state is of the attacker's: without a look
- * at `iss` (RFC 9207) the code would go to the attacker. contract §6, for every adapter.
+ * Mix-up (RFC 9700 §4.4): the user begins at the attacker's provider, which sends them on to the honest one, with the
+ * honest client id. The code that comes back is the honest provider's, but the state belongs to the attacker's provider.
+ * If `iss` (RFC 9207) were not compared, the code would go to the attacker. Contract §6, for every adapter.
  */
 describe('mix-up', () => {
   let directory: string;
@@ -61,7 +61,7 @@ describe('mix-up', () => {
     'github-elsewhere': () => ({ keys: { adapter: 'github', ...endpoints() }, issuer: UNKNOWN }),
     'discord-set': () => ({ keys: { adapter: 'discord', ...endpoints(), issuer: HONEST }, issuer: HONEST }),
     oidc: () => ({ keys: { adapter: 'oidc', url: attacker.url }, issuer: attacker.url }),
-    // What the adapter knows counts, not the setting.
+    // What the adapter knows overrides the setting.
     'oidc-set': () => ({
       keys: { adapter: 'oidc', url: attacker.url, issuer: HONEST },
       issuer: attacker.url,
@@ -115,7 +115,7 @@ describe('mix-up', () => {
   }
 
   let serial = 0;
-  /** A victim's callback; everything that must hold when it is refused. */
+  /** Refuses a victim's callback, and checks everything that must be true then. */
   async function refused(provider: string, iss: string): Promise<void> {
     const code = `code-of-the-victim-${serial++}`;
     const state = await begin(provider, code);
@@ -149,7 +149,7 @@ describe('mix-up', () => {
   describe.each(names)('with %s', (name) => {
     const known = (): Known => TABLE[name]!();
 
-    it('refuses every iss but the right one; the code stays here, and the state is spent', async () => {
+    it('refuses every iss but the right one; the code is not sent on, and the state is used up', async () => {
       const { issuer } = known();
       for (const iss of variants(issuer === UNKNOWN ? HONEST : issuer)) await refused(name, iss);
     });
@@ -171,7 +171,7 @@ describe('mix-up', () => {
       }
     });
 
-    it('says in the log which setting is missing, once for each, and nothing that is secret', async () => {
+    it('says in the log which setting is missing, once for each provider, and nothing secret', async () => {
       const { issuer } = known();
       const seen = service.log.length;
       await refused(name, 'https://evil.example/?secret-of-the-url');
@@ -185,7 +185,7 @@ describe('mix-up', () => {
     });
   });
 
-  it('an adapter that judges it itself gets it, whatever it is', async () => {
+  it('an adapter that compares iss itself gets it, whatever it is', async () => {
     const state = await begin('judge', 'c');
     await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(200);
     attacker.requests.length = 0;
@@ -201,7 +201,7 @@ describe('mix-up', () => {
     },
   );
 
-  it('of 400 random pairs of state and iss, only codes of those that belong together leave (P2)', async () => {
+  it('of 400 random pairs of state and iss, only those that belong together let a code leave (P2)', async () => {
     const pick = () => names[Math.floor(Math.random() * names.length)]!;
     const expected: string[] = [];
     for (let round = 0; round < 20; round++) {

@@ -7,14 +7,14 @@ import { Witness, report } from '../support/witness.js';
 
 const FLOODERS = 4;
 const MIB = 1024 * 1024;
-/** Each gives up after that: without a limit it would cost the service several times as much memory. */
+/** Each attacker stops after that: without a limit it would cost the service several times as much memory. */
 const MOST = 48 * MIB;
-/** What loopback takes of a connection that nobody reads any more: the buffers of both kernels' sides. */
+/** What loopback still accepts when nobody reads the connection any more: the kernel's buffers of both sides. */
 const IN_FLIGHT = 16 * MIB;
 
 /**
- * WebSocket frames that are no messages, from clients that do not read: PINGs were answered without limit, and the answers
- * kept (133 MiB of one connection, without a token, took 1.26 GiB in 11 s).
+ * WebSocket control frames from clients that do not read: PINGs were answered without limit, and the answers were kept
+ * (133 MiB of one connection, without a token, took 1.26 GiB in 11 s).
  */
 describe('a flood of control frames', () => {
   let cluster: Cluster;

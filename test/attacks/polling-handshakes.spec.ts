@@ -20,10 +20,10 @@ interface Answer {
 }
 
 /**
- * Handshakes of long polling that nobody follows up: 40,000 from one address were all taken, held 1.4 GiB, and went away
- * at their next poll only, which never came.
+ * Handshakes of long polling that are never continued: 40,000 from one address were all accepted, held 1.4 GiB, and
+ * would have ended only at their next poll, which never came.
  */
-describe('handshakes that are left lying', () => {
+describe('handshakes that are never continued', () => {
   let cluster: Cluster;
   let service: ServiceProcess;
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
@@ -46,7 +46,7 @@ describe('handshakes that are left lying', () => {
     return { status: response.statusCode!, retryAfter, body: await text(response) };
   }
 
-  it('are few, from one address, and gone for good after ten seconds; others come in', async () => {
+  it('are limited for one address, and gone for good after ten seconds; other clients come in', async () => {
     const tokens = await signIn(service.url);
     const from = (address: string) => ({ extraHeaders: { 'X-Forwarded-For': address } });
     const witness = new Witness(service);
@@ -81,7 +81,7 @@ describe('handshakes that are left lying', () => {
     // The last one that was taken was the last to be closed: none of them comes back at a poll.
     const sids = taken.map(({ body }) => (JSON.parse(body.slice(1)) as { sid: string }).sid);
     while ((await get('', '192.0.2.66')).status === 429) await delay(200);
-    await delay(10_000 - Math.min(10_000, performance.now() - began - lasted)); // those of the very end
+    await delay(10_000 - Math.min(10_000, performance.now() - began - lasted)); // the last ones need this long
     await expect(get(`&sid=${sids.at(-1)}`, '192.0.2.66')).resolves.toMatchObject({ status: 400 });
     await expect(get(`&sid=${sids[0]}`, '192.0.2.66')).resolves.toMatchObject({ status: 400 });
     const back = await SocketClient.connect(service.url, tokens.access_token, from('192.0.2.66'));

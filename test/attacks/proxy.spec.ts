@@ -10,13 +10,13 @@ import { StubProvider } from '../support/stub-provider.js';
 const SECRET = 'a client secret that no proxy may see';
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
 
-/** Spellings of 127.0.0.1, where the provider listens; and the rest of this machine, where it may be that nobody does. */
+/** Spellings of 127.0.0.1, where the provider listens; and other addresses of this machine, perhaps unused. */
 const HERE = ['127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '0.0.0.0'];
 const NEAR = ['127.0.0.2', '127.255.255.254', '[::1]', '[::ffff:127.0.0.1]', 'localhost.', 'app.localhost'];
 
 /**
- * Whoever runs the proxy of a company reads what passes in plaintext: secrets and codes for a provider on this machine
- * must not (issue 9, 15). The environment names a proxy for everything; it counts what it gets.
+ * The operator of a company's proxy can read what passes in plaintext, so secrets and codes for a provider on this
+ * machine must not pass (issue 9, 15). The environment names a proxy for everything; it counts the requests that it gets.
  */
 describe('a proxy in the environment', () => {
   let nonces: Map<string, string>;
@@ -81,7 +81,7 @@ describe('a proxy in the environment', () => {
   async function signIn(name: string): Promise<number> {
     const asked = await request(service.url).get('/oauth2/authorize').query({ provider: name });
     const { redirect_url, state } = asked.body as { redirect_url?: string; state: string };
-    if (redirect_url === undefined) return asked.status; // no discovery document from where nobody listens
+    if (redirect_url === undefined) return asked.status; // nobody listens there, so there is no discovery document
     signIns++;
     const code = `code-of-${name}`;
     nonces.set(code, new URL(redirect_url).searchParams.get('nonce') ?? '');
@@ -128,7 +128,7 @@ describe('a proxy in the environment', () => {
     expect(seen).toBe('');
   });
 
-  it('is used for a provider elsewhere: it was there all the time', async () => {
+  it('is used for a provider elsewhere, so it was reachable all the time', async () => {
     const other = await startTestService({
       PROVIDERS_FAR_URL: 'http://idp.invalid',
       PROVIDERS_FAR_CLIENT_ID: 'latchkey',

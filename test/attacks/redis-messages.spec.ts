@@ -8,7 +8,7 @@ import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from '../support/witness.js';
 
-/** Somebody else who may write to the same Redis: one message that was no JSON ended every instance that heard it. */
+/** Somebody else can write to the same Redis: one message that was not JSON ended every instance that received it. */
 (hasRedis ? describe : describe.skip)(
   'a neighbour on Redis (skipped where redis-server is not installed)',
   () => {
@@ -52,7 +52,7 @@ import { Witness, report } from '../support/witness.js';
     const channel = ({ user_id }: Tokens) => `latchkey:user:${user_id}`;
     const history = (client: SocketClient) => client.history.map(({ event, meta }) => [event, meta!.offset]);
 
-    /** As an instance would say it, but for what only instances can know. */
+    /** As an instance would say it, without what only instances can know. */
     const forged = ({ user_id }: Tokens, more: object): string =>
       JSON.stringify({
         seal: 'A'.repeat(43),
@@ -114,7 +114,7 @@ import { Witness, report } from '../support/witness.js';
       expect(history(other)).toEqual([['other', 1]]);
     });
 
-    it('who repeats what was said changes nothing, neither here nor in the channel of another', async () => {
+    it('a repeated message changes nothing, neither in its own channel nor in that of another user', async () => {
       const [there, other] = [await connect(b, ada), await connect(b, bob)];
       const listener = neighbour.duplicate();
       await listener.subscribe(channel(ada));
@@ -136,7 +136,7 @@ import { Witness, report } from '../support/witness.js';
       expect(history(other)).toEqual([['end', 1]]);
     });
 
-    it('a message that is not understood makes an instance look: what it may have said is found', async () => {
+    it('a message that is not understood makes an instance read the history, so that no event is missed', async () => {
       const there = await connect(b, ada);
       await query(cluster.database.url, 'INSERT INTO channels VALUES ($1, 1)', [ada.user_id]);
       await query(
@@ -150,7 +150,7 @@ import { Witness, report } from '../support/witness.js';
       expect(history(there)).toEqual([['unsaid', 1]]);
     });
 
-    it('a flood of lies costs a look into one history a second', async () => {
+    it('a flood of false messages costs one read of a history per second', async () => {
       const there = await connect(b, ada);
       const reads = async (): Promise<number> => {
         const [row] = await query<{ n: number }>(

@@ -13,7 +13,7 @@ const ATTEMPTS = 1500;
 const WRITES = 40;
 const KEPT = 50;
 
-/** Somebody with a stolen access token renames devices as fast as they can: an event each in the owner's history. */
+/** Somebody with a stolen access token renames devices as fast as they can: each is an event in the owner's history. */
 describe('a flood of renames', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -65,7 +65,7 @@ describe('a flood of renames', () => {
       `renames: ${flood.bytes} bytes sent, ${ATTEMPTS} requests, ${done} done, ${rows} rows kept, ` +
         `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
     );
-    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // each has its count
+    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // each minute has a count of its own
     return { answers, statuses, done, rows, minutes };
   }
 

@@ -8,7 +8,7 @@ const DRIP_EVERY_MS = 50;
 const LIMITS = { headersTimeout: 300, requestTimeout: 600 }; // in place of 10 s and 30 s
 const HEAD = 'POST /oauth2/refresh HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n';
 
-/** Requests that never end hold a socket each, for nothing but a byte now and then (issue 9, 11). */
+/** Requests that never end: each holds a socket, and costs the attacker only a byte now and then (issue 9, 11). */
 describe('slow requests', () => {
   let service: TestService;
   let server: Server;
@@ -58,7 +58,7 @@ describe('slow requests', () => {
       const dripping = setInterval(() => mine.forEach((socket) => send(socket, drip)), DRIP_EVERY_MS);
       try {
         await Promise.all(mine.map((socket) => once(socket, 'connect')));
-        // Node looks every 30 s by itself: a third of that is enough for any machine.
+        // Node by itself checks only every 30 s: a third of that is enough for any machine.
         while ((await connections()) > 0 && performance.now() - begun < 10_000) {
           await new Promise((resolve) => setTimeout(resolve, 20));
         }

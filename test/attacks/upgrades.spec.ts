@@ -9,7 +9,7 @@ const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
 const CONNECTIONS = 200;
 
-/** Connections of which Node.js lets go, and answers that nobody reads: what attackers made of them. */
+/** Attacks with connections that Node.js no longer looks after, and with answers that nobody reads. */
 describe('connections that nobody looks after', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
@@ -82,7 +82,7 @@ describe('connections that nobody looks after', () => {
     expect(refused).toContain('"error":"invalid_request"');
   });
 
-  it('requests at once whose answers nobody reads are few', async () => {
+  it('requests sent at once whose answers nobody reads are limited', async () => {
     const many = 1000;
     const request = 'GET /demo/socket.io-client.js HTTP/1.1\r\nHost: a\r\n\r\n';
     const sockets = await Promise.all(Array.from({ length: 10 }, open));
@@ -93,7 +93,7 @@ describe('connections that nobody looks after', () => {
     await Promise.all(
       sockets.map((socket) => {
         const closed = new Promise((resolve) => socket.once('close', resolve)); // a reset is as good
-        socket.resume(); // a socket that does not read does not hear of its end
+        socket.resume(); // a socket that does not read does not notice its end
         return closed;
       }),
     );

@@ -16,7 +16,7 @@ export class AttackCost {
   constructor(private readonly service: ServiceProcess) {
     this.before = this.residentMiB();
     this.watching = this.watch();
-    this.watching.catch(() => undefined); // whoever ends it is told
+    this.watching.catch(() => undefined); // the error is thrown where the watch ends
   }
 
   /** Ends the watch; prints one line, and gives the longest gap of `/health/live` in milliseconds. */

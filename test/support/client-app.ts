@@ -11,7 +11,7 @@ const SOCKET_IO = fileURLToPath(
 const page = (script: string): string =>
   `<!doctype html><html lang="en"><title>App</title><button id="in">Enter</button><p id="out"></p><script type="module" src="/${script}"></script></html>`;
 
-/** An application's page: a client, and everything that it has said. `?options=` adds to its options. */
+/** An application's page: a client, and a record of all its events. `?options=` adds to its options. */
 const APP = `
 import { createClient } from '/client.js';
 const own = JSON.parse(new URLSearchParams(location.search).get('options') ?? '{}');
@@ -33,7 +33,7 @@ createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback' })
   .handleCallback()
   .catch((error) => (document.getElementById('out').textContent = error.code));
 `;
-/** Of another origin: frames whatever it is told to, and writes down what is posted to it. */
+/** A page of another origin: frames the address it is given, and records what is posted to it. */
 const STRANGER = `
 window.heard = [];
 addEventListener('message', ({ data }) => heard.push(data));
@@ -42,9 +42,9 @@ frame.src = new URLSearchParams(location.search).get('frame');
 document.body.append(frame);
 `;
 
-/** Serves pages that use the packed client, at `127.0.0.1`, and the very same at `localhost`: another site. */
+/** Serves pages that use the packed client, at `127.0.0.1`, and the same pages at `localhost`, which is another site. */
 export class ClientApp {
-  /** Of the service, as the pages are to call it. */
+  /** The address by which the pages call the service. */
   service = '';
   /** `Content-Security-Policy` of the pages. */
   policy = '';

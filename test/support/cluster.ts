@@ -6,7 +6,7 @@ import { startServiceProcess, type ServiceProcess } from './service-process.js';
 import { StubProvider } from './stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const PUBLIC_URL = 'http://latchkey.test'; // one for all instances: it stands in the tokens
+const PUBLIC_URL = 'http://latchkey.test'; // the same for all instances, since it is in the tokens
 
 export interface Pushed {
   readonly status: number;
@@ -17,7 +17,7 @@ export interface Pushed {
 export class Cluster {
   static readonly serviceKey = SERVICE_KEY;
   readonly instances: ServiceProcess[] = [];
-  /** Every start so far: whichever of them come to something must be ended. */
+  /** Every start so far: those that succeed must be ended. */
   private readonly starts: Promise<ServiceProcess>[] = [];
 
   private constructor(
@@ -46,7 +46,7 @@ export class Cluster {
 
   async push({ url }: { url: string }, body: object): Promise<Pushed> {
     const headers = { Authorization: `Bearer ${SERVICE_KEY}`, 'Content-Type': 'application/json' };
-    // A connection of its own: one that was kept may be closed at the very moment when it is used again.
+    // A new connection: one that was kept open may be closed at the moment when it is used again.
     const call = httpRequest(`${url}/push`, { method: 'POST', headers, agent: false });
     call.end(JSON.stringify(body));
     const [response] = (await once(call, 'response')) as [IncomingMessage];

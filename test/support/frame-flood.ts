@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const CHUNK = 64 * 1024;
 
-/** Frames of a client as RFC 6455 §5.2 has them, with a mask of zeros. @param head FIN and opcode */
+/** Frames of a client (RFC 6455 §5.2), with a mask of zeros. @param head FIN and opcode */
 export function frame(head: number, payload: string | Buffer = ''): Buffer {
   const data = Buffer.from(payload);
   const length =
@@ -17,13 +17,13 @@ export const FRAGMENT = 0x00;
 export const PING = 0x89;
 export const PONG = 0x8a;
 
-/** A WebSocket below every library: sends frames as fast as they are taken, and reads nothing any more. */
+/** A WebSocket below every library: sends frames as fast as they are accepted, and no longer reads anything. */
 export class FrameFlood {
   private constructor(private readonly socket: Socket) {
     socket.on('error', () => undefined);
   }
 
-  /** @param token shown first, where the flood is to come from a client that was admitted */
+  /** @param token sent first, if the flood should come from a client that was admitted */
   static async open(url: string, token?: string): Promise<FrameFlood> {
     const { hostname, port } = new URL(url);
     const socket = connect(Number(port), hostname);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 declare global {
-  /** Jest loads its setup and its teardown apart from each other: the global object is what they share. */
+  /** Jest loads its setup and its teardown separately: they share only the global object. */
   var testServer: ChildProcess | undefined;
 }
 

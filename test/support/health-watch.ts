@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Asks `/health/live` again and again, and the process for its memory, until told to stop. */
 export class HealthWatch {
-  /** Milliseconds: the longest that a question has waited for its answer. */
+  /** The longest time that a request has waited for its answer, in milliseconds. */
   longestGap = 0;
   /** Resident MiB, the most that was seen; NaN where there is no /proc. */
   memory = NaN;

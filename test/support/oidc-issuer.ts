@@ -23,12 +23,12 @@ export function makeSigningKey(kid: string): SigningKey {
   return { privateKey, jwk: { ...privateKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' } };
 }
 
-/** A real OpenID provider on loopback, known to the world by the address of what stands in front of it. */
+/** A real OpenID provider on loopback, whose public address is that of the proxy in front of it. */
 export class OidcIssuer {
   key = makeSigningKey('first');
   /** Whether ID tokens have all claims, or only `sub`, so that the rest is at the userinfo endpoint. */
   claimsInIdToken = true;
-  /** What is other than usual about its client. */
+  /** What differs from the usual metadata of its client. */
   client: Partial<ClientMetadata> = {};
   private readonly memory = new OidcMemory();
   private readonly server: Server;
@@ -50,7 +50,7 @@ export class OidcIssuer {
     return (this.server.address() as AddressInfo).port;
   }
 
-  /** As if it had been configured anew: with other keys, other claims. Codes and sessions stay. */
+  /** Configures it again, with other keys and other claims. Codes and sessions stay. */
   restart(change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client'>> = {}): void {
     Object.assign(this, change);
     this.provider = new Provider(this.issuer, this.configuration());
@@ -106,7 +106,7 @@ export class OidcIssuer {
     };
   }
 
-  /** The login page is asked for with `?login=ada`, and that is all it takes. */
+  /** A request for the login page with `?login=ada` is enough to sign in. */
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { pathname, searchParams } = new URL(request.url ?? '', this.issuer);
     if (!pathname.startsWith('/interaction/')) {

@@ -1,6 +1,6 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
 
-/** What a provider of a test remembers: in memory, so that it survives the provider's being configured anew. */
+/** What a provider of a test remembers: in memory, so that it is kept when the provider is configured again. */
 export class OidcMemory {
   private readonly rows = new Map<string, AdapterPayload>();
 

@@ -1,10 +1,10 @@
-/** Whoever signs in at the provider with a browser: follows redirects, keeps cookies, gives a login when asked. */
+/** A person who signs in at the provider with a browser: follows redirects, keeps cookies, gives a login when asked. */
 export class Person {
   private readonly cookies = new Map<string, string>();
 
   constructor(private readonly login: string) {}
 
-  /** @returns the callback with code, state and iss, which nobody needs to listen on */
+  /** @returns the address of the callback with code, state and iss; nobody has to listen there */
   async authorize(page: string): Promise<URL> {
     const { origin } = new URL(page);
     let url = new URL(page);

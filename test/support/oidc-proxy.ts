@@ -7,15 +7,15 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the proxy makes of an answer: another one, or the same when it returns nothing. */
+/** Changes an answer: returns another one, or nothing to leave it as it is. */
 export type Tamper = (path: string, body: Record<string, unknown>) => Record<string, unknown> | undefined;
 
-/** Stands in front of a provider, changes the JSON that passes, and counts what is asked for. */
+/** A proxy in front of a provider: changes the JSON that passes, and counts requests. */
 export class TamperingProxy {
   /** Port of the provider; 0 while there is none. */
   target = 0;
   tamper: Tamper = () => undefined;
-  /** Answers in the provider's place, and says that it has. */
+  /** Answers instead of the provider; returns whether it has. */
   intercept: (path: string, response: ServerResponse) => boolean = () => false;
   /** Everything that the token endpoint has answered, as it left the proxy; `reset` keeps it. */
   readonly tokens: Record<string, unknown>[] = [];
@@ -32,7 +32,7 @@ export class TamperingProxy {
         const body = Buffer.concat(chunks);
         proxy.requests.push({ path, body: body.toString(), headers });
         if (proxy.intercept(path, outgoing)) return;
-        // The provider sees the proxy's own Host, and so names the proxy's address in everything it says.
+        // The provider sees the proxy's own Host, so all its answers name the proxy's address.
         const onward = forward({ port: proxy.target, host: '127.0.0.1', path, method, headers }, (answer) => {
           const parts: Buffer[] = [];
           answer.on('data', (part: Buffer) => parts.push(part));

@@ -15,10 +15,10 @@ export async function query<Row extends QueryResultRow = Record<string, unknown>
   }
 }
 
-// Who is connected where, rewritten by a timer.
+// These tables say who is connected where; a timer rewrites them.
 const ADVISORY = ['instances', 'presence'];
 
-/** Every row of every table, as text: to see that something changed nothing, or stands nowhere. */
+/** Every row of every table, as text: to check that something changed nothing, or is stored nowhere. */
 export async function dump(databaseUrl: string): Promise<string> {
   const client = new Client(databaseUrl);
   await client.connect();

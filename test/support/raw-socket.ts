@@ -27,7 +27,7 @@ export class RawSocket {
     return raw;
   }
 
-  /** Opens one, and shows a token. */
+  /** Opens one, and sends a token. */
   static async connect(url: string, token: string): Promise<RawSocket> {
     const raw = await RawSocket.open(url);
     raw.send(`40${JSON.stringify({ token })}`);

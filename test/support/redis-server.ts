@@ -2,10 +2,10 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { freePort } from './free-port.js';
 
-/** Tests with a real Redis are skipped where there is none; CI must have it: there the start fails. */
+/** Tests with a real Redis are skipped where it is not installed. CI must have it: there the start fails. */
 export const hasRedis = process.env['CI'] !== undefined || !spawnSync('redis-server', ['--version']).error;
 
-/** A real Redis that can be hurt; it keeps nothing. */
+/** A real Redis that can be killed or frozen; it stores nothing on disk. */
 export class RedisServer {
   readonly url: string;
   private child?: ChildProcess;
@@ -20,7 +20,7 @@ export class RedisServer {
     return server;
   }
 
-  /** Also after a kill: an empty one, at the same address. */
+  /** Also restarts it after a kill: empty, at the same address. */
   async start(): Promise<void> {
     const args = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -16,10 +16,10 @@ export interface FloodRequest {
   readonly body?: object;
 }
 
-/** Many requests over connections that stay open, so that what is measured is not their opening. */
+/** Many requests over connections that stay open, so that the time to open them is not measured. */
 export class Flood {
   private readonly agents: Agent[];
-  /** Sent until now. */
+  /** How many have been sent so far. */
   bytes = 0;
 
   constructor(

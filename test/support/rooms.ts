@@ -26,7 +26,7 @@ export function roomOf(path: string): string | undefined {
   return /^events\.[jt]s$/.test(path) ? 'events' : undefined;
 }
 
-/** Decorators for every controller, and nothing else: opens no other file of its room. */
+/** Decorators for every controller; no other file of their room may be imported with them. */
 export const DECORATORS = 'token/access.js';
 
 /** Open to every room. */

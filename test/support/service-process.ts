@@ -14,7 +14,7 @@ export interface ServiceProcess {
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** One that may not be ready yet, or never be. */
+/** A service that may not be ready yet, or never will be. */
 export interface ServiceChild extends ServiceProcess {
   /** Its exit code, once it has ended; null when a signal ended it. */
   readonly ended: Promise<number | null>;

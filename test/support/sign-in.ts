@@ -20,8 +20,8 @@ export async function beginSignIn(url: string, query: Record<string, string> = {
 const TRIES = 5;
 
 /**
- * A whole sign-in: the stub provider makes the code's text the user's id. Where the database of a busy machine is too slow,
- * which the service says with `Retry-After`, it begins anew, as a client would.
+ * A whole sign-in: the stub provider makes the code's text the user's id. If the database of a busy machine is too slow,
+ * the service answers with `Retry-After`, and this starts again, as a client would.
  */
 export async function signIn(url: string, user: string = randomUUID(), body: object = {}): Promise<Tokens> {
   for (let left = TRIES; ; left--) {

@@ -16,10 +16,10 @@ export interface Ready {
   recovered: boolean;
 }
 
-/** It was let in, and closed before it was ready: a client comes back then. */
+/** It was let in, but closed before it was ready: then a client reconnects. */
 export class Ended extends Error {}
 
-/** A stock Socket.IO client that writes down what it gets. */
+/** A standard Socket.IO client that records what it gets. */
 export class SocketClient {
   readonly received: Received[] = [];
   /** Reasons of every disconnect. */
@@ -95,7 +95,7 @@ export class SocketClient {
     return this.received.filter(({ meta }) => meta !== undefined);
   }
 
-  /** Resolves once something holds; looked at whenever something comes. */
+  /** Resolves once the condition holds; checks it whenever something comes. */
   async until(holds: () => boolean): Promise<void> {
     while (!holds()) await new Promise<void>((resolve) => this.waiting.add(resolve));
   }

@@ -3,9 +3,9 @@ import { makeSigningKey } from './oidc-issuer.js';
 import type { StubProvider } from './stub-provider.js';
 
 /**
- * Makes a stub speak with every adapter: discovery, keys, token and userinfo endpoints, and the exchange of the contract.
- * It says of itself what it is called by. Every code is good, and of the user `ada`; ID tokens need the nonce that was
- * sent with the authorization request.
+ * Makes a stub work with every adapter: discovery, keys, token and userinfo endpoints, and the exchange of the contract.
+ * Its issuer is the address by which it is called. Every code is valid, and belongs to the user `ada`; ID tokens need the
+ * nonce that was sent with the authorization request.
  *
  * @returns nonces, by code, to be filled in
  */

@@ -11,7 +11,7 @@ export interface ProviderRequest {
 
 type Answer = (request: ProviderRequest, response: ServerResponse, raw: IncomingMessage) => void;
 
-/** A provider that does as it is told: by default it takes every code, and makes a user of the code's text. */
+/** A provider whose answers tests set: by default it accepts every code, and the code's text is the user's id. */
 export class StubProvider {
   readonly requests: ProviderRequest[] = [];
   answer: Answer = identityOfCode;
@@ -52,7 +52,7 @@ export class StubProvider {
     this.answer = identityOfCode;
   }
 
-  /** Makes it answer every exchange so. */
+  /** Makes it answer every exchange with this. */
   answerWith(status: number, body: unknown, headers: Record<string, string> = {}): void {
     this.answer = (_request, response) => {
       response.writeHead(status, { 'Content-Type': 'application/json', ...headers });

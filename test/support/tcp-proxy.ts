@@ -1,6 +1,6 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A TCP proxy that can be told to hurt what passes through it. */
+/** A TCP proxy that can drop, delay, freeze and cut the connections through it. */
 export class TcpProxy {
   /** Whether bytes from the server are thrown away; by default none are. */
   drops: (chunk: Buffer) => boolean = () => false;
@@ -38,7 +38,7 @@ export class TcpProxy {
   }
 
   async restore(): Promise<void> {
-    if (this.frozen) for (const socket of this.sockets) socket.destroy(); // what was swallowed does not come again
+    if (this.frozen) for (const socket of this.sockets) socket.destroy(); // swallowed bytes do not come again
     this.frozen = false;
     this.drops = () => false;
     if (!this.server.listening)
@@ -46,7 +46,7 @@ export class TcpProxy {
   }
 
   private join(from: Socket, to: Socket, isServer = false): void {
-    let due = 0; // of the last one that is late: none overtakes another
+    let due = 0; // when the last delayed bytes are sent, so that none overtake others
     this.sockets.add(from);
     from.on('data', (chunk: Buffer) => {
       if (this.frozen || (isServer && this.drops(chunk))) return;

@@ -2,7 +2,7 @@ import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 
-/** The migrated database that every test database is a copy of. */
+/** The migrated database of which every test database is a copy. */
 export const TEMPLATE = 'latchkey_template';
 
 const LOCK = 1;

@@ -6,7 +6,7 @@ import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/tem
 // One PostgreSQL for a whole run of Jest, fast instead of durable: crash tests start their own.
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=200'];
 
-process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well, whose end is the signal that counts
+process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this process waits for Jest's end
 
 const server = await startTemporaryPostgres({
   dataDir: mkdtempSync(join(tmpdir(), 'latchkey-test-')),
@@ -14,5 +14,5 @@ const server = await startTemporaryPostgres({
   initdb: ['--no-sync'],
 });
 
-process.once('disconnect', () => void server.stop()); // at Jest's teardown, and at Jest's death: nothing stays behind
+process.once('disconnect', () => void server.stop()); // at Jest's teardown, or when Jest dies: nothing is left behind
 process.send?.(server.url);

@@ -1,7 +1,7 @@
 import { query } from './query.js';
 
 /**
- * Resolves when so many statements of a database wait for a lock; or when what should wait has ended, which is told.
+ * Resolves when so many statements of a database wait for a lock, or when the statement that should wait has ended.
  * @returns whether they wait
  */
 export async function waiting(

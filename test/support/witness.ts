@@ -3,13 +3,13 @@ import type { ServiceProcess } from './service-process.js';
 
 /** What an attack has cost the service. */
 export interface Cost {
-  /** MiB by which its memory has grown; NaN where there is no Linux to ask. */
+  /** MiB by which its memory has grown; NaN on systems other than Linux. */
   readonly memory: number;
   /** The longest time without an answer of /health/live, in milliseconds. */
   readonly gap: number;
 }
 
-/** Looks on while a service is attacked: asks it again and again whether it lives. */
+/** Watches a service under attack: asks it again and again whether it is alive. */
 export class Witness {
   private readonly before: number;
   private readonly end = new AbortController();
@@ -18,7 +18,7 @@ export class Witness {
   constructor(private readonly service: ServiceProcess) {
     this.before = rss(service);
     this.watching = this.watch();
-    this.watching.catch(() => undefined); // stop() tells of it
+    this.watching.catch(() => undefined); // stop() throws it
   }
 
   async stop(): Promise<Cost> {
@@ -42,7 +42,7 @@ export class Witness {
   }
 }
 
-/** Resident memory of a process in MiB; NaN where there is no Linux to ask. */
+/** Resident memory of a process in MiB; NaN on systems other than Linux. */
 function rss({ child }: ServiceProcess): number {
   const status = `/proc/${child.pid}/status`;
   if (!existsSync(status)) return Number.NaN;

@@ -44,7 +44,7 @@ async function check(faults: Faults = {}, ...more: string[]): Promise<Checked & 
 }
 
 describe('a provider that keeps the contract', () => {
-  it('passes, without a browser where none is needed', async () => {
+  it('passes, without a browser if none is needed', async () => {
     const { code, report, stderr } = await check();
     expect(stderr).toBe('');
     expect(code).toBe(0);
@@ -125,7 +125,7 @@ function withHeaders(headers: Record<string, string>): Faults {
 }
 
 describe('a broken provider', () => {
-  it('is there for every rule of the specification, and for every advice but the slow one and https', () => {
+  it('exists for every required rule, and for every advice but the slow one and https', () => {
     expect(new Set(BROKEN.map(({ rule }) => rule))).toEqual(new Set(idsOfLevel('required')));
     const advised = idsOfLevel('advice').filter((id) => id !== 'code-expiry' && id !== 'https');
     expect(new Set(ADVISED.map(({ rule }) => rule))).toEqual(new Set(advised));
@@ -252,7 +252,7 @@ describe('a login page', () => {
     return ['check-provider', provider, '--client-id', clientId, '--client-secret', clientSecret, ...more];
   };
 
-  it('is signed in to three times from one address: the sample provider passes', async () => {
+  it('needs three sign-ins from one address: the sample provider passes', async () => {
     let lastPage: Promise<string> | undefined;
     const { code, stdout, stderr } = await runChecker(argsFor(service, '--json'), (line) => {
       const [, address] = /^Open in a browser: (\S+)$/.exec(line) ?? [];
@@ -267,7 +267,7 @@ describe('a login page', () => {
     expect(code).toBe(0);
   });
 
-  it('is signed in to by hand with a callback that is not ours, whose address is pasted', async () => {
+  it('needs sign-ins by hand, with pasted addresses, if the callback is not ours', async () => {
     const redirectUri = 'https://app.example/callback?keep=1';
     const answered: Promise<void>[] = [];
     const { code, stdout } = await runChecker(
@@ -285,7 +285,7 @@ describe('a login page', () => {
     expect(code).toBe(0);
   });
 
-  it('that nobody signs in to is no verdict: exit code 2', async () => {
+  it('at which nobody signs in gives no verdict: exit code 2', async () => {
     const loopback = await runChecker(argsFor(service, '--wait', '1'));
     expect(loopback.code).toBe(2);
     expect(loopback.stderr).toContain('nobody came back from the login page within 1 s');
@@ -334,7 +334,7 @@ describe("the loopback callback's listener", () => {
   const second = new URL('http://login.example/2');
   const open = (url: string): Promise<Response> => fetch(url, { redirect: 'manual' });
 
-  it('leads from one sign-in to the next, also a browser that was reloaded', async () => {
+  it('leads from one sign-in to the next, also if the browser was reloaded', async () => {
     const person = await LoopbackPerson.listen(2, 10, () => undefined);
     const callback = `${person.redirectUri}?code=a`;
     const start = new URL('/', callback).href;
@@ -359,7 +359,7 @@ describe("the loopback callback's listener", () => {
 describe('examples/contract-provider', () => {
   const file = fileURLToPath(new URL('../../../examples/contract-provider/provider.js', import.meta.url));
 
-  it('is a whole provider in less than 60 lines, and passes', async () => {
+  it('is a complete provider in less than 60 lines, and passes', async () => {
     expect(readFileSync(file, 'utf8').trimEnd().split('\n').length).toBeLessThan(60);
     const port = await freePort();
     const env = { PATH: process.env['PATH'], PORT: String(port), CLIENT_SECRET: CLIENT.secret };
@@ -418,7 +418,7 @@ describe('the command line', () => {
     }
   });
 
-  it('with a provider that is away: exit code 2, in JSON, too', async () => {
+  it('with an unreachable provider: exit code 2, in JSON, too', async () => {
     const away = ['check-provider', `http://127.0.0.1:${await freePort()}`, ...credentials];
     const { code, stdout, stderr } = await runChecker([...away, '--json']);
     expect(code).toBe(2);
@@ -434,7 +434,7 @@ describe('the command line', () => {
 });
 
 describe('the table', () => {
-  it('is a line a rule with clause, verdict, what was seen and how to mend it; in colour where wanted', async () => {
+  it('has a line for each rule, with clause, verdict, what was seen and how to fix it; in colour if wanted', async () => {
     const provider = await ContractProvider.start(BROKEN.find(({ rule }) => rule === 'frame-options-deny'));
     try {
       const { stdout, code } = await runChecker(['check-provider', provider.url, ...credentials]);

@@ -7,7 +7,7 @@ import { CLIENT, ContractProvider } from './support/contract-provider.js';
 
 const run = promisify(execFile);
 
-/** The packed command, installed where nothing else of this repository is. */
+/** The packed command, installed in a place with nothing else of this repository. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install('check-provider');

@@ -16,7 +16,7 @@ let heard: Heard[][];
 let answer: (request: IncomingMessage) => { status: number; headers?: Record<string, string> };
 let opened: Tab | undefined;
 
-/** Two origins that write down what they are asked. */
+/** Two origins that record the requests they get. */
 beforeEach(async () => {
   heard = [[], []];
   answer = () => ({ status: 200 });
@@ -48,7 +48,7 @@ function open(answers: Answer[] = [], changes = {}): ReturnType<typeof bearerFet
   return bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
 }
 
-it('adds the token for listed origins, by whatever way they are named', async () => {
+it('adds the token for listed origins, however the address is given', async () => {
   const fetch = open();
   await fetch('/path');
   await fetch(new URL(`${urls[0]}/url`));
@@ -60,7 +60,7 @@ it('adds the token for listed origins, by whatever way they are named', async ()
   ]);
 });
 
-it('adds none for any other, where there is one already, and where nobody is signed in', async () => {
+it('adds none for other origins, if there is one already, or if nobody is signed in', async () => {
   const fetch = open();
   await fetch(`${urls[1]}/`);
   await fetch('/', { headers: { Authorization: 'Basic own' } });
@@ -86,14 +86,14 @@ it('follows redirects as it is told to', async () => {
   answer = ({ url }) =>
     url === '/away' ? { status: 307, headers: { Location: '/there' } } : { status: 200 };
   const fetch = open();
-  expect((await fetch('/away')).status).toBe(200); // the API's own: with the token
+  expect((await fetch('/away')).status).toBe(200); // to the API's own origin: with the token
   expect(heard[0]![1]).toMatchObject({ path: '/there', authorization: 'Bearer first' });
   expect((await fetch('/away', { redirect: 'manual' })).status).toBe(307);
   await expect(fetch('/away', { redirect: 'error' })).rejects.toThrow();
   expect(heard[0]).toHaveLength(4);
 });
 
-it('takes a 401 at the end of a redirect for no word about its token: a request is not repeated for it', async () => {
+it('does not repeat a request for a 401 after a redirect: it says nothing about the token', async () => {
   answer = ({ url }) =>
     url === '/order' ? { status: 303, headers: { Location: `${urls[1]}/done` } } : { status: 401 };
   const withdrawn = { received_at: Date.now() - 100_000 };
@@ -109,7 +109,7 @@ it('refreshes a token that is due before the request', async () => {
   expect(heard[0]).toMatchObject([{ authorization: 'Bearer second' }]);
 });
 
-it('sends nothing when the token has ended and no other can be had', async () => {
+it('sends nothing when the token has expired and no other can be had', async () => {
   const fetch = open([new LatchkeyError('network')], { received_at: 0 });
   await expect(fetch('/')).rejects.toMatchObject({ code: 'network' });
   expect(heard[0]).toEqual([]);

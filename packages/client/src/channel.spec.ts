@@ -10,7 +10,7 @@ const refusedToken = { data: { error: 'invalid_token' } };
 
 let tokens: (string | LatchkeyError)[];
 let refreshed: (string | undefined)[];
-/** Errors that the next refreshes meet. */
+/** Errors of the next refreshes. */
 let answers: LatchkeyError[];
 let ended: string[];
 
@@ -77,7 +77,7 @@ it('gives each event once and in order, whatever the server sends twice', async 
   expect(channel.offset).toBe(9);
 });
 
-it('returns by itself, with another token, from the last offset, and says what was lost', async () => {
+it('reconnects by itself, with another token, from the last offset, and says what was lost', async () => {
   const { channel } = await open();
   const infos: unknown[] = [];
   channel.on('ready', (info) => infos.push(info));
@@ -108,7 +108,7 @@ it('returns by itself, with another token, from the last offset, and says what w
   expect(ended).toEqual([]);
 });
 
-it('waits longer each time while nobody is there, and as long as it is told to for a token', async () => {
+it('waits longer each time while the service is unreachable, and for a token as long as Retry-After says', async () => {
   jest.spyOn(Math, 'random').mockReturnValue(0);
   await open();
   for (const wait of [1, 2, 4, 8, 16, 30, 30]) {
@@ -128,7 +128,7 @@ it('waits longer each time while nobody is there, and as long as it is told to f
   expect(FakeSocket.all).toHaveLength(before + 1);
 });
 
-it('counts from the beginning once it has been subscribed', async () => {
+it('starts with the shortest wait again once it has been connected', async () => {
   jest.spyOn(Math, 'random').mockReturnValue(0);
   await open();
   for (const wait of [1, 2, 4]) {
@@ -152,7 +152,7 @@ it('answers token.expiring with a fresh token', async () => {
   acknowledge({ expires_at: '' });
   await seconds(60);
   expect(FakeSocket.all).toHaveLength(1);
-  acknowledge({ error: 'invalid_token' }); // of another session: it begins anew with that one
+  acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
   await seconds(0);
   expect(FakeSocket.all).toHaveLength(2);
 });
@@ -172,7 +172,7 @@ it('ends the session after signed_out, and stays away', async () => {
   await opened;
 });
 
-it('returns with another token after the key of its own was revoked, as soon as there is one', async () => {
+it('reconnects with another token after the key of its token was revoked, as soon as it has one', async () => {
   await open();
   FakeSocket.last.receive('ready', ready(7));
   answers = [new LatchkeyError('network')];
@@ -204,7 +204,7 @@ it('exchanges a refused token once, and ends the session when the next one is re
   await expect(opened).rejects.toMatchObject({ code: 'signed_out' });
 });
 
-it('forgives a refusal once it has been subscribed in between', async () => {
+it('forgets a refusal once it has been connected in between', async () => {
   await open();
   for (let round = 0; round < 3; round++) {
     FakeSocket.last.happen('connect_error', refusedToken);

@@ -24,7 +24,7 @@ it.each([
   expect(deviceName(agent)).toBe(name);
 });
 
-it('speaks English, German and Chinese, each in full, and what it is told to say', () => {
+it('has all texts in English, German and Chinese, and takes texts of the application', () => {
   const all = ['en-GB', 'de-AT', 'zh-Hans-CN'].map((locale) => textsFor(locale));
   expect(all.map(({ language }) => language)).toEqual(['en', 'de', 'zh']);
   for (const texts of all) expect(Object.keys(texts)).toEqual(Object.keys(all[0]!));

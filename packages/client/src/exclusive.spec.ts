@@ -18,7 +18,7 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, 'navigator');
 });
 
-it('works inside of the lock', async () => {
+it('works inside the lock', async () => {
   const order: string[] = [];
   request = async (name, _options, work) => {
     order.push(name);
@@ -52,7 +52,7 @@ it('says whether it had to wait for another tab', async () => {
   expect(await exclusive('lock', async (waited) => waited)).toBe(false);
 });
 
-it('does its work once, also when that fails', async () => {
+it('does its work once, even if that fails', async () => {
   request = (_name, _options, work) => work(LOCK);
   let done = 0;
   const failing = exclusive('lock', async () => {
@@ -63,7 +63,7 @@ it('does its work once, also when that fails', async () => {
   expect(done).toBe(1);
 });
 
-it('works without locks, and where they are forbidden', async () => {
+it('works where locks are missing or forbidden', async () => {
   request = async () => {
     throw new DOMException('no', 'SecurityError');
   };

@@ -39,7 +39,7 @@ describe('when it refreshes', () => {
     const { asked, keeper } = tab([FRESH]);
     await seconds(due - 2);
     expect(asked()).toBe(0);
-    await seconds(2 + 60); // timers look once a minute at most
+    await seconds(2 + 60); // the timer runs at least once a minute
     expect(asked()).toBe(1);
     expect(keeper.get()).toMatchObject({ access_token: 'second', refresh_token: 'lkr_1' });
   });
@@ -62,14 +62,14 @@ describe('when it refreshes', () => {
     expect(keeper.session()!.expiresAt).toBe(Date.now() + 3_600_000);
   });
 
-  it('after a sleep, in which timers and the monotonic clock stood still', async () => {
+  it('after a sleep, in which timers and the monotonic clock stopped', async () => {
     const { asked, refresher } = tab([FRESH]);
     jest.setSystemTime(Date.now() + 3_400_000);
     expect(asked()).toBe(0);
     expect(await refresher.fresh()).toBe('second');
   });
 
-  it('although the clock of the device was set back', async () => {
+  it('even if the clock of the device was set back', async () => {
     const { asked, keeper } = tab([FRESH]);
     jest.setSystemTime(Date.now() - 10 * DAY * 1000);
     await seconds(3400);
@@ -130,7 +130,7 @@ describe('what an answer means', () => {
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
 
-  it('backs off up to a minute, each time longer, and spread', async () => {
+  it('waits longer each time, up to a minute, varied at random', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(0); // no jitter, the longest wait
     const { asked, refresher } = tab([], expired);
     await refresher.fresh().catch(() => undefined);
@@ -155,7 +155,7 @@ describe('what an answer means', () => {
     expect(await refresher.fresh()).toBe('second');
   });
 
-  it('a token that is due but has not ended is used while nobody answers', async () => {
+  it('a token that is due but not expired is used while nobody answers', async () => {
     const { refresher } = tab([], { received_at: Date.now() - 3_500_000 });
     expect(await refresher.fresh()).toBe('first');
   });
@@ -171,7 +171,7 @@ describe('what an answer means', () => {
     expect(await refresher.fresh()).toBe('second');
   });
 
-  it('comes too late when another session is there by then', async () => {
+  it('comes too late if another session has begun in the meantime', async () => {
     const late = new Promise<object>((resolve) => setTimeout(resolve, 1000, error(401)));
     const { refresher, keeper, area } = tab([late], expired);
     const refreshed = refresher.fresh().catch(() => undefined);
@@ -209,7 +209,7 @@ describe('one flight', () => {
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
 
-  it('for two tabs, also where what one has stored arrives later than the lock that it has let go', async () => {
+  it('for two tabs, even if what one has stored arrives later than its release of the lock', async () => {
     const locks = {
       request: async (_name: string, { ifAvailable }: LockOptions, work: (lock: object | null) => unknown) =>
         work(ifAvailable ? null : {}),

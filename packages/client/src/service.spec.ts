@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.useRealTimers());
 
-it('sends JSON, and gives the body; what it reports holds no secret', async () => {
+it('sends JSON, and returns the body; what it reports holds no secret', async () => {
   let sent: unknown;
   const body = await call(
     'POST',
@@ -37,7 +37,7 @@ it('sends JSON, and gives the body; what it reports holds no secret', async () =
   expect(JSON.stringify(done)).not.toContain('secret');
 });
 
-it('sends what outlives the page: a sign-out may be followed by leaving it', async () => {
+it('sends requests that outlive the page: it may be left right after a sign-out', async () => {
   let kept: boolean | undefined;
   await call('POST', '/sign-out', {}, async ({ keepalive }) => {
     kept = keepalive;
@@ -46,7 +46,7 @@ it('sends what outlives the page: a sign-out may be followed by leaving it', asy
   expect(kept).toBe(true);
 });
 
-it('gives nothing for 204', async () => {
+it('returns undefined for 204', async () => {
   expect(await call('DELETE', '/devices/x', undefined, answering(204, null))).toBeUndefined();
 });
 

@@ -1,7 +1,7 @@
 import { stored } from './storage.js';
 import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
 
-it('tells the other tab the same reason, whoever ended the session', () => {
+it('tells the other tab the same reason, whichever tab ended the session', () => {
   const area = makeArea();
   put(area, tokensNow());
   const [one, other] = [openTab(area), openTab(area)];

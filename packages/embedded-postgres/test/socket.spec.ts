@@ -37,7 +37,7 @@ const describeOnUnix = process.platform === 'win32' ? describe.skip : describe;
 const isRoot = process.getuid?.() === 0;
 
 const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-socket-'));
-// A path as long as paths may be that a socket could not lie below, with characters that a URL would not take.
+// A path too long for a socket below it, with characters that a URL does not allow.
 const DATA_DIR = join(ROOM, 'é %2F@:,"' + 'x'.repeat(120));
 const CLUSTER = join(DATA_DIR, 'postgres');
 
@@ -49,7 +49,7 @@ let logged: (line: string) => void;
 beforeAll(() => chmodSync(ROOM, 0o711));
 afterAll(() => rmSync(ROOM, { recursive: true, force: true }));
 beforeEach(() => {
-  places = mkdtempSync(join(tmpdir(), 'lk "p,')); // of an awkward name, too
+  places = mkdtempSync(join(tmpdir(), 'lk "p,')); // with an awkward name, too
   chmodSync(places, 0o711);
   started = [];
   log = [];
@@ -90,7 +90,7 @@ describeOnUnix('the socket', () => {
     expect(await query(url, 'SELECT inet_server_addr() AS address')).toEqual([{ address: null }]);
   });
 
-  it("lies in a directory that is closed to everybody but PostgreSQL's account, and not below DATA_DIR", async () => {
+  it("is in a directory that is closed to everybody but PostgreSQL's account, and not below DATA_DIR", async () => {
     const directory = directoryOf((await start()).url);
     expect(dirname(directory)).toBe(places);
     const uid = postgresAccount(CLUSTER)?.uid ?? process.getuid!();
@@ -98,7 +98,7 @@ describeOnUnix('the socket', () => {
     expect(statSync(join(directory, '.s.PGSQL.5432')).mode & 0o777).toBe(0o600);
   });
 
-  it('lies by default where a path is short and safe', async () => {
+  it('is by default in a place with a short and safe path', async () => {
     const database = await start('the usual');
     const directory = directoryOf(database.url);
     expect(Buffer.byteLength(directory)).toBeLessThan(103 - '/.s.PGSQL.5432'.length);
@@ -125,7 +125,7 @@ describeOnUnix('the socket', () => {
     expect(runningEmbeddedPostgres(DATA_DIR)).toBe(url);
   });
 
-  it('needs the password even of who reaches it', async () => {
+  it('asks for the password even those who reach it', async () => {
     const wrong = new URL((await start()).url);
     wrong.password = 'wrong';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
@@ -142,7 +142,7 @@ describeOnUnix('the socket', () => {
     expect(asUser(54321)).toMatchObject({ status: 1, stdout: 'EACCES\n' });
   });
 
-  it('goes with the server, also where killed ones have left theirs', async () => {
+  it('is removed with the server; those of killed servers are removed as well', async () => {
     const first = await start();
     const stale = join(places, `${basename(directoryOf(first.url)).slice(0, -6)}killed`);
     const foreign = join(places, 'latchkey-00000000-abcdef');
@@ -275,7 +275,7 @@ describeOnUnix('where there can be no socket', () => {
 });
 
 describeOnUnix('the files', () => {
-  it('can be read by nobody but their account, whatever the umask', async () => {
+  it('can be read only by their account, whatever the umask', async () => {
     const dataDir = join(ROOM, 'files');
     const before = process.umask(0);
     try {
@@ -301,7 +301,7 @@ describeOnUnix('the files', () => {
   });
 });
 
-/** What others may read, write or, but for the way in for PostgreSQL's account, pass through. */
+/** What others may read, write or enter, except for the way in that PostgreSQL's account needs. */
 function openToOthers(root: string): string[] {
   const below = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name));
   return [root, ...below].filter((path) => {

@@ -22,7 +22,7 @@ describe('discovery documents', () => {
     );
   });
 
-  it('are fetched for each provider, and shared by whoever asks', async () => {
+  it('are fetched once for each provider, and shared by all callers', async () => {
     const all = await Promise.all([provider, provider, other].map((one) => discovery.of(one)));
     expect(all.map(({ issuer }) => issuer)).toEqual(['corp', 'corp', 'other']);
     expect(asked).toEqual(['corp', 'other']);
@@ -38,7 +38,7 @@ describe('discovery documents', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('are asked for again after a failure', async () => {
+  it('are fetched again after a failure', async () => {
     away = true;
     await expect(Promise.all([discovery.of(provider), discovery.of(provider)])).rejects.toThrow('away');
     expect(asked).toHaveLength(1);

@@ -49,7 +49,7 @@ const form = (rule: string, fault: string, name: string, value: string): BrokenP
     return exchange(sent, good);
   },
 });
-/** Another kind of codes. */
+/** The good provider with another kind of code. */
 const codes = (fault: string, make: (serial: number) => string): BrokenProvider => ({
   rule: 'code-strength',
   fault,
@@ -179,7 +179,7 @@ export const BROKEN: readonly BrokenProvider[] = [
   error('error-status', '200 for everything', (reply) => ({ ...reply, status: 200 })),
 ];
 
-/** Providers that keep the contract, and that there is advice for. */
+/** Providers that keep the contract, but get advice. */
 export const ADVISED: readonly BrokenProvider[] = [
   header('frame-options-other', 'SAMEORIGIN', { 'X-Frame-Options': 'SAMEORIGIN' }),
   location('state-any-text', 'is not encoded', (url) =>

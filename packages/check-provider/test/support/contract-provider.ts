@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 export interface ProviderReply {
   readonly status: number;
   readonly headers?: Record<string, string>;
-  /** An object is sent as JSON; `never` sends the head and no end. */
+  /** An object is sent as JSON; `never` sends the head, and never ends. */
   readonly body?: string | object;
 }
 
-/** What a broken provider does instead; each may ask the good one. */
+/** What a broken provider does instead; each may call the good one. */
 export interface Faults {
   authorize?: (query: URLSearchParams, good: ContractProvider, cookie?: string) => ProviderReply;
   exchange?: (form: URLSearchParams, good: ContractProvider) => ProviderReply;
@@ -17,7 +17,7 @@ export interface Faults {
 
 export const CLIENT = { id: 'latchkey', secret: 'the_secret_of_a_test' };
 
-/** A provider that keeps the contract (spec §4.5) and asks nobody: its page sends the browser back at once. */
+/** A provider that keeps the contract (spec §4.5) and needs no login: its page sends the browser back at once. */
 export class ContractProvider {
   /** Every code that was ever issued. */
   readonly issued: string[] = [];

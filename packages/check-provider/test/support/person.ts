@@ -22,7 +22,7 @@ export async function submitForm(page: string, credentials: Credentials): Promis
   return location;
 }
 
-/** Goes through login pages from an address on, until no page asks for a sign-in any more; gives the last page's text. */
+/** Signs in at every login page from an address on, until none comes any more; returns the last page's text. */
 export async function signInFrom(address: string, credentials: Credentials): Promise<string> {
   const { url, response } = await visit(address);
   const text = await response.text();

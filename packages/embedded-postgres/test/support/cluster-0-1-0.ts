@@ -26,7 +26,7 @@ export class Cluster010 {
     this.binaries = postgresBinaries(this.account, () => dataDir);
   }
 
-  /** What a first start left that was killed before it had a role and a database. */
+  /** What is left of a first start that was killed before it had a role and a database. */
   static makeHalf(dataDir: string): Cluster010 {
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o711);

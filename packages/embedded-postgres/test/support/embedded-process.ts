@@ -10,7 +10,7 @@ interface Report {
   readonly log?: string;
 }
 
-/** A process of its own with an embedded PostgreSQL, or with the reason why it has none. */
+/** A separate process with an embedded PostgreSQL, or with the reason why it has none. */
 export interface EmbeddedProcess {
   readonly child: ChildProcess;
   readonly url: string;
