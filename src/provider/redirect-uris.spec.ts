@@ -86,7 +86,7 @@ describe('with a list', () => {
   });
   const allows = (uri: string): boolean => allowsRedirectUri(settings, noList, uri);
 
-  it('allows only exact entries', () => {
+  it('allows exactly what is on it', () => {
     expect(allows('https://app.example/cb')).toBe(true);
     expect(allows('com.example.app:/callback')).toBe(true);
   });

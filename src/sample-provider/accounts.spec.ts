@@ -12,7 +12,7 @@ describe('accounts', () => {
     for (const other of ['Ada', 'ada ', '1', '__proto__']) expect(accounts.withLogin(other)).toBeUndefined();
   });
 
-  it('take the same time to verify, even for an unknown login', () => {
+  it('have a hash of the same cost for an unknown login, and always the same one', () => {
     const nobodys = accounts.hashOf('nobody');
     expect(nobodys).toMatchObject({ N: 1024, r: 4, p: 2 });
     expect(nobodys.hash).not.toEqual(accounts.hashOf('ada').hash);
