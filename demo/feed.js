@@ -14,7 +14,7 @@ export function addEvent(event, data, { offset, sent_at }) {
   add(make('li', { className: 'fresh', dataset: { kind } }, head, make('code', {}, textOf(kind, data))));
 }
 
-/** Events were lost: an application that relies on them would load its data anew now. */
+/** Events were lost: an application that relies on them would now load its data again. */
 export function addGap() {
   add(
     make(

@@ -146,7 +146,7 @@ describe('who may call what', () => {
     let count = 0;
     for (const [name, token] of mutantsOf(genuine)) {
       count++;
-      if (token === tokens.access_token) throw new Error(`${name} is no mutant`);
+      if (token === tokens.access_token) throw new Error(`${name} is not a mutant`);
       const { status } = await bearer(service.url, token).get('/me');
       if (status !== 401) answers[name] = status;
     }

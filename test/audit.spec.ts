@@ -32,7 +32,7 @@ describe('the audit trail (docs/audit.md)', () => {
       .map(({ level: _level, time: _time, context: _context, ...facts }) => facts);
   }
 
-  it('tells of the life of a session', async () => {
+  it('records the life of a session', async () => {
     const deviceId = randomUUID();
     const tokens = await signIn(service.url, 'ada', { device_id: deviceId });
     const session = { userId: tokens.user_id, sessionId: claimsOf(tokens.access_token)['sid'], deviceId };
@@ -61,7 +61,7 @@ describe('the audit trail (docs/audit.md)', () => {
     expect(service.log.join('')).not.toContain('A secret name');
   });
 
-  it('tells of sign-ins that were refused, and of texts that are not tokens', async () => {
+  it('records refused sign-ins, and texts that are not tokens', async () => {
     provider.answerWith(400, { error: 'invalid_grant' });
     const state = await beginSignIn(service.url);
     expect(

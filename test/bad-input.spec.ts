@@ -59,7 +59,7 @@ describe('bad input', () => {
       ['another prototype key', 'provider=constructor'],
       ['prototype keys as names', '__proto__[provider]=stub&constructor=stub'],
       ['NUL', 'provider=stub%00'],
-      ['bytes that are no UTF-8', 'provider=%FF'],
+      ['bytes that are not UTF-8', 'provider=%FF'],
       ['10 kB of text', `provider=${'x'.repeat(10_000)}`],
       ['a redirect URI twice', 'provider=stub&redirect_uri=https://a.example&redirect_uri=https://b.example'],
       ['a challenge without its method', `provider=stub&code_challenge=${'a'.repeat(43)}`],
@@ -209,7 +209,7 @@ describe('bad input', () => {
       ['a state that is too long', { code: 'c', state: `${STATE}ab` }],
       ['a state that is not hex', { code: 'c', state: 'xy'.repeat(32) }],
       ['a state with a line feed after it', { code: 'c', state: `${STATE}\n` }],
-      ['a device id that is no UUID', { code: 'c', state: STATE, device_id: 'phone' }],
+      ['a device id that is not a UUID', { code: 'c', state: STATE, device_id: 'phone' }],
       ['a device id in braces', { code: 'c', state: STATE, device_id: `{${randomUUID()}}` }],
       [
         'a device id without dashes',
@@ -346,7 +346,7 @@ describe('bad input', () => {
       ['XML', 'application/xml', '<a/>', {}],
       ['an unknown charset', 'application/json; charset=klingon', '{"refresh_token":"a"}', {}],
       ['an unknown encoding', JSON_TYPE, '{"refresh_token":"a"}', { 'Content-Encoding': 'zip' }],
-      ['gzip that is none', JSON_TYPE, '{"refresh_token":"a"}', { 'Content-Encoding': 'gzip' }],
+      ['a body that is not gzip', JSON_TYPE, '{"refresh_token":"a"}', { 'Content-Encoding': 'gzip' }],
       ['a form of too many parameters', FORM_TYPE, 'a&'.repeat(2000), {}],
     ])('%s', async (_name, type, body, headers) => {
       let call = request(service.url).post(at).set(headers);

@@ -131,7 +131,7 @@ inChromium('the client, where the service answers with redirects', () => {
     expect(await page.evaluate('latchkey.session')).toBeUndefined();
   });
 
-  it('lets none lead its channel away', async () => {
+  it('lets none lead its channel to another server', async () => {
     const page = await open();
     const tried = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('socketerror'));
     await page.evaluate('void latchkey.connect()');

@@ -140,7 +140,7 @@ describe('an adapter of an integrator', () => {
   it.each([
     ['nothing', 'undefined'],
     ['text', '"https://corp.example"'],
-    ['a URL that is none', '({ url: "corp.example", memory: {} })'],
+    ['an invalid URL', '({ url: "corp.example", memory: {} })'],
   ])('that makes %s of an authorization is a server_error', async (_name, answer) => {
     const adapter = file(
       `bad-${_name.length}.mjs`,
@@ -189,7 +189,7 @@ describe('an adapter of an integrator', () => {
         'cannot be loaded (no)',
       ],
       [
-        'a file that is no program',
+        'a file that is not JavaScript',
         () => file('syntax.mjs', 'export default {'),
         'cannot be loaded (Unexpected',
       ],
@@ -215,7 +215,7 @@ describe('an adapter of an integrator', () => {
         "its issuer is neither a function nor 'own'",
       ],
       [
-        'a check that is none',
+        'a check that is not a function',
         () => file('check.mjs', `export default { ${working}, check: true };`),
         'its check is no function',
       ],
@@ -317,10 +317,10 @@ describe('an adapter of an integrator', () => {
 
     it.each([
       ['of another kind', `throw Object.assign(new Error('away'), { error: 'server_error' });`, 'away'],
-      ['that is none', 'throw null;', 'unknown error'],
+      ['that is not an Error', 'throw null;', 'unknown error'],
       ['about the network', `await fetch('http://127.0.0.1:1');`, 'fetch failed'],
     ])(
-      'does not stop it with an error %s: a provider may be away for a moment',
+      'does not stop it with an error %s: a provider may be unreachable for a moment',
       async (_name, body, reason) => {
         expect(await check(env(checking(body)))).toEqual([
           `Provider corp could not be checked (${reason}): the service starts all the same.`,
@@ -422,7 +422,7 @@ describe('an adapter of an integrator', () => {
       ],
       ['an answer without end', 'text.length > LARGEST_ANSWER', 'false', ['reads no more than 64 KiB']],
       [
-        'an id that is no text',
+        'an id that is not a string',
         'provider_user_id: user.id',
         'provider_user_id: [user.id]',
         ['returns the identity, the same each time'],

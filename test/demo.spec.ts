@@ -353,7 +353,7 @@ inChromium('the demo', () => {
     expect(await steps()).toEqual(LIT);
   });
 
-  it('begins anew when the dialog is closed', async () => {
+  it('starts again when the dialog is closed', async () => {
     await page.goto(service.url);
     await signInButton().click();
     await provider().getByLabel('Password').waitFor();

@@ -190,7 +190,7 @@ describe('users and their devices', () => {
     '__proto__',
     '%FF',
     "'%20OR%201=1--",
-  ])('the id %s is no device, and changes nothing', async (id) => {
+  ])('the id %s names no device, and changes nothing', async (id) => {
     const tokens = await onDevice();
     const before = await dump(service.databaseUrl);
     for (const call of [

@@ -134,7 +134,7 @@ describe('locks', () => {
   });
 
   it.each(['others', 'all'])(
-    'a sign-out of %s waits for whoever signs in on one of the devices: that session ends, too',
+    'a sign-out of %s waits for a sign-in on one of the devices: that session ends, too',
     async (scope) => {
       const device = randomUUID();
       const user = randomUUID();

@@ -218,7 +218,7 @@ describe('the adapter oauth2', () => {
       ['unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }, 400, 'invalid_client'],
       ['another error', { token: json({ error: 'unsupported_grant_type' }, 400) }, 500, 'server_error'],
       ['no access token', { token: json({}) }, 500, 'server_error'],
-      ['an access token that is none', { token: json({ access_token: 7 }) }, 500, 'server_error'],
+      ['an access token that is not a string', { token: json({ access_token: 7 }) }, 500, 'server_error'],
       ['one that fits in no header', { token: json({ access_token: 'a\r\nX: y' }) }, 500, 'server_error'],
       [
         'another type of token',
@@ -245,7 +245,7 @@ describe('the adapter oauth2', () => {
         500,
         'server_error',
       ],
-      ['userinfo that is none', { user: json('<html>') }, 500, 'server_error'],
+      ['userinfo that is not JSON', { user: json('<html>') }, 500, 'server_error'],
       ['an array', { user: json([{ id: 1 }]) }, 500, 'server_error'],
       ['an error at the userinfo', { user: json({ error: 'invalid_request' }, 400) }, 500, 'server_error'],
       ['the same with an identity', { user: json({ id: 1 }, 401) }, 500, 'server_error'],

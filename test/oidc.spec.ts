@@ -235,7 +235,7 @@ describe('the adapter oidc', () => {
         '"alg" header',
       ],
       ['alg HS256', () => inIdToken({}, { alg: 'HS256' }), '"alg" header'],
-      ['an ID token that is none', () => idToken(() => 'x.y.z'), 'failed to parse JWT'],
+      ['an ID token that is not a JWT', () => idToken(() => 'x.y.z'), 'failed to parse JWT'],
       ['no ID token', () => idToken(() => undefined), 'no ID token'],
       ['no keys', () => (path) => (path === '/jwks' ? { keys: [] } : undefined), 'no applicable keys'],
       ['a user id that is too long', () => inIdToken({ sub: 'x'.repeat(256) }), 'no usable provider_user_id'],

@@ -77,7 +77,7 @@ describe('a provider of the contract', () => {
     ['server_error', 500, { error: 'server_error' }, 500, 'server_error'],
     ['an error of its own', 400, { error: 'teapot' }, 500, 'server_error'],
     ['an error of a prototype key', 400, { error: '__proto__' }, 500, 'server_error'],
-    ['an error that is no text', 400, { error: 7 }, 500, 'server_error'],
+    ['an error that is not a string', 400, { error: 7 }, 500, 'server_error'],
     ['an empty error beside an identity', 200, { error: '', provider_user_id: 'x' }, 500, 'server_error'],
     ['status 400 without an error', 400, {}, 500, 'server_error'],
     ['status 404 with HTML', 404, '<html>', 500, 'server_error'],
@@ -88,7 +88,7 @@ describe('a provider of the contract', () => {
     ['an array', 200, '["x"]', 500, 'server_error'],
     ['text', 200, '"x"', 500, 'server_error'],
     [
-      'bytes that are no UTF-8',
+      'bytes that are not UTF-8',
       200,
       Buffer.from('{"provider_user_id":"\xff"}', 'latin1'),
       500,

@@ -372,7 +372,7 @@ it('renames count for the user, from any session and address (contract §2, RATE
     await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
   });
 
-  it('away when the service starts: it starts', async () => {
+  it('unreachable when the service starts: the service starts', async () => {
     const env = { ...ENV, ...stub.env(), REDIS_URL: 'redis://127.0.0.1:1' };
     const alone = await startTestService({ ...env, DATABASE_URL: instances[0]!.databaseUrl });
     try {

@@ -153,7 +153,7 @@ describe('abuse of the real-time channel', () => {
       ['a second CONNECT', '40{}'],
       ['a namespace it is not in', '42/admin,["x"]'],
       ['reserved names', '42["disconnecting"]'],
-      ['an event that is no array', '42{"x":1}'],
+      ['an event that is not an array', '42{"x":1}'],
       ['JSON that is cut', '42["x",'],
       ['more attachments than anybody needs', '4511-["x"]'],
       ['bytes that nothing has announced', 'binary'],

@@ -77,7 +77,7 @@ describe('the real-time channel', () => {
       ['no token', () => ({ auth: {} })],
       ['nonsense', () => ({ auth: { token: 'nonsense' } })],
       ['an empty token', () => ({ auth: { token: '' } })],
-      ['a token that is no text', (token) => ({ auth: { token: [token] } })],
+      ['a token that is not a string', (token) => ({ auth: { token: [token] } })],
       [
         'the token in the query',
         (token) => ({ auth: {}, options: { query: { token, access_token: token } } }),
@@ -628,7 +628,7 @@ describe('the real-time channel', () => {
   describe('POST /push', () => {
     it.each<[string, object, number]>([
       ['no user', { event: 'x' }, 400],
-      ['a user that is no UUID', { user_id: 'ada', event: 'x' }, 400],
+      ['a user that is not a UUID', { user_id: 'ada', event: 'x' }, 400],
       ['an unknown user', { user_id: randomUUID(), event: 'x' }, 404],
       ['no event', { user_id: 'USER' }, 400],
       ['an empty event', { user_id: 'USER', event: '' }, 400],
@@ -655,7 +655,7 @@ describe('the real-time channel', () => {
         400,
       ]),
       ['an unknown device', { user_id: 'USER', event: 'x', device_id: randomUUID() }, 404],
-      ['a device that is no UUID', { user_id: 'USER', event: 'x', device_id: 'phone' }, 400],
+      ['a device that is not a UUID', { user_id: 'USER', event: 'x', device_id: 'phone' }, 400],
       ['a negative ttl', { user_id: 'USER', event: 'x', ttl: -1 }, 400],
       ['a ttl that is not whole', { user_id: 'USER', event: 'x', ttl: 1.5 }, 400],
       ['a ttl that is text', { user_id: 'USER', event: 'x', ttl: '1' }, 400],

@@ -114,7 +114,7 @@ describe('the authorization page (spec §4.5.1)', () => {
     ['no state', asQuery({ client_id, redirect_uri })],
     ['a blank state', asQuery({ ...good, state: ' ' })],
     ['a state with NUL', `${asQuery({ client_id, redirect_uri })}&state=a%00b`],
-    ['a state that is no UTF-8', `${asQuery({ client_id, redirect_uri })}&state=%FF`],
+    ['a state that is not UTF-8', `${asQuery({ client_id, redirect_uri })}&state=%FF`],
     ['a state of 1025 characters', asQuery({ ...good, state: 'a'.repeat(1025) })],
     ['state twice', `${asQuery(good)}&state=${STATE}`],
     ['redirect_uri twice', `${asQuery(good)}&redirect_uri=https%3A%2F%2Fevil.example`],
@@ -294,7 +294,7 @@ describe('the exchange (spec §4.5.2)', () => {
   it.each([
     ['a wrong secret', { client_secret: 'wrong' }],
     ['another client', { client_id: 'someone' }],
-  ])('answers %s with invalid_client 401, and spends nothing', async (_name, fields) => {
+  ])('answers %s with invalid_client 401, and uses up nothing', async (_name, fields) => {
     const code = await codeFor();
     expect((await exchange({ code, ...fields }).expect(401)).body).toEqual({
       error: 'invalid_client',

@@ -12,7 +12,7 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CLIENT_SECRET = 'a client secret of the stub';
 const SECRET_KEY = '5e'.repeat(32);
 
-/** P5: whatever happens, no secret is in the log, even at level trace, nor in the database where it need not be stored. */
+/** P5: whatever happens, no secret is in the log, even at level trace, nor anywhere in the database but where it must be. */
 describe('secrets', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -400,7 +400,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     it.each([
       ['no verifier', {}],
       ['another verifier', { code_verifier: verifier.replace('d', 'e') }],
-    ])('refuses %s, and spends the state', async (_name, body) => {
+    ])('refuses %s, and uses up the state', async (_name, body) => {
       const state = await begin();
       expect((await exchange(state, body).expect(401)).body).toMatchObject({ error: 'invalid_grant' });
       await exchange(state, { code_verifier: verifier }).expect(401);

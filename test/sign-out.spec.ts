@@ -315,7 +315,7 @@ describe('the end of sessions', () => {
     });
 
     it.each([undefined, '', 'access_token', 'Refresh_Token', 'x'])(
-      'a refresh token is no bearer token: inactive with the hint %j',
+      'a refresh token is not a bearer token: inactive with the hint %j',
       async (hint) => {
         const { refresh_token } = await signIn(here.url, user);
         expect((await introspect(refresh_token, SERVICE_KEY, hint).expect(200)).body).toEqual({

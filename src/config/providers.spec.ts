@@ -185,12 +185,12 @@ describe('faults', () => {
       'providers.idp.token_url: was unset; accepted: a value, as idp is enabled',
     ],
     [
-      'a URL of OAuth 2.0 that is none',
+      'an invalid URL of OAuth 2.0',
       { ...oauth2, 'providers.idp.userinfo_url': 'javascript:x' },
       'providers.idp.userinfo_url: was "javascript:x"; accepted: an absolute http:// or https:// URL',
     ],
     [
-      'a way to send the secret that is none',
+      'an unknown way to send the secret',
       { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'private_key_jwt' },
       'providers.idp.token_endpoint_auth_method: was "private_key_jwt"; accepted: client_secret_basic, client_secret_post',
     ],

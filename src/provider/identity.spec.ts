@@ -32,7 +32,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     ],
     ['unstorable', { username: 'a\0', email: '\ud800', avatar_url: 'https://x.example/\0' }],
     ['an avatar of another scheme', { avatar_url: 'javascript:alert(1)' }],
-    ['an avatar that is no URL', { avatar_url: 'https://' }],
+    ['an avatar that is not a URL', { avatar_url: 'https://' }],
   ])('optional fields that are %s are dropped', (_name, fields) => {
     expect(parseIdentity({ provider_user_id: '1', ...fields })).toEqual({ providerUserId: '1', ...NONE });
   });

@@ -28,7 +28,7 @@ it('settings override a preset', () => {
   expect(settingsOf({ adapter: 'google', url: 'https://idp.example' }).url).toBe('https://idp.example');
 });
 
-it.each(['contract', 'oidc', 'constructor', '/srv/github'])('%s is no preset', (adapter) => {
+it.each(['contract', 'oidc', 'constructor', '/srv/github'])('%s is not a preset', (adapter) => {
   const { providers } = parseSettings({
     'providers.idp.adapter': adapter,
     'providers.idp.url': 'https://idp.example',

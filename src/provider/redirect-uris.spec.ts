@@ -43,7 +43,7 @@ const HOSTILE: readonly (readonly [why: string, uri: string])[] = [
   ['quote', 'https://app.example/cb"onload=x'],
   ['angle brackets', 'https://app.example/<script>'],
   ['port out of range', 'https://app.example:99999/cb'],
-  ['a port that is none', 'https://app.example:80x/cb'],
+  ['an invalid port', 'https://app.example:80x/cb'],
 ];
 
 const OTHERS: readonly (readonly [why: string, uri: string])[] = [

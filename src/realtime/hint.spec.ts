@@ -79,7 +79,7 @@ describe('what another instance has said', () => {
     '['.repeat(100_000) + ']'.repeat(100_000),
     `{"a":${'{"a":'.repeat(100_000)}1${'}'.repeat(100_001)}`,
     JSON.stringify({ ...event, data: 'x'.repeat(LONGEST_HINT) }),
-  ])('text that is none, case %#', (text) => {
+  ])('text that is not a hint, case %#', (text) => {
     expect(parseHint(text)).toBeUndefined();
   });
 

@@ -28,7 +28,7 @@ describe('password hashes', () => {
 
   it.each([
     ['another function', `bcrypt$16384$8$5$${SALT}$${HASH}`],
-    ['N that is no power of two', `scrypt$16000$8$5$${SALT}$${HASH}`],
+    ['an N that is not a power of two', `scrypt$16000$8$5$${SALT}$${HASH}`],
     ['N of 1', `scrypt$1$8$5$${SALT}$${HASH}`],
     ['more than 256 MiB', `scrypt$524288$8$1$${SALT}$${HASH}`],
     ['p over 16', `scrypt$16384$8$17$${SALT}$${HASH}`],

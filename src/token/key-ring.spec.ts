@@ -74,8 +74,8 @@ describe('the keys of an instance', () => {
   it.each<[string, Partial<KeyLife>]>([
     ['no JWK', { publicJwk: { kty: 'EC' } as unknown as PublicJwk }],
     ['null for one', { publicJwk: null as unknown as PublicJwk }],
-    ['times that are none', { activeAt: Infinity as unknown as Date }],
-  ])('leave out a row with %s, and hear of the others all the same', (_name, fault) => {
+    ['invalid times', { activeAt: Infinity as unknown as Date }],
+  ])('leave out a row with %s, and still take the others', (_name, fault) => {
     const ring = new KeyRing();
     ring.update([life('a', 0)], readable, 10);
     const bad = { ...life('bad', 5), ...fault };

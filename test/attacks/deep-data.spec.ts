@@ -101,7 +101,7 @@ describe('data that is deep', () => {
   }
 
   it.each(ROWS)(
-    'a stored event with %s is skipped, each time, and told of once',
+    'a stored event with %s is skipped, each time, and logged once',
     async (_name, event, data) => {
       await push('before');
       await store(event, data);

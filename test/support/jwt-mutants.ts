@@ -235,7 +235,7 @@ export function* mutantsOf({
     'claims that are null': `${head}.${encode(null)}.${es256(`${head}.${encode(null)}`)}`,
     'claims that are text': `${head}.${encode('x')}.${es256(`${head}.${encode('x')}`)}`,
     'a header that is null': `${encode(null)}.${body}.${signature}`,
-    'a header that is no JSON': `AAAA.${body}.${signature}`,
+    'a header that is not JSON': `AAAA.${body}.${signature}`,
     dots: '..',
     'a long text': 'a'.repeat(8000),
   })) {

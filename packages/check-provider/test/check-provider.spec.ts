@@ -400,7 +400,7 @@ describe('the command line', () => {
       ['check-provider', url, ...credentials, '--redirect-uri', 'https://a.example/#b'],
     ],
     ['a relative redirect URI', ['check-provider', url, ...credentials, '--redirect-uri', '/callback']],
-    ['a time that is none', ['check-provider', url, ...credentials, '--wait', 'long']],
+    ['a time that is not a number', ['check-provider', url, ...credentials, '--wait', 'long']],
   ])('with %s: usage, and exit code 2', async (_name, args) => {
     const { code, stdout, stderr } = await runChecker(args);
     expect(code).toBe(2);
