@@ -70,7 +70,7 @@ export class AuthService {
     return { redirect_url: url.href, state };
   }
 
-  /** Finishes a sign-in: the provider's code for tokens of our own (spec §4.3). */
+  /** Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3). */
   async exchange(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
     try {
       return await this.finish(params, userAgentHeader);
@@ -134,13 +134,13 @@ export class AuthService {
 
 const LONGEST_USER_AGENT = 1024;
 
-/** A header that is too long is cut, never refused (contract §3); Node lets neither NUL nor surrogates into one. */
+/** A header that is too long is cut, never refused (contract §3). Node allows neither NUL nor surrogates in it. */
 function fromHeader(userAgent?: string): string | null {
   return userAgent?.slice(0, LONGEST_USER_AGENT) || null;
 }
 
-// Compared only if authorize named one (contract §4), and only if it is given: a client that posts nothing but code and
-// state (spec §1, step 4) is served. The provider gets the stored one either way.
+// Compared only if the authorization request named one (contract §4) and this request gives one: a client that posts only
+// code and state (spec §1, step 4) is served. The provider gets the stored one either way.
 function checkRedirectUri({ redirectUriNamed, redirectUri }: PendingSignIn, given?: string): void {
   if (redirectUriNamed && given !== undefined && given !== redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');

@@ -15,7 +15,7 @@ export class AuthorizationState {
   @Column('text', { name: 'redirect_uri' })
   redirectUri!: string;
 
-  /** Whether the client named the redirect URI itself: only then must it name the same one again (contract §4). */
+  /** Whether the client named the redirect URI itself: only then is the one of its token request compared (contract §4). */
   @Column('boolean', { name: 'redirect_uri_named' })
   redirectUriNamed!: boolean;
 

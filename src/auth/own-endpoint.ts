@@ -4,9 +4,9 @@ import type { Settings } from '../config/settings.js';
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
 
 /**
- * Whether a URI leads to an endpoint of the service itself, or of its sample provider: nobody's callback is there, and a
- * code must not go round in circles (contract §4). Judged as servers and proxies may read it: decoded, without dots, in
- * any case, and for loopback by whichever name.
+ * Whether a URI leads to an endpoint of the service itself, or of its sample provider: no client has its callback there,
+ * and a code must not go round in circles (contract §4). The path is judged as servers and proxies may read it: decoded,
+ * without dot segments, in any letter case. Any name for this machine counts.
  */
 export function isOwnEndpoint(
   { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,
@@ -18,7 +18,7 @@ export function isOwnEndpoint(
   return (isOurName || isHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
 }
 
-/** Without the dot of the root. */
+/** The host name without the final dot (the DNS root). */
 function nameOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
@@ -27,6 +27,6 @@ function decoded(path: string): string {
   try {
     return new URL(`http://localhost${decodeURIComponent(path)}`).pathname;
   } catch {
-    return path; // not UTF-8, or no path any more
+    return path; // not UTF-8, or not a path any more
   }
 }

@@ -14,8 +14,8 @@ export class RevokeController {
   ) {}
 
   /**
-   * End the session of a token; whoever holds the token may (RFC 7009). An unknown one is no error (§2.2), but counts as a bad
-   * token, whose limit refuses no good one (contract §2, RATE_LIMIT).
+   * End the session of a token; anyone who holds the token may (RFC 7009). An unknown token is not an error (§2.2), but is
+   * counted as a bad one. That limit never refuses a good token (contract §2, RATE_LIMIT).
    */
   @Public()
   @Post('revoke')

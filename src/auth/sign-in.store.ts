@@ -24,9 +24,9 @@ export interface SignIn {
 }
 
 /**
- * Everything that a sign-in writes, in one statement and so in one transaction: all of it is there, or nothing. It spans
- * rooms: what it does to a table is said by the table's own room (`*.sql.ts`), and put together here.
- * A sign-in on a device is told on the user's channel (contract §7).
+ * Everything that a sign-in writes, in one statement and so in one transaction: all of it is stored, or nothing. It spans
+ * rooms: each room offers the SQL for its own tables (`*.sql.ts`), and this file puts it together.
+ * A sign-in on a device is announced on the user's channel (contract §7).
  */
 const RECORD = {
   name: 'sign-in',

@@ -26,7 +26,7 @@ const SAVE = {
       AS s (hash, provider, uri, named, challenge, memory)`,
 };
 
-// Deleting is spending: of any number of exchanges that race, one gets the row (spec §2.3: used only once).
+// Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
 // Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
 const CONSUME = {
   name: 'states-consume',
@@ -42,7 +42,7 @@ const CONSUME = {
 
 @Injectable()
 export class StateService {
-  // What arrives together shares a statement. A state that was given up may be saved all the same: nobody knows it.
+  // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
   private readonly saveTogether = coalesce(async (states: { hash: Buffer; signIn: PendingSignIn }[]) => {
     const signIns = states.map(({ signIn }) => signIn);
     await this.sql.query(SAVE, [
@@ -57,14 +57,14 @@ export class StateService {
     return states;
   });
 
-  // Given up, a state may be spent all the same: as after any other error, one begins anew (contract §3).
+  // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
   private readonly consumeTogether = coalesce(async (hashes: Buffer[]) => {
     const rows = await this.sql.query<PendingSignIn & { hash: string; fresh: boolean }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
       const row = left.get(key);
-      left.delete(key); // the same state twice in one statement: the first has it
+      left.delete(key); // the same state twice in one statement: the first one gets it
       return row;
     });
   });
