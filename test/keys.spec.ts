@@ -152,12 +152,12 @@ describe('signing keys (contract §5)', () => {
         `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, active_at, token_ttl)
          VALUES ('bad', '{"kty": "EC"}', '', now() - interval '1 minute', 100000)`,
       );
-      await until(() => service.log.some((line) => line.includes('Signing key bad is no key')));
+      await until(() => service.log.some((line) => line.includes('Signing key bad is not a valid key')));
       const signing = service.app.get(KeyService).signing.kid;
       await new KeyStore(service.app.get(DataSource), service.settings).revoke(signing);
       await until(async () => !(await kids(service.url)).includes(signing));
       expect(await kids(service.url)).toHaveLength(1);
-      expect(service.log.filter((line) => line.includes('is no key'))).toHaveLength(1);
+      expect(service.log.filter((line) => line.includes('is not a valid key'))).toHaveLength(1);
     } finally {
       await service.close();
     }

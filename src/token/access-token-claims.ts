@@ -14,7 +14,7 @@ export interface AccessTokenClaims {
   readonly exp: number;
 }
 
-/** The claims of a verified payload, or undefined when it is not one of ours: the signature alone does not say so. */
+/** The claims of a payload whose signature is verified, or undefined when it is not that of an access token of ours. */
 export function readClaims(payload: unknown): AccessTokenClaims | undefined {
   const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;
   const { sub, sid, jti, device_id: deviceId, iat, exp } = claims;

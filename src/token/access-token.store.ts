@@ -10,7 +10,7 @@ export interface Refresh {
   readonly accessToken: IssuedAccessToken;
 }
 
-// Checks the session and stores the token in one statement: there is no moment between the two.
+// Checks the session and stores the token in one statement: nothing can happen between the two.
 const STORE_ONE = {
   name: 'refresh-one',
   text: `
@@ -37,8 +37,8 @@ const STORE_MANY = {
 export class AccessTokenStore {
   /**
    * Stores an access token, if its refresh token is stored and has not expired.
-   * Refreshes that arrive together share one statement. Of one that was given up, a token may be stored that nobody has.
-   * @returns whether it was.
+   * Refreshes that arrive together share one statement. One that was given up may still store its token: nobody has it.
+   * @returns whether the token was stored.
    */
   readonly storeForSession = coalesce((refreshes: Refresh[]) => this.store(refreshes));
 

@@ -7,7 +7,7 @@ import type { Session } from '../events.js';
 import { KeyService } from './key.service.js';
 import { signJwt } from './sign-jwt.js';
 
-/** A signed access token that is not stored yet: it is worth something only once its row is. */
+/** A signed access token that is not stored yet: it is valid only once its row is there. */
 export interface IssuedAccessToken {
   readonly token: string;
   readonly jti: string;

@@ -12,7 +12,7 @@ import { readClaims, type AccessTokenClaims } from './access-token-claims.js';
 export interface VerifiedToken {
   readonly session: Session;
   readonly claims: AccessTokenClaims;
-  /** The key that has signed it. */
+  /** The key that signed it. */
   readonly kid: string;
 }
 
@@ -58,7 +58,7 @@ export class AccessTokenVerifier {
     return { session, claims, kid };
   }
 
-  /** What a token says that one of our keys has signed and that has not expired, else undefined. */
+  /** What the token says, if one of our keys signed it and it has not expired; else undefined. */
   private checkSignature(token: string): Omit<VerifiedToken, 'session'> | undefined {
     try {
       const { publicUrl } = this.settings;

@@ -1,4 +1,4 @@
-// RFC 6750 §2.1; the token itself is judged by whoever verifies it.
+// RFC 6750 §2.1. This is about the form only; the token itself is verified elsewhere.
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const SCHEME = /^Bearer(?: |$)/i;
 

@@ -2,15 +2,15 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Sql } from '../database/sql.js';
 import { Events, type Session } from '../events.js';
 
-/** Twice a second: every instance knows of a sign-out within one (contract §4), and needs no Redis for it. */
+/** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
 const READ_EVERY_MS = 500;
-/** Seconds that a transaction may take from its `now()` until others see it; what is read twice is told once. */
+/** Seconds that a transaction may take from its `now()` until others see it. What is read again is not told again. */
 const OVERLAP_S = 10;
 
 const NOW = { name: 'ended-sessions-now', text: 'SELECT now()::text AS now' };
 
-// By hand: every instance asks twice a second. The one row without a session carries the time of reading, as text: a Date
-// would lose its microseconds.
+// SQL by hand: every instance asks twice a second. Every row carries the time of reading; where no session has ended, one
+// row carries only that. As text, because a Date would lose the microseconds.
 const READ = {
   name: 'ended-sessions',
   text: `
@@ -43,12 +43,12 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Whether this instance was told of its end a moment ago: for whoever began to listen meanwhile. */
+  /** Whether this instance told of the session's end a moment ago: for a listener that begins after the event. */
   includes(sessionId: string): boolean {
     return this.told.has(sessionId);
   }
 
-  /** Reads what has ended since the last time. A reading that fails is made up for by the next. */
+  /** Reads which sessions have ended since the last time. When a reading fails, the next one catches up. */
   private async read(): Promise<void> {
     if (this.reading) return;
     this.reading = true;

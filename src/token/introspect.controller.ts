@@ -10,8 +10,8 @@ export class IntrospectController {
   constructor(private readonly tokens: TokenInspector) {}
 
   /**
-   * Whether a token is good at this moment, and what it says (RFC 7662). Most who ask want to know whether a caller may be
-   * let in, which a refresh token must never do: so one is active for those only who say that they expect one.
+   * Whether a token is good at this moment, and what it says (RFC 7662). Most callers ask in order to let somebody in. A
+   * refresh token must never let anybody in, so it is active only for callers who say that they expect one.
    */
   @ServiceKeyOnly()
   @Post('introspect')

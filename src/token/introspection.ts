@@ -1,6 +1,6 @@
 import { Expose } from 'class-transformer';
 
-/** What a token says, for who has a service key (RFC 7662 §2.2). Members that a token does not have are left out. */
+/** What a token says, for holders of a service key (RFC 7662 §2.2). Members that a token does not have are left out. */
 export class Introspection {
   /** Whether the token is good at this moment. All other members are there only if it is. */
   @Expose()

@@ -11,9 +11,9 @@ import { isOfSchemeBearer, readBearerToken } from './bearer-token.js';
 import { ServiceKeys } from './service-keys.js';
 
 /**
- * Who may come in, over HTTP and by socket alike (spec §5.6). As a guard of Nest it stands before every route: what a route
- * does not open (access.ts) needs a user's access token. Guards of Nest do not cover connecting, so the gateway's middleware
- * asks it about every handshake.
+ * Decides who may come in, over HTTP and by socket alike (spec §5.6). As a Nest guard it stands before every route: one that
+ * declares nothing else (access.ts) needs a user's access token. Nest does not call guards when a socket connects, so the
+ * gateway's middleware asks this one about every handshake.
  */
 @Injectable()
 export class JwtGuard implements CanActivate {
@@ -34,7 +34,7 @@ export class JwtGuard implements CanActivate {
 
   /**
    * Whose socket it is, by the token of its handshake.
-   * @param address that it came from
+   * @param address that the handshake came from
    * @throws OAuthError `invalid_token` or `slow_down`
    */
   async admitHandshake(handshake: Socket['handshake'], address: string | undefined): Promise<VerifiedToken> {
@@ -66,14 +66,14 @@ export class JwtGuard implements CanActivate {
 
   private async requireServiceKey(key: string): Promise<void> {
     if (this.serviceKeys.includes(key)) return;
-    await this.tokens.verify(key); // a user's token is good, and not enough (RFC 6750 §3.1)
+    await this.tokens.verify(key); // a user's token is valid, but not enough (RFC 6750 §3.1)
     throw new OAuthError('insufficient_scope', 'this call needs a service key', {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }
 }
 
-/** Whether somebody presented something that is no token of ours; nothing at all is no attempt. */
+/** Whether the request presented something that is not a token of ours. Without a header, nothing was tried. */
 function isBadToken(request: Request, error: unknown): boolean {
   return (
     request.headers.authorization !== undefined &&
@@ -97,7 +97,7 @@ function tokenOfRequest({ headers }: Request): string {
   });
 }
 
-/** From `auth.token`, else from the header; never from the query, which stands in logs (contract §7). */
+/** From `auth.token`, else from the header; never from the query, which ends up in logs (contract §7). */
 function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | undefined {
   const token = auth['token'] as unknown;
   if (token === undefined || token === null) return readBearerToken(headers.authorization);

@@ -18,7 +18,7 @@ export interface KeyLife {
   /** Its first use. */
   readonly activeAt: Date;
   readonly revokedAt: Date | null;
-  /** From here on its tokens are refused. Null: not known yet. */
+  /** From this time on its tokens are refused. Null: not known yet. */
   readonly endsAt: Date | null;
   /** Seconds: the longest life of a token that it signs. */
   readonly tokenTtl: number;
@@ -40,8 +40,8 @@ const MARGIN_S = 60;
 
 /**
  * The columns of `StoredKey`, for all keys, as a subquery. A key is followed by the next one that was, or will be, in
- * use: one that was revoked before its first use is not. `clock_timestamp()`, not `now()`: who has waited for a lock
- * must see the time after it.
+ * use: one that was revoked before its first use does not count. `clock_timestamp()`, not `now()`: a transaction that
+ * waited for a lock must see the time after the wait.
  */
 export const KEY_LIVES = `(
   SELECT kid, public_jwk AS "publicJwk", created_at AS "createdAt", active_at AS "activeAt",

@@ -5,10 +5,10 @@ import { KEY_LIVES, type StoredKey } from './key-life.js';
 const LOCK = 0x6c6b_0002;
 
 /**
- * Whoever changes the signing keys does it here, one after the other: instances that start together make one key, and
- * one of them rotates.
+ * All changes of the signing keys go through here, one after the other: instances that start together make only one key,
+ * and only one of them rotates.
  *
- * @param change is given all keys, newest first; what it does is one transaction
+ * @param change is given all keys, newest first, and runs in one transaction
  */
 export function changeKeys<Result>(
   dataSource: DataSource,

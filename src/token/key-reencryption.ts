@@ -10,7 +10,7 @@ import { SigningKey } from './signing-key.entity.js';
  * Encrypts every private part anew, in one transaction, when SECRET_KEY is changed (docs/keys.md).
  * @param former the SECRET_KEY that they are stored with
  * @param current the SECRET_KEY from now on
- * @returns how many; what has the current one already is passed over, so it may be repeated.
+ * @returns how many. Those that are encrypted with the current one already are passed over, so this may be repeated.
  * @throws UnreadableKey when a key in use was stored with neither; nothing has changed then
  */
 export function reencryptKeys(
@@ -27,7 +27,7 @@ export function reencryptKeys(
       await manager.update(SigningKey, { kid: key.kid }, { encryptedPrivateKey });
     }
     const lost = pending.find((key: StoredKey) => isUsable(key) && !readable.includes(key));
-    if (lost) throw new UnreadableKey(lost.kid); // what signs no more may stay lost
+    if (lost) throw new UnreadableKey(lost.kid); // a key that signs no more may stay unreadable
     return readable.length;
   });
 }

@@ -24,7 +24,7 @@ interface RingKey {
   readonly kid: string;
   readonly jwk: PublishedJwk;
   readonly publicKey: KeyObject;
-  /** Undefined where it is of no use, or not to be had. */
+  /** Undefined where it is not needed, or cannot be decrypted. */
   readonly privateKey: KeyObject | undefined;
   readonly activeAt: number;
   readonly endsAt: number;
@@ -35,7 +35,7 @@ interface RingKey {
 export interface KeyChanges {
   readonly made: readonly KeyLife[];
   readonly revoked: readonly KeyLife[];
-  /** Rows that are no keys: they are left out. */
+  /** Rows that are not valid keys: they are left out. */
   readonly unreadable: readonly KeyLife[];
 }
 
@@ -65,7 +65,7 @@ export class KeyRing {
 
   /**
    * Takes over what the database says.
-   * @param lives newest first; what is missing there is forgotten
+   * @param lives newest first; keys that are not among them are forgotten
    * @param privateKeyOf is asked once for each key that is new here
    */
   update<Life extends KeyLife>(
@@ -89,13 +89,13 @@ export class KeyRing {
 
   /**
    * Chooses what signs and what is published from now on.
-   * @returns the time at which the next key begins to sign; Infinity: none waits.
+   * @returns the time at which the next key begins to sign; Infinity when none is waiting.
    */
   turn(now: number): number {
     const living = [...this.keys.values()].filter(({ endsAt }) => now < endsAt);
     this.published = { keys: living.map(({ jwk }) => jwk) };
     const able = living.filter(({ privateKey }) => privateKey);
-    // Where none is active yet (its first use may be this very moment), the one that will be first.
+    // Where no key is active yet (its first use may be this very moment), the one that will be first.
     const chosen = able.find(({ activeAt }) => activeAt <= now) ?? able.at(-1);
     if (chosen && chosen.kid !== this.current?.kid) {
       this.current = { kid: chosen.kid, privateKey: chosen.privateKey! };
@@ -104,7 +104,7 @@ export class KeyRing {
   }
 }
 
-/** A row may have been written by somebody else: what is no key must not keep the others from being heard of. */
+/** A row may have been written by somebody else: one that is not a valid key must not keep the others from being read. */
 function keyOf<Life extends KeyLife>(
   life: Life,
   known: RingKey | undefined,

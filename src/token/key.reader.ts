@@ -1,7 +1,7 @@
 import type { Sql } from '../database/sql.js';
 import { KEY_LIVES, type KeyLife } from './key-life.js';
 
-/** The private part, still encrypted, only where it is of use and was not known. */
+/** With the private part, still encrypted, only where it is needed and not known yet. */
 export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };
 
 const LIFE = `kid, "publicJwk", state, "createdAt", "activeAt", "revokedAt", "endsAt", "tokenTtl", age`;
@@ -18,8 +18,8 @@ const READ = {
 };
 
 /**
- * Reads the signing keys. By hand: a key's state follows from its neighbours and the database's clock (KEY_LIVES), and every
- * instance asks twice a second.
+ * Reads the signing keys. SQL by hand: a key's state follows from its neighbours and the database's clock (KEY_LIVES), and
+ * every instance asks twice a second.
  */
 export class KeyReader {
   constructor(private readonly sql: Sql) {}

@@ -30,7 +30,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private reading?: NodeJS.Timeout;
   private rotation?: NodeJS.Timeout;
   private stopped = false;
-  /** Rows that are no keys and were told of; an operator's doing, so there are few. */
+  /** Rows that are not valid keys, and were logged. Only an operator can have written them, so there are few. */
   private readonly unreadable = new Set<string>();
 
   constructor(
@@ -60,23 +60,23 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.rotation);
   }
 
-  /** The key that signs now: a look at a field, since every token asks for it, and twice. */
+  /** The key that signs now. Only a field is read, because every new token asks for it twice. */
   get signing(): Signer {
     return this.ring.signer!; // no request is served before onModuleInit has ended
   }
 
-  /** The public keys that a token in the field, or soon, may be signed with; newest first (RFC 7517). */
+  /** The public keys of the tokens in use, now or soon; newest first (RFC 7517). */
   get jwks(): JwkSet {
     return this.ring.jwks;
   }
 
-  /** The public key that a token's header names, if it is one of ours and the header says nothing but what ours say. */
+  /** The public key that a token's header names, if the key is ours and the header has just the members that ours have. */
   verificationKey(token: string): KeyObject | undefined {
     const header = readHeader(token);
     return header && this.ring.publicKey(header.kid, this.clock.now());
   }
 
-  /** Makes the next key if the newest is 90 days old and no other instance does. @throws what the database says */
+  /** Makes the next key if the newest is 90 days old and no other instance does it. @throws errors of the database */
   async rotateIfDue(): Promise<void> {
     await this.store.rotateIfDue();
   }
@@ -98,12 +98,13 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   private warnOf({ unreadable }: KeyChanges): void {
     for (const { kid } of unreadable) {
-      if (!this.unreadable.has(kid)) this.logger.error(`Signing key ${kid} is no key: it is left out.`);
+      if (!this.unreadable.has(kid))
+        this.logger.error(`Signing key ${kid} is not a valid key: it is left out.`);
       this.unreadable.add(kid);
     }
   }
 
-  /** Again and again; exactly when a key begins to sign, too. */
+  /** Schedules the next reading: twice a second, and exactly when a key begins to sign. */
   private readAgain(delay: number): void {
     this.reading = setTimeout(() => void this.turn(), delay).unref();
   }
@@ -113,7 +114,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     try {
       this.tell(await this.read());
     } catch (error) {
-      this.logger.debug({ err: error }); // the database is away: what is known goes on
+      this.logger.debug({ err: error }); // the database is away: the known keys stay in use
     }
     const now = this.clock.now();
     const wait = Math.ceil(this.ring.turn(now) - now);

@@ -12,8 +12,8 @@ const LEAD_S = 600;
 /** Seconds: 90 days (contract §5). */
 const ROTATE_AFTER_S = 90 * 86_400;
 
-// The key that signs is withdrawn a moment ahead, within the second of contract §5: instances read twice a second, and
-// so all change at the same time. Else the first one to know the new key would sign what the others refuse.
+// The withdrawal of the signing key takes effect a moment later, within the second of contract §5. Instances read twice a
+// second, so all change at the same time. Otherwise the first to know the new key would sign what the others refuse.
 const SUCCESSION_S = 0.7;
 const WITHDRAWAL_S = 0.85;
 
@@ -33,7 +33,7 @@ export class KeyStore {
   }
 
   /**
-   * Makes a key that signs at once, where there is none: at the first start of all.
+   * Makes a key that signs at once, where there is none: at the very first start.
    * @param onUnreadable is told of each key that was stored with another SECRET_KEY: throws, or lets it be replaced
    */
   ensureSigningKey(onUnreadable: (error: UnreadableKey) => void): Promise<NewKey | undefined> {
@@ -41,7 +41,7 @@ export class KeyStore {
       const usable = keys.filter(isUsable);
       const unreadable = usable.filter((key) => !this.cipher.canRead(key));
       for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
-      // What has signed nothing yet must not take over later.
+      // An unreadable key that has signed nothing yet must not take over later.
       const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
       if (unused.length > 0) await manager.delete(SigningKey, { kid: In(unused) });
       return unreadable.length < usable.length ? undefined : this.make(manager, 0);
@@ -50,8 +50,8 @@ export class KeyStore {
 
   /**
    * Makes the next key: published at once, in use ten minutes later (contract §5).
-   * @returns that key; `made` is false where one was waiting already, which then takes over.
-   * @throws UnreadableKey when SECRET_KEY is not the other keys': the service could not use the new one
+   * @returns the next key; `made` is false where one was waiting already: no other is made then.
+   * @throws UnreadableKey when the other keys were stored with another SECRET_KEY: the service could not use the new one
    */
   rotate(): Promise<NewKey & { readonly made: boolean }> {
     return changeKeys(this.dataSource, async (manager, keys) => {
@@ -95,8 +95,8 @@ export class KeyStore {
   }
 
   /**
-   * Sees to it that the keys stay published until the last token of this instance has expired: its setting may be
-   * longer than the one of the instance that made the key, and may be shorter after the next restart.
+   * Makes sure that the keys stay published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be
+   * longer than that of the instance that made the key, and may be shorter after the next restart.
    * @param keys as they were read a moment ago; where none has to change, the database is not asked
    */
   async ensureTokenTtl(keys: readonly KeyLife[]): Promise<void> {
@@ -115,7 +115,7 @@ export class KeyStore {
     return this.make(manager, LEAD_S);
   }
 
-  /** A key made with another SECRET_KEY than the service's would be one that no instance can use. */
+  /** No instance could use a key that was made with another SECRET_KEY than the service's. */
   private requireSameSecret(keys: StoredKey[]): void {
     const newest = keys.find(isUsable);
     if (newest) this.cipher.decrypt(newest);

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Session } from '../events.js';
 
-const PREFIX = 'lkr_'; // so that a leaked one can be told by secret scanners
+const PREFIX = 'lkr_'; // so that secret scanners recognise a leaked one
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
 
@@ -15,7 +15,7 @@ export function makeRefreshToken({ sessionId, userId, deviceId }: Session): stri
   return PREFIX + Buffer.concat([...ids.map(uuidToBytes), randomBytes(SECRET_BYTES)]).toString('base64url');
 }
 
-/** The session that a refresh token claims to be of, or undefined when the text was never one of ours. */
+/** The session that a refresh token claims to belong to, or undefined when the text was never one of ours. */
 export function parseRefreshToken(token: string): Session | undefined {
   if (!token.startsWith(PREFIX)) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');

@@ -32,8 +32,8 @@ export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: 
 }
 
 /**
- * Condition, of SQL expressions: the user has a session that lives on the device. The mark is looked at as well as the
- * expiry: `now()` is when this transaction began, and whoever ended another session meanwhile has a later one.
+ * A condition, made from SQL expressions: the user has a living session on the device. It looks at `signed_out_at` as well
+ * as at the expiry: `now()` is when this transaction began, and a session that was ended since then expires after it.
  */
 export function hasLivingSession(userId: string, deviceId: string): string {
   return `EXISTS (
@@ -42,10 +42,10 @@ export function hasLivingSession(userId: string, deviceId: string): string {
       AND r.signed_out_at IS NULL AND r.expires_at > now())`;
 }
 
-/** A session is told to every instance that asks for newly ended ones (contract §4), and to those that were away a while. */
+/** Every instance must have read that a session was signed out (contract §4), also one that was away for a while. */
 const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - interval '10 minutes')`;
 
-/** A refresh token that expires by itself leaves its last access token its hour, whose verification reads the session. */
+/** When a refresh token expires by itself, its last access token lives on, and verifying that one reads the session. */
 const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
       SELECT FROM access_tokens a WHERE a.user_id = refresh_tokens.user_id AND a.session_id = refresh_tokens.session_id)`;
 

@@ -4,7 +4,7 @@ import type { Session } from '../events.js';
 /** Which sessions of a user: with `device`, all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
-// Signing out ends by expiry (spec §2.2: a refresh token "ends only by expiry"), and marks the session as signed out.
+// Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out.
 const END = `
   UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now())
   WHERE user_id = $1 AND signed_out_at IS NULL AND CASE $2
@@ -15,11 +15,11 @@ const END = `
   RETURNING device_id`;
 
 /**
- * Ends sessions. From the commit on their access tokens are refused, since verification reads the session; whoever holds
- * their sockets is told by EndedSessions. Where there is nothing to end, nothing is written.
+ * Ends sessions. From the commit on, their access tokens are refused, since verification reads the session. EndedSessions
+ * tells the instances that hold their sockets. Where there is nothing to end, nothing is written.
  *
- * @param of the session, device and user that the scope is seen from
- * @returns the device of each session that was ended; null: of none
+ * @param of the session, device and user that the scope refers to
+ * @returns the device of each session that was ended; null for a session without one
  */
 export async function endSessions(
   manager: EntityManager,

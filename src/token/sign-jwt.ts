@@ -3,8 +3,8 @@ import { sign, type KeyObject } from 'node:crypto';
 /**
  * A JWT in compact form, signed with ES256 (RFC 7515 §3.1, RFC 7518 §3.4).
  *
- * Verifying is jsonwebtoken's work, which judges what strangers send. Signing our own claims needs none of its checks, and
- * it is the largest part of a refresh: this takes two thirds of the time.
+ * Verifying what strangers send is left to jsonwebtoken. Signing our own claims needs none of its checks, and is the largest
+ * part of a refresh: this takes two thirds of the time that jsonwebtoken takes.
  */
 export function signJwt(header: object, claims: object, privateKey: KeyObject): string {
   const input = `${encode(header)}.${encode(claims)}`;

@@ -21,11 +21,11 @@ export class SigningKey {
   @Column('bytea', { name: 'encrypted_private_key', select: false })
   encryptedPrivateKey!: Buffer;
 
-  /** From here on it is published. */
+  /** From this time on it is published. */
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
-  /** From here on it signs, until a younger key does. */
+  /** From this time on it signs, until a younger key does. */
   @Column('timestamptz', { name: 'active_at' })
   activeAt!: Date;
 
@@ -33,7 +33,7 @@ export class SigningKey {
   @Column('integer', { name: 'token_ttl' })
   tokenTtl!: number;
 
-  /** From here on its tokens are refused everywhere, whatever their life. */
+  /** From this time on its tokens are refused everywhere, whatever their life. */
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
 }

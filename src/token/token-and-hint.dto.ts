@@ -7,7 +7,7 @@ export class TokenAndHintDto {
   @RequiredText()
   token!: string;
 
-  /** What the caller takes the token for: introspection of a refresh token needs `refresh_token`; else it changes nothing. */
+  /** The kind of token that the caller expects. Only introspection uses it: a refresh token needs `refresh_token` there. */
   @OptionalText()
   token_type_hint?: string;
 }

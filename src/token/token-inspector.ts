@@ -19,7 +19,7 @@ export interface InspectedToken {
   readonly aud: string;
 }
 
-/** Tells what a token is, for those who are handed either kind: revocation and introspection. */
+/** Tells what a token is, where either kind may arrive: revocation and introspection. */
 @Injectable()
 export class TokenInspector {
   constructor(
