@@ -9,7 +9,7 @@ export interface DeviceFacts {
   last_seen_at: string;
 }
 
-/** The facts of a device. Where SQL appends the event, it makes the same: DEVICE_FACTS in device.sql.ts. */
+/** The facts of a device. For events that SQL appends, DEVICE_FACTS in device.sql.ts makes the same. */
 export function deviceFacts(device: Device): DeviceFacts {
   return {
     device_id: device.deviceId,

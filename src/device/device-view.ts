@@ -1,8 +1,8 @@
 import { Expose, Type } from 'class-transformer';
 
-/** A device as its user sees it (contract §4), made of a Device and what is known beyond its row. */
+/** A device as its user sees it (contract §4), made from a Device and from what its row does not hold. */
 export class DeviceView {
-  /** UUID, which the client made up. */
+  /** UUID that the client made up. */
   @Expose({ name: 'deviceId' })
   device_id!: string;
 

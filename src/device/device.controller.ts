@@ -38,7 +38,7 @@ export class DeviceController {
     return answer(DeviceView, asSeen(device, caller, await this.presence.onlineDevices(caller.userId)));
   }
 
-  /** Sign a device out and forget it. Never limited: a thief of a token must not keep the owner from it. */
+  /** Sign a device out and forget it. Never limited: someone with a stolen token must not keep the owner from it. */
   @Delete(':device_id')
   @HttpCode(204)
   async remove(@Caller() caller: Session, @Param('device_id', DeviceIdPipe) deviceId: string): Promise<void> {
@@ -46,7 +46,7 @@ export class DeviceController {
   }
 }
 
-/** What a DeviceView is made of. */
+/** What a DeviceView is made from. */
 function asSeen(device: Device, caller: Session, online: ReadonlySet<string | null>): object {
   const { deviceId } = device;
   return Object.assign({ current: deviceId === caller.deviceId, online: online.has(deviceId) }, device);

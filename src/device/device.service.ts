@@ -8,7 +8,7 @@ import { Device } from './device.entity.js';
 import { deviceFacts } from './device-facts.js';
 import { SignOutService } from './sign-out.service.js';
 
-/** The devices of one user. Another user's device is no device: it answers as one that does not exist. */
+/** The devices of one user. Another user's device is treated as one that does not exist. */
 @Injectable()
 export class DeviceService {
   constructor(
@@ -37,8 +37,8 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and forgets it. Its row is locked first: a sign-in on this device that races waits, and begins
-   * anew; another removal waits, and finds nothing.
+   * Signs the device out and forgets it. Its row is locked first: a sign-in on this device at the same time waits, then
+   * inserts it anew; another removal waits, then finds nothing.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** What a sign-in says of its device, as SQL expressions; all of the parameters may be null. */
+/** What a sign-in says about its device, as SQL expressions; all of the parameters may be null. */
 interface SignedInDevice {
   readonly userId: string;
   readonly deviceId: string;
@@ -7,8 +7,8 @@ interface SignedInDevice {
 }
 
 /**
- * Inserts the device, where one is named, and returns its row. The same device signing in again keeps its row; what the
- * client left out of it stays.
+ * Inserts the device, where one is named, and returns its row. A device that signs in again keeps its row, and the values
+ * that the client leaves out this time.
  */
 export function upsertDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
   return `
@@ -21,7 +21,7 @@ export function upsertDevice({ userId, deviceId, deviceName, userAgent }: Signed
       RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
 }
 
-/** Condition, of SQL expressions: the user has such a device. */
+/** A condition, made from SQL expressions: the user has this device. */
 export function hasDevice(userId: string, deviceId: string): string {
   return `EXISTS (SELECT FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId})`;
 }

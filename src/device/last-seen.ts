@@ -4,7 +4,7 @@ import { Events, type Session } from '../events.js';
 
 const WRITE_EVERY_MS = 5000;
 
-// At most one write a minute and device, on however many instances it is seen. Rows that another writes are skipped.
+// At most one write per device and minute, however many instances see it. Rows that another instance writes are skipped.
 const WRITE = {
   name: 'devices-seen',
   text: `
@@ -19,10 +19,10 @@ const WRITE = {
     WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
 };
 const LARGEST_WRITE = 1000;
-/** Sessions remembered between two writes: those above are seen again before their minute is over. */
+/** The most sessions remembered between two writes; those left out are seen again before their minute is over. */
 const MOST_SEEN = 20_000;
 
-/** Remembers when devices were last used, without a write on every request: all of some seconds share one. */
+/** Remembers when devices were last used, without a write on every request: those of a few seconds share one. */
 @Injectable()
 export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);
@@ -38,7 +38,7 @@ export class LastSeen implements OnApplicationShutdown {
       if (session.deviceId !== null && this.seen.size < MOST_SEEN) this.seen.set(session.sessionId, session);
     });
     this.timer = setInterval(() => {
-      if (!this.writing) void this.write(); // while the database is slow, what is seen waits, within its bound
+      if (!this.writing) void this.write(); // while the database is slow, sessions wait in `seen`, up to its bound
     }, WRITE_EVERY_MS).unref();
   }
 
@@ -46,7 +46,7 @@ export class LastSeen implements OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Writes what has been seen since the last time; if the database is away, that much is forgotten. */
+  /** Writes the devices seen since the last time; if the database is away, these sightings are forgotten. */
   async write(): Promise<void> {
     this.writing = true;
     const sessions = [...this.seen.values()];

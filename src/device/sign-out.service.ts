@@ -6,22 +6,23 @@ import { endSessions, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
 
-// Before anything else, and in one order: who ends sessions of a device waits for whoever does, or signs in on it. Else two
-// that end the last two sessions of a device would each see the other's alive, and none would tell of the device.
+// Runs first, and locks in one order: a sign-out of a device waits for other sign-outs of it and for sign-ins on it.
+// Otherwise two that end the last two sessions of a device would each see the other's session alive, and neither would
+// announce the device.
 const LOCK_DEVICES = `
   SELECT FROM devices
   WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
   ORDER BY device_id FOR UPDATE`;
 
 // Contract §7: `device.signed_out` says that no session of the device lives any more. The statement spans
-// rooms: whether one lives is said by their own room, in session.sql.ts.
+// rooms: session.sql.ts, of the room that owns sessions, says whether one lives.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices d
   WHERE user_id = $1 AND device_id = ANY($2)
     AND NOT ${hasLivingSession('d.user_id', 'd.device_id')}
   ORDER BY device_id`;
 
-/** How people sign out: their sessions end, and their channel is told of the devices. */
+/** Signs people out: their sessions end, and their channel is told which devices are signed out. */
 @Injectable()
 export class SignOutService {
   constructor(
@@ -30,11 +31,11 @@ export class SignOutService {
   ) {}
 
   /**
-   * Signs sessions out, and tells the user's channel by `device.signed_out`, one for each device that has no living session
-   * any more. Where there is nothing to end, nothing is written: so it needs no limit (contract §2).
+   * Signs sessions out, and appends `device.signed_out` to the user's channel for each device that has no living session any
+   * more. Where there is nothing to end, nothing is written, so it needs no limit (contract §2).
    *
-   * @param of the session, device and user that the scope is seen from
-   * @param within the transaction that it shall be part of
+   * @param of the session, device and user that the scope refers to
+   * @param within the transaction to take part in
    */
   async signOut(scope: SessionScope, of: Session, within?: ChannelTransaction): Promise<void> {
     const sessions = await (within

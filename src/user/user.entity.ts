@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 /**
  * Someone who has signed in: one (provider, provider_user_id), byte for byte (contract §6).
- * Nothing is ever joined by e-mail. `user_id` follows from the two, see user-id.ts.
+ * Users are never joined by e-mail. `user_id` follows from these two, see user-id.ts.
  */
 @Entity('users')
 export class User {
