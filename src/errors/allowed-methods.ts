@@ -6,7 +6,7 @@ interface RouterLayer {
   match(path: string): boolean;
 }
 
-/** Whether path and method of a request lead anywhere: asked for each that brings a body, so it stops at the first. */
+/** Whether a request's path and method have a route. Asked for each request with a body, so it stops at the first match. */
 export function isRouted(request: Request): boolean {
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   return layersOf(request).some((layer) => layer.route?.methods[method] && matches(layer, request.path));

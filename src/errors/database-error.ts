@@ -1,4 +1,4 @@
-// SQLSTATE classes that speak of the server, not of the statement: connection, resources, operator, system.
+// SQLSTATE classes about the server, not about the statement: connection, resources, operator, system.
 const SERVER_CLASSES = new Set(['08', '53', '57', '58']);
 const READ_ONLY = '25006'; // a server that is failing over
 const SOCKET_ERRORS = /^E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN)$/;

@@ -5,8 +5,8 @@ import { isDatabaseAway } from './database-error.js';
 import { OAuthError, type StatusTable } from './oauth-error.js';
 
 /**
- * The only writer of errors (spec §7.1) for what Express has seen; http/refusal.ts writes those that come before. Whatever
- * was thrown becomes an error of the table in oauth-error.ts; the cause is logged, and the client gets fixed text.
+ * The only writer of errors (spec §7.1) for requests that reach Express; http/refusal.ts writes the errors before that.
+ * Whatever was thrown becomes an error of the table in oauth-error.ts; the cause is logged, the client gets fixed text.
  */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
@@ -24,11 +24,11 @@ export class OAuthErrorFilter implements ExceptionFilter {
     else this.logger.debug(entry);
     response.locals.error = error.error;
     if (response.headersSent) {
-      response.destroy(); // half an answer is no answer
+      response.destroy(); // half an answer must not look like a whole one
       return;
     }
     response.status(this.statuses[error.error]).set(error.headers).set('Cache-Control', 'no-store');
-    response.type('json'); // also where a file was to be sent
+    response.type('json'); // also where a file should have been sent
     response.json(error.body);
   }
 }
@@ -38,7 +38,7 @@ function toOAuthError(thrown: unknown, request: Request): OAuthError {
   const status = statusOf(thrown);
   if (status === 404) return notFound(request);
   if (status >= 400 && status < 500) {
-    // Without the cause: parsers quote what they were given, and that is nobody's but the caller's.
+    // Without the cause: parsers quote the caller's input, which must not be logged.
     return new OAuthError('invalid_request', 'the request could not be read');
   }
   if (isDatabaseAway(thrown)) {
@@ -57,7 +57,7 @@ function statusOf(thrown: unknown): number {
   return typeof status === 'number' ? status : 500;
 }
 
-/** Nothing is at this path, or only other methods are. */
+/** Either there is nothing at this path, or it has only other methods. */
 function notFound(request: Request): OAuthError {
   const allowed = allowedMethods(request);
   if (allowed.length === 0) return new OAuthError('not_found', 'there is nothing at this path');

@@ -4,23 +4,23 @@ import type { DataSource } from 'typeorm';
 import { Expires, type Expiry } from '../database/expires.js';
 import type { Statement } from '../database/sql.js';
 
-/** Rows a statement looks at: some milliseconds of work, far below the timeout of a statement. */
+/** How many rows one statement looks at: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
 
-/** One instance at a time removes: each batch holds this for its own transaction. */
+/** The lock that lets one instance at a time remove rows; each batch holds it for its own transaction. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
 export interface ExpiredRows {
   readonly table: string;
   /**
-   * Takes the time where to go on (`-infinity` to begin with) and looks at the next batch of expired rows, the oldest
-   * first; removes those that nothing needs any more and that nobody else holds. One row: `Batch`.
+   * Its parameter is the expiry to go on from (`-infinity` at first). It looks at the next batch of expired rows, the oldest
+   * first, and removes those that are not needed any more and not locked by others. It returns one row: `Batch`.
    */
   readonly removeBatch: Statement;
 }
 
 export interface Batch {
-  /** How many expired rows there were to look at; 0 as well while another instance is at it. */
+  /** How many expired rows it looked at; also 0 while another instance is removing. */
   readonly seen: number;
   readonly removed: number;
   /** Where to go on; null when nothing was seen. */
@@ -39,8 +39,8 @@ export function expiredRows({ entityMetadatas }: DataSource): ExpiredRows[] {
 }
 
 /**
- * Rows that must stay are passed over: the next batch begins behind them. While rows are removed it begins where this one
- * ended, so that none of many with the same expiry is left out.
+ * Rows that must stay are passed over: after a batch that removed nothing, the next one begins behind it. Otherwise the next
+ * one begins at the last expiry of this one, so that none of many rows with the same expiry is left out.
  *
  * @param mayGo condition on a row, for tables whose rows may be needed beyond their expiry
  */

@@ -32,7 +32,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.runLater();
   }
 
-  /** Ends after the batch at work: the pool of connections is closed only after this. */
+  /** Waits for the batch that is running: the connection pool is closed only after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     clearTimeout(this.timer);
@@ -42,7 +42,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   /**
    * Removes all that has expired by the database's clock.
    * A table that fails is left for the next time.
-   * @returns how many rows of each table are gone, where any are.
+   * @returns how many rows were removed from each table, where there were any.
    */
   async run(): Promise<Record<string, number>> {
     const removed: Record<string, number> = {};
@@ -73,7 +73,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return total;
   }
 
-  /** A quarter more or less, so that instances that were started together do not always compete. */
+  /** Waits a quarter more or less, so that instances that were started together do not always compete. */
   private runLater(): void {
     const ms = EVERY_MS * (0.75 + Math.random() / 2);
     this.timer = setTimeout(() => {
