@@ -8,15 +8,15 @@ import type { ResumePoint } from './handshake.js';
 import { HintBus } from './hint-bus.js';
 import { UserChannel } from './user-channel.js';
 
-/** Histories that somebody has raised doubts about are looked into once so often, one after the other. */
+/** How often histories with a doubtful hint are read, one after the other. */
 const LOOK_EVERY_MS = 1000;
 
-/** The channels of the users who are connected to this instance. A connection is in its own user's and in no other. */
+/** The channels of the users who are connected to this instance. A connection is in its own user's channel only. */
 @Injectable()
 export class ChannelHub {
   private readonly channels = new Map<string, UserChannel>();
   private readonly delivery = new Delivery();
-  /** Users of whom something was said that is not understood; only of those who are connected here. */
+  /** Users with a hint that was not understood; only users who are connected here. */
   private readonly doubted = new Set<string>();
   private looking = false;
 
@@ -68,7 +68,7 @@ export class ChannelHub {
   private doubt(userId: string): void {
     if (!this.channels.has(userId)) return;
     this.doubted.add(userId);
-    if (!this.looking) void this.look(); // which never rejects
+    if (!this.looking) void this.look(); // never rejects
   }
 
   private async look(): Promise<void> {

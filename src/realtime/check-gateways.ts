@@ -11,11 +11,11 @@ import {
 const HOOKS = ['handleConnection', 'handleDisconnect'];
 
 /**
- * Refuses an application with a gateway that would not be what its author thinks:
- * - deaf, since it waits for what SocketServerAdapter does not bind: methods with `@SubscribeMessage`, and the two hooks;
- * - open to everyone, since connecting is judged on the one server and namespace of RealtimeGateway.
+ * Refuses an application with a gateway that would not do what its author expects:
+ * - one that hears nothing, because SocketServerAdapter does not bind its `@SubscribeMessage` methods or the two hooks;
+ * - one that is open to everyone, because tokens are checked only on the server and namespace of RealtimeGateway.
  *
- * @throws Error one line that names the gateways, and the methods
+ * @throws Error with one line that names the gateways, and the methods
  */
 export function checkGateways(app: INestApplicationContext): void {
   const gateways = app

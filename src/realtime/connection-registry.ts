@@ -22,7 +22,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly bySession = new Map<string, Set<Connection>>();
   private readonly byTransport = new WeakMap<Transport, Connection>();
   private readonly deadlines: Deadlines<Connection>;
-  /** Withdrawn while this instance has been running, by an operator: a few at most. */
+  /** Keys withdrawn by an operator since this instance started: a few at most. */
   private readonly revokedKeys = new Set<string>();
   private stopping = false;
 
@@ -44,7 +44,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     events.on('key.revoked', ({ kid }) => this.revoke(kid));
   }
 
-  /** @throws OAuthError `slow_down` when the user has as many sockets here as one may have */
+  /** @throws OAuthError `slow_down` when the user has as many sockets here as a user may have */
   assertRoomFor(userId: string): void {
     if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
     if (this.channels.countOf(userId) >= SOCKETS_A_USER) {
@@ -52,7 +52,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     }
   }
 
-  /** Takes up a socket that the handshake has admitted. */
+  /** Registers a socket that the handshake has admitted. */
   open(socket: Socket, { session, claims, kid, from }: Admission): void {
     const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
@@ -61,7 +61,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.presence.arrived(session);
     socket.on('disconnect', () => {
       this.close(connection);
-      if (transportOf(socket).readyState === 'open') closeSoon(transportOf(socket)); // it left, and kept what is below
+      if (transportOf(socket).readyState === 'open') closeSoon(transportOf(socket)); // it left, but kept the transport
     });
     socket.on('authenticate', (body: unknown, ack: unknown) => void this.renew(connection, body, ack));
     this.setDeadline(connection);
@@ -76,14 +76,14 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     });
   }
 
-  /** A client sends more than it may. */
+  /** Ends the connection of a client that sends more than it may. */
   overloaded(transport: Transport): void {
     const connection = this.byTransport.get(transport);
     if (connection) connection.end('overloaded');
     else closeNow(transport); // it has not even connected
   }
 
-  /** Farewell to everyone: stock clients come back by themselves, to another instance or to this one once it is up. */
+  /** Ends all connections: stock clients come back by themselves, to another instance or to this one once it is up. */
   async endAll(): Promise<void> {
     this.stopping = true;
     const all = this.all();
@@ -99,7 +99,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     return [...this.bySession.values()].flatMap((connections) => [...connections]);
   }
 
-  /** A key is withdrawn once in years, so nobody keeps account of which key is whose. */
+  /** A key is withdrawn once in years, so connections are not indexed by key. */
   private revoke(kid: string): void {
     this.revokedKeys.add(kid);
     for (const connection of this.all()) if (connection.kid === kid) connection.end('revoked');
@@ -127,7 +127,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.deadlines.set(connection, connection.expiresAt);
   }
 
-  /** `authenticate`: the connection goes on, if its new token is good. */
+  /** Answers `authenticate`: the connection goes on, if its new token is good. */
   private async renew(connection: Connection, body: unknown, ack: unknown): Promise<void> {
     if (!connection.isOpen) return;
     const answer = typeof ack === 'function' ? (ack as (answer: object) => void) : () => undefined;
@@ -147,7 +147,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     connection.expiresAt = expiresAt;
     connection.kid = kid;
     this.setDeadline(connection);
-    if (this.revokedKeys.has(kid)) connection.end('revoked'); // while it was judged
+    if (this.revokedKeys.has(kid)) connection.end('revoked'); // withdrawn while the token was judged
   }
 }
 

@@ -5,25 +5,25 @@ import { closeSoon, transportOf } from './transport.js';
 /** Why a session's socket is closed by the service (contract §7). */
 export type Ending = 'expired' | 'signed_out' | 'shutdown' | 'overloaded' | 'revoked';
 
-/** What may wait in memory for a client to read: packets, and bytes. What is more waits in the history. */
+/** What may wait in memory for a client to read: packets, and bytes. The rest waits in the history. */
 const LONGEST_QUEUE = 500;
 const LARGEST_QUEUE = 1024 * 1024;
 
-/** One open socket, and the session that it lives exactly as long as. */
+/** One open socket, and its session; it lives exactly as long as its session's access token. */
 export class Connection {
   /** Nothing is delivered after it. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
-  /** The key that has signed its token. */
+  /** The key that signed its token. */
   kid: string;
   /** Whether it has been told that its token is about to expire. */
   warned = false;
   /** The offset up to which it has been given its user's history; undefined until it was told `ready`. */
   position?: number;
-  /** Whether it is being given the history; live events are found there then. */
+  /** Whether it is being given the history; live events then reach it from there. */
   reading = false;
   private ending = false;
 
-  /** @param token what its token says: when it expires, in seconds, and which key has signed it */
+  /** @param token what its token says: when it expires, in seconds, and which key signed it */
   constructor(
     private readonly socket: Socket,
     readonly session: Session,
@@ -34,19 +34,19 @@ export class Connection {
     this.kid = token.kid;
   }
 
-  /** Not any more once its end was said. */
+  /** False once its end was announced. */
   get isOpen(): boolean {
     return this.socket.connected && !this.ending;
   }
 
-  /** Its client reads more slowly than is written. */
+  /** Whether its client reads more slowly than the service writes. */
   get isFull(): boolean {
     const { writeBuffer } = transportOf(this.socket);
     if (writeBuffer.length >= LONGEST_QUEUE) return true;
     return writeBuffer.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) >= LARGEST_QUEUE;
   }
 
-  /** Gives an event to connections, except where it is for another device, or where the token has expired. */
+  /** Gives an event to connections, except those of another device than the event's, and those whose token has expired. */
   static deliver(event: ChannelEvent, connections: readonly Connection[]): void {
     const sockets = connections.filter((one) => one.mayReceive(event)).map(({ socket }) => socket);
     if (sockets.length === 0) return;
@@ -61,12 +61,12 @@ export class Connection {
     return this.isOpen && this.now() < this.expiresAt; // else its end is due at the next tick
   }
 
-  /** Something that the service itself says to this socket. */
+  /** Sends an event of the service itself to this socket. */
   tell(event: 'ready' | 'token.expiring', data: object): void {
     this.socket.emit(event, data);
   }
 
-  /** Resolves when what waits is on its way to the client, or the client is gone. */
+  /** Resolves when the waiting packets are on their way to the client, or the client is gone. */
   async drained(): Promise<void> {
     const transport = transportOf(this.socket);
     if (transport.writeBuffer.length === 0 || transport.readyState === 'closed') return;

@@ -2,9 +2,10 @@ const TICK_MS = 250;
 
 /**
  * One timer for any number of deadlines: each tick looks at all. They are met at most a tick late and never early, also when
- * the clock is corrected while they wait, which a timer each would not notice.
- * Of 20,000: 62 bytes of heap each, 0.1 µs to renew, 0.14 ms a tick. A `setTimeout` each takes 344 bytes (1,120 after five
- * renewals) and 1.6 µs; a bucket for each second 92 bytes (162) and 0.6 µs, and it is late after a correction backwards.
+ * the clock is corrected while they wait. Separate timers would not notice that.
+ * Measured with 20,000 deadlines: each takes 62 bytes of heap and 0.1 µs to renew; a tick takes 0.14 ms. With a `setTimeout`
+ * for each: 344 bytes (1,120 after five renewals) and 1.6 µs. With a bucket for each second: 92 bytes (162) and 0.6 µs, and
+ * late after the clock was set back.
  */
 export class Deadlines<Item extends object> {
   private readonly deadlines = new Map<Item, number>();
@@ -18,7 +19,7 @@ export class Deadlines<Item extends object> {
     this.timer = setInterval(() => this.tick(), TICK_MS).unref();
   }
 
-  /** Sets the one deadline that an item has; a former one is forgotten. What is past already is due at the next tick. */
+  /** Sets the one deadline that an item has; a former one is forgotten. One that is past already is due at the next tick. */
   set(item: Item, atMs: number): void {
     this.deadlines.set(item, atMs);
   }

@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import type { ChannelEvent } from '../events.js';
 import { Connection } from './connection.js';
 
-/** Events whose fault is remembered, so that it is told once and not at every connecting. */
+/** How many faulty events are remembered, so that each is logged once and not whenever a client connects. */
 const MOST_TOLD = 1000;
 
 /** Gives events to connections. One that cannot be given to anybody (an old row, one that others wrote) is skipped. */
@@ -10,11 +10,11 @@ export class Delivery {
   private readonly logger = new Logger(Delivery.name);
   private readonly told = new Set<string>();
 
-  /** Never throws: whoever has more to deliver goes on. */
+  /** Never throws, so that the caller can go on with the next event. */
   deliver(event: ChannelEvent, connections: readonly Connection[]): void {
     try {
       if (event.data === undefined) throw new SyntaxError('the row cannot be read');
-      Connection.deliver(event, connections); // Socket.IO's encoder recurses, and knows reserved names
+      Connection.deliver(event, connections); // Socket.IO throws for reserved names, and for data too deep for its recursion
     } catch (error) {
       this.tell(event, error);
     }
@@ -24,7 +24,7 @@ export class Delivery {
     if (this.told.has(id)) return;
     if (this.told.size === MOST_TOLD) this.told.clear();
     this.told.add(id);
-    const { message } = error as Error; // a stack that overflowed says nothing
+    const { message } = error as Error; // without the stack: one that overflowed says nothing
     this.logger.warn({
       msg: 'an event cannot be delivered and is skipped',
       userId,

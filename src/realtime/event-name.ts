@@ -1,4 +1,4 @@
-// Contract §7; some of them would make Socket.IO itself throw, and the others are the service's own words.
+// Contract §7. Some of these names make Socket.IO itself throw, and the service uses the others.
 const RESERVED =
   /device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 

@@ -2,12 +2,12 @@ import type { WebSocket } from 'ws';
 import { MessageBucket } from './message-bucket.js';
 
 const counters = new WeakMap<WebSocket, () => void>();
-/** WebSockets with a PONG that is not on its way yet, and what the latest PING since then has said. */
+/** WebSockets with a PONG that is not on its way yet, and the data of the latest PING since then. */
 const ponging = new WeakMap<WebSocket, Buffer | undefined>();
 
 /**
- * Counts everything that a WebSocket brings, messages and control frames alike, and answers its PINGs. Until somebody
- * takes the counting over, one that sends too much is cut off.
+ * Counts everything that a WebSocket receives, messages and control frames alike, and answers PINGs. Until
+ * `takeOverCounting` is called, a WebSocket that receives too much is cut off.
  */
 export function countFrames(webSocket: WebSocket): void {
   const bucket = new MessageBucket();
@@ -26,15 +26,15 @@ function onFrame(this: WebSocket): void {
 
 function onPing(this: WebSocket, data: Buffer): void {
   onFrame.call(this);
-  pong(this, Buffer.from(data)); // a copy: it would hold the whole chunk that it came in
+  pong(this, Buffer.from(data)); // a copy: `data` would keep alive the whole chunk that it came in
 }
 
-/** `ws` says why it closes, and would read on, for nothing, until that is answered. */
+/** After an error `ws` sends a CLOSE, and would go on reading until it is answered: that is useless work. */
 function onError(this: WebSocket): void {
   setImmediate(() => this.pause());
 }
 
-/** RFC 6455 §5.5.3: whoever has not answered yet may answer the latest PING alone. So one PONG waits, and no more. */
+/** RFC 6455 §5.5.3: an endpoint that has unanswered PINGs may answer only the latest one. So at most one PONG waits. */
 function pong(webSocket: WebSocket, data: Buffer): void {
   if (ponging.has(webSocket)) return void ponging.set(webSocket, data);
   ponging.set(webSocket, undefined);

@@ -4,16 +4,16 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { refusalText, refuse } from '../http/refusal.js';
 import { ANSWER_HEADERS } from '../http/security-headers.js';
 
-/** @throws OAuthError what is to be answered */
+/** @throws OAuthError the answer to a refused handshake */
 type Judge = (request: IncomingMessage) => Promise<void>;
 
 /**
- * Has every handshake judged before there is a transport: with HTTP, so that whoever is refused costs nothing more.
- * Requests of an open session (polls, posts, upgrades) are no handshakes.
+ * Has every handshake judged before there is a transport: as an HTTP request, so that a refused one costs nothing more.
+ * Requests of an open Engine.IO session (polls, posts, upgrades) are not handshakes.
  */
 export function limitHandshakes(server: Server, judge: Judge): void {
   server.engine.use((request: IncomingMessage, response: object, next: () => void) => {
-    // Engine.IO answers before Express: its answers carry what all others do. An upgrade has none to carry it.
+    // Engine.IO answers before Express, so the headers of all answers are set here too. An upgrade has no response.
     if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
     const { _query: query } = request as IncomingMessage & { _query: { sid?: string } }; // as Engine.IO has parsed it
     if (query.sid) next();
@@ -28,7 +28,7 @@ async function admit(
   next: () => void,
 ): Promise<void> {
   const isUpgrade = !(response instanceof ServerResponse);
-  if (isUpgrade) request.socket.on('error', ignore); // nobody else listens now: a reset would end the process
+  if (isUpgrade) request.socket.on('error', ignore); // nobody else listens yet: a reset would end the process
   try {
     await judge(request);
     request.socket.off('error', ignore);
@@ -41,7 +41,7 @@ async function admit(
   }
 }
 
-/** Engine.IO knows no answer to an upgrade but to hang up. */
+/** Written here, because Engine.IO can only hang up on an upgrade that it refuses. */
 function refuseUpgrade({ socket }: IncomingMessage, refusal: OAuthError): void {
   socket.write(refusalText(refusal));
   socket.destroySoon();

@@ -7,9 +7,9 @@ import type { VerifiedToken } from '../token/access-token.verifier.js';
 import { JwtGuard } from '../token/jwt.guard.js';
 import { WaitingRoom } from './waiting-room.js';
 
-/** What a client that may connect has shown. */
+/** What the handshake of an admitted client says. */
 export interface Admission extends VerifiedToken {
-  /** Where it goes on; undefined: it begins here. */
+  /** Where it goes on in the history; undefined: it begins now. */
   readonly from: ResumePoint | undefined;
 }
 
@@ -20,7 +20,7 @@ export interface ResumePoint {
   readonly id: string | undefined;
 }
 
-/** What a handshake is asked beside its token, which the guard judges: whether there is room, and where it goes on. */
+/** Judges handshakes: whether there is room, whose the token is (which the guard says), and where the client goes on. */
 @Injectable()
 export class Handshake {
   constructor(
@@ -40,7 +40,7 @@ export class Handshake {
 
   /**
    * Who a client is, and where it goes on.
-   * @param address that it came from
+   * @param address that the handshake came from
    * @throws OAuthError `invalid_token`, `invalid_request` or `slow_down`
    */
   async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {

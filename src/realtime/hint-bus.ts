@@ -10,18 +10,18 @@ import { LONGEST_HINT, parseHint, type Hint, type Reach } from './hint.js';
 import { seal, unseal } from './seal.js';
 
 const PREFIX = 'latchkey:user:';
-/** A connection that only listens would not notice that nothing comes any more: it asks. */
+/** A connection that only listens would not notice that it is dead, so it pings. */
 const PING_EVERY_MS = 1000;
 const CHANNELS_A_COMMAND = 1000;
-/** Users whose other instances are still to be told. Beyond, those of the oldest hear of it with their next event. */
+/** The most users with a hint still to be sent. Of more, the oldest is dropped: the user's next event makes up for it. */
 const MOST_UNSENT = 10_000;
 
 /**
  * Tells other instances of events, over a Redis channel for each user: an instance subscribes to those of its own users,
- * so its load does not grow with the users of the others. What is lost here is found in the history.
+ * so its load does not grow with the users of the others. Hints that are lost are made up for from the history.
  *
- * Whoever else may write to this Redis can hold hints back, read them, and repeat those of events that are not kept. More
- * than that they cannot: what is not sealed with a key of ours only makes an instance look into the history.
+ * Others who can write to this Redis can hold hints back, read them, and repeat those of events that are not kept. They
+ * cannot do more: a hint that is not sealed with our key only makes an instance look into the history.
  */
 @Injectable()
 export class HintBus implements OnApplicationShutdown {
@@ -29,17 +29,17 @@ export class HintBus implements OnApplicationShutdown {
   private readonly subscriber?: Redis;
   private readonly pings?: NodeJS.Timeout;
   private readonly users = new Set<string>();
-  /** Redis brings back what we say ourselves; an event that is not kept would come twice. */
+  /** Redis also sends us our own hints; an event that is not kept would then come twice. */
   private readonly ownName = randomUUID();
-  /** Of events that were committed while Redis was away from here: nobody else has heard of them. */
+  /** Hints of events that were committed while Redis was away: no other instance knows of them yet. */
   private readonly unsent = new Map<string, Reach>();
   /** Called with every event of another instance. */
   onEvent: (event: ChannelEvent) => void = () => undefined;
-  /** Called when an event of another instance is in the history, and is all that is known of it. */
+  /** Called when another instance says only that an event is in the history. */
   onReach: (reach: Reach) => void = () => undefined;
-  /** Called when somebody has said something about a user that is no hint of ours, or not one that is understood. */
+  /** Called when a message about a user is not a hint of ours, or is not understood. */
   onDoubt: (userId: string) => void = () => undefined;
-  /** Called when hints may have been lost, once they arrive again. */
+  /** Called when hints arrive again, after some may have been lost. */
   onBack: () => void = () => undefined;
   private readonly key: Buffer;
   private warned = false;
@@ -56,7 +56,7 @@ export class HintBus implements OnApplicationShutdown {
       autoResubscribe: false, // resubscribe() knows better who is still here
       autoResendUnfulfilledCommands: false,
     });
-    subscriber.on('error', () => undefined); // RedisConnection tells of it
+    subscriber.on('error', () => undefined); // RedisConnection logs it
     subscriber.on('message', (channel: string, message: string) =>
       this.receive(channel.slice(PREFIX.length), message),
     );
@@ -71,7 +71,7 @@ export class HintBus implements OnApplicationShutdown {
     throw new OAuthError('server_error', 'Redis is unavailable', { headers: { 'Retry-After': '1' } });
   }
 
-  /** Resolves when hints of a user arrive; soon while Redis is away, since the history is read when it is back. */
+  /** Resolves when hints of a user arrive. While Redis is away, resolves soon: the history is read once it is back. */
   async subscribe(userId: string): Promise<void> {
     this.users.add(userId);
     await this.subscriber?.subscribe(PREFIX + userId).catch(() => this.reconnect());
@@ -130,10 +130,10 @@ export class HintBus implements OnApplicationShutdown {
     return json === undefined ? undefined : parseHint(json);
   }
 
-  /** An instance of another version, or with another SECRET_KEY, during an upgrade; or somebody who should not be there. */
+  /** The message is of an instance of another version or with another SECRET_KEY, during an upgrade; or of an intruder. */
   private doubt(userId: string): void {
     if (!this.warned) this.logger.warn('Redis brings hints that are not ours: the history is read instead');
-    this.warned = true; // it is told once
+    this.warned = true; // logged once
     this.onDoubt(userId);
   }
 
@@ -148,7 +148,7 @@ export class HintBus implements OnApplicationShutdown {
     }
   }
 
-  /** A connection with subscriptions that are not certain is worth nothing; a new one begins with all of them. */
+  /** A connection whose subscriptions are uncertain is useless; a new one begins with all of them. */
   private reconnect(): void {
     if (this.subscriber?.status === 'ready') this.subscriber.disconnect(true);
   }

@@ -3,7 +3,7 @@ import { UUID } from '../http/uuid.js';
 import { EVENT_NAME, OWN_EVENT_NAME } from './event-name.js';
 import { isJsonData } from './json-data.js';
 
-/** How far a user's history reaches, without the event that is there. */
+/** How far a user's history reaches, without the event itself. */
 export interface Reach {
   readonly userId: string;
   readonly offset: number;
@@ -12,14 +12,14 @@ export interface Reach {
 /** What one instance tells the others: `from` is its name. */
 export type Hint = (ChannelEvent | Reach) & { readonly from: string };
 
-/** Characters. What an event may carry (json-data.ts) fits in, with all that is around it. */
+/** Characters. The largest data of an event (json-data.ts) fits in, with everything around it. */
 export const LONGEST_HINT = 1024 * 1024;
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * Reads what another instance has said. Never throws, and takes nothing on trust: a neighbour may write anything.
- * @returns undefined for whatever is no hint
+ * Reads what another instance has said. Never throws, and trusts nothing: an instance of another version may write anything.
+ * @returns undefined for anything that is not a hint
  */
 export function parseHint(message: string): Hint | undefined {
   if (message.length > LONGEST_HINT) return undefined;

@@ -1,15 +1,15 @@
 import { OAuthError } from '../errors/oauth-error.js';
 
-/** Levels of arrays and objects (contract §3). PostgreSQL and parsers take more than what encodes events can bear. */
+/** Levels of arrays and objects (contract §3). PostgreSQL and parsers take more levels than the encoder of events does. */
 const DEEPEST = 100;
-/** Characters. What fits into a request of 64 KiB is never that long, however its numbers were written. */
+/** Characters. Data from a request of 64 KiB is never that long, however its numbers were written. */
 const LONGEST = 512 * 1024;
 
 /**
- * What an event may carry, as it will arrive: anything that JSON can say. So what is delivered at once, what is found in
- * the history and what travels between instances are the same.
+ * The data of an event, as it will arrive: anything that JSON can say. So it is the same whether it is delivered at once,
+ * read from the history or sent between instances.
  *
- * @param data of anybody, parsed from JSON or not; undefined counts as null
+ * @param data from anybody, parsed from JSON or not; undefined counts as null
  * @throws OAuthError `invalid_request` for what JSON cannot say, what is too deep and what is too long
  */
 export function jsonData(data: unknown): unknown {
@@ -34,7 +34,7 @@ function reparsed(data: unknown): unknown {
   }
 }
 
-/** Looks at each member once, and into none that is deeper; so a value that is deeper than the stack is no danger. */
+/** Looks at each member once, and never deeper than `levels`; so a value that is deeper than the stack does no harm. */
 function isNestedWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((member) => isNestedWithin(member, levels - 1));

@@ -3,13 +3,13 @@ import { takeOverCounting } from './frames.js';
 import { MessageBucket } from './message-bucket.js';
 import type { Transport } from './transport.js';
 
-/** Packets that wait for a client to read. Events stop long before (connection.ts): the rest answers what it sends. */
+/** Packets that may wait for a client to read. Events stop long before (connection.ts); the rest answers its messages. */
 const MOST_UNREAD = 1000;
 
 /**
- * Counts what clients send, from the first byte on and whatever it is: packets of Engine.IO, and the control frames of
- * WebSockets (contract §7).
- * @param onExceeded called with the transport of a client that sends too much, or that asks for answers and does not read
+ * Counts everything that clients send, from the first byte on: packets of Engine.IO, and the control frames of WebSockets
+ * (contract §7).
+ * @param onExceeded called with the transport of a client that sends too much, or that does not read the answers it asked for
  */
 export function limitMessages(server: Server, onExceeded: (transport: Transport) => void): void {
   server.engine.on('connection', (transport: Transport) => {

@@ -6,7 +6,7 @@ const A_UUID = { pattern: UUID, as: 'a UUID' };
 
 const EVENT = { pattern: EVENT_NAME, as: 'an event name that is not reserved' };
 
-/** A year; whoever wants to keep events longer wants a database. */
+/** A year, in seconds; to keep events longer is a database's work. */
 const LONGEST_TTL = 31_536_000;
 
 /** Body of POST /push (contract §4). */
@@ -27,7 +27,7 @@ export class PushDto {
   @OptionalText({ matches: A_UUID })
   device_id?: string;
 
-  /** Seconds for which the event waits for whoever is not connected; 0: only for who is. */
+  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. */
   @OptionalInteger({ max: LONGEST_TTL })
   ttl?: number;
 }

@@ -18,8 +18,8 @@ interface Row {
 
 /**
  * One statement: the target is looked for, the user's counter locked and raised, and the event stored (not with a `ttl` of
- * 0). No row: there is no such user, or no such device of theirs. It spans rooms: what it asks of a table is said by the
- * table's own room (`*.sql.ts`), and put together here.
+ * 0). It returns no row where the user or their device does not exist. It spans rooms: each room offers the SQL for its own
+ * tables (`*.sql.ts`), and this file puts it together.
  */
 const PUSH = {
   name: 'push',

@@ -13,8 +13,8 @@ import { closeSoon, transportOf, type Transport } from './transport.js';
 import { WaitingRoom } from './waiting-room.js';
 
 /**
- * The sockets (contract §7). Guards of Nest do not cover connecting, so a middleware of Socket.IO calls the JwtGuard that
- * stands before HTTP. Nest's subscriptions cost memory, so listeners are our own (socket-server.adapter.ts).
+ * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the same
+ * JwtGuard that guards HTTP. Nest's subscriptions cost memory, so listeners are our own (socket-server.adapter.ts).
  */
 @WebSocketGateway()
 export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown {

@@ -16,13 +16,13 @@ const KEY_TTL = 86_400;
 export interface PushOptions {
   /** Only to this device of the user. */
   readonly deviceId?: string;
-  /** Seconds for which the event waits for whoever is not connected; 0: only for who is. Default: a day. */
+  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. Default: a day. */
   readonly ttl?: number;
   /** The same push under the same key is done once in 24 hours; another push under it is refused. */
   readonly idempotencyKey?: string;
 }
 
-/** The channel for those who extend the service: `POST /push` is this, and no more. */
+/** Sends events to users, for code that extends the service: `POST /push` does just this. */
 @Injectable()
 export class RealtimeService {
   constructor(
@@ -36,7 +36,7 @@ export class RealtimeService {
   /**
    * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
    * @param event 1 to 128 letters, digits and `_ . : -`; not a reserved name
-   * @param given what it carries: anything that JSON can say in 100 levels and 512 KiB; left out: null
+   * @param given the data it carries: anything that JSON can say in 100 levels and 512 KiB; null when left out
    * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push and
    *   for what could not be delivered, `server_error` while the database or Redis is away: then nothing was written
    */
@@ -69,7 +69,7 @@ export class RealtimeService {
   }
 
   private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
-    if (this.channels.hasOpen(userId, deviceId)) return true; // nobody needs to be asked
+    if (this.channels.hasOpen(userId, deviceId)) return true; // no need to ask the database
     const devices = await this.presence.onlineDevices(userId);
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
   }

@@ -9,7 +9,7 @@ import type { Connection } from './connection.js';
 export interface Renewal {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** The key that has signed it. */
+  /** The key that signed the token. */
   readonly kid: string;
 }
 
@@ -25,7 +25,7 @@ export class Renewals {
   async judge(connection: Connection, body: unknown): Promise<Renewal> {
     const token = (body as { token?: unknown } | null | undefined)?.token;
     const verified = typeof token === 'string' ? await this.tokens.find(token) : undefined;
-    const isLate = this.clock.now() >= connection.expiresAt; // something may have been held back already
+    const isLate = this.clock.now() >= connection.expiresAt; // an event may have been held back already
     if (!verified || isLate || !isSame(verified.session, connection.session)) {
       throw new OAuthError(
         'invalid_token',

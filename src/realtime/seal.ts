@@ -3,8 +3,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 const SEAL = /^\{"seal":"([A-Za-z0-9_-]{43})",/;
 
 /**
- * Marks what this service has said, so that whoever else may write to the same Redis cannot speak in its name: the first
- * member of the object becomes the HMAC-SHA256 of what it was before.
+ * Marks a message of this service, so that others who can write to the same Redis cannot forge one: the HMAC-SHA256 of the
+ * object becomes its first member.
  *
  * @param json of an object that is not empty
  * @param key of 32 bytes, the same on all instances
@@ -13,7 +13,7 @@ export function seal(json: string, key: Buffer): string {
   return `{"seal":"${macOf(json, key).toString('base64url')}",${json.slice(1)}`;
 }
 
-/** What was sealed with this key; undefined for any other text. Never throws. */
+/** The text that was sealed with this key; undefined for any other text. Never throws. */
 export function unseal(text: string, key: Buffer): string | undefined {
   const [start, mac] = SEAL.exec(text) ?? [];
   if (start === undefined) return undefined;

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'socket.io';
 import type { WebSocket } from 'ws';
 
-/** How long a client may take to read the farewell. With it, a session's end closes its sockets within a second. */
+/** How long a client may take to read its last packets. So short that a session's end closes its sockets within a second. */
 const FAREWELL_MS = 400;
 
-/** What we use of Engine.IO's side of a socket, some of which its typings keep to themselves. */
+/** What we use of Engine.IO's side of a socket; its typings leave some of it private. */
 export interface Transport extends EventEmitter {
   readonly readyState: string;
   /** Packets that wait for the client to read. */
@@ -14,12 +14,12 @@ export interface Transport extends EventEmitter {
   /** The request that it began with. */
   readonly request: IncomingMessage;
   readonly transport: {
-    /** Of a WebSocket, the connection below it. */
+    /** The WebSocket; undefined with long polling. */
     readonly socket?: WebSocket;
-    /** Of long polling that is to close at its next poll: closes it. */
+    /** Closes long polling that waits for its next poll in order to close. */
     readonly shouldClose?: (() => void) | null;
   };
-  /** @param discard not to wait until they are read */
+  /** @param discard closes without waiting until the packets are read */
   close(discard?: boolean): void;
 }
 
@@ -33,7 +33,7 @@ export function closeSoon(transport: Transport): void {
   setTimeout(() => closeNow(transport), FAREWELL_MS).unref();
 }
 
-/** Closes whatever the client does. Long polling that is closing already would wait 30 s for a poll. */
+/** Closes at once, whatever the client does. Long polling that is closing already would wait 30 s for a poll. */
 export function closeNow(transport: Transport): void {
   transport.close(true);
   transport.transport.shouldClose?.();

@@ -13,8 +13,8 @@ const RETRY_MS = 500;
 /**
  * One user's channel on this instance: who listens, and up to which offset each has been given the history.
  *
- * What arrives from elsewhere is a hint. The next event in line is delivered as it is; one that is further on shows a
- * hole, and the history is read before anything is delivered. So the order on a socket is the order of the offsets.
+ * Events from other instances are hints. The next event in line is delivered as it is; one that is further on shows that
+ * events are missing, so the history is read first. So the order on a socket is the order of the offsets.
  */
 export class UserChannel {
   readonly connections = new Set<Connection>();
@@ -31,14 +31,14 @@ export class UserChannel {
   ) {}
 
   /**
-   * Lets a connection listen: `ready` first, then what it missed, in order, then what comes.
-   * @param from the last event that the client has; undefined: it begins with what comes
+   * Lets a connection listen: it gets `ready` first, then the events that it missed, in order, then new ones.
+   * @param from the last event that the client has; undefined: it begins with new events
    */
   async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
-    await this.subscribed; // from here on nothing can slip through between history and hints
+    await this.subscribed; // from now on no event can be missed between history and hints
     const { last, kept, id, lastId } = await this.history.state(this.userId, from?.offset ?? 0);
     if (!connection.isOpen) return;
-    // Of another history: the offset is of the future, or the event there is not the one that the client has had.
+    // The client knows another history: its offset is not reached yet, or the event there is not the one that it has.
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
     const goesOn = from && !isOther;
     connection.position = goesOn ? from.offset : last;
@@ -73,7 +73,7 @@ export class UserChannel {
     this.delivery.deliver(event, ready);
   }
 
-  /** The history reaches up to an offset: whoever is not there yet is given the rest. */
+  /** The history reaches up to an offset: connections that are not there yet are given the rest. */
   reachesTo(offset: number): void {
     this.newest = Math.max(this.newest, offset);
     for (const connection of this.connections) {
@@ -106,16 +106,16 @@ export class UserChannel {
           this.delivery.deliver(event, [connection]);
           position = event.offset!;
         }
-        // What has expired is jumped over: after a page that is not full there is no more up to where we looked.
+        // Expired events are skipped: after a page that is not full, there is nothing more up to `target`.
         if (events && events.length < PAGE) position = Math.max(position, target);
         connection.position = position;
       }
     } finally {
-      connection.reading = false; // in the same turn in which the loop has ended: nothing comes in between
+      connection.reading = false; // in the same turn in which the loop ended: no event can come in between
     }
   }
 
-  /** Whatever went wrong with them, their clients return by themselves, and find the history where they were. */
+  /** Ends connections after an error: their clients come back by themselves, and go on in the history where they were. */
   private comeBack(connections: readonly Connection[], error: unknown): void {
     const open = connections.filter(({ isOpen }) => isOpen);
     if (open.length > 0) this.logger.error({ err: error, msg: 'a history could not be read' });
@@ -128,7 +128,7 @@ export class UserChannel {
       try {
         return await ask();
       } catch (error) {
-        if (!isDatabaseAway(error)) throw error; // it would be so forever
+        if (!isDatabaseAway(error)) throw error; // trying again would not help
         await delay(RETRY_MS, undefined, { ref: false });
       }
     }

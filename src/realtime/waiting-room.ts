@@ -3,9 +3,9 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { networkOf } from '../http/network.js';
 import { closeNow, type Transport } from './transport.js';
 
-/** A transport that has shown no good token by then is closed. */
+/** A transport that has shown no good token after this time is closed. */
 const LONGEST_WAIT_MS = 10_000;
-/** Transports that may wait at once: of one address (an IPv6 /64), and of all; some 35 KiB each. */
+/** Transports that may wait at once: of one address (an IPv6 /64), and of all; about 35 KiB each. */
 const MOST_OF_A_NETWORK = 500;
 const MOST = 5000;
 const RETRY_AFTER_S = 5;
@@ -17,7 +17,7 @@ interface Guest {
   readonly end: NodeJS.Timeout;
 }
 
-/** Transports that are open and not admitted yet: anybody can make one, so they are few, and not for long. */
+/** Transports that are open and not admitted yet. Anybody can make one, so few may wait, and not for long. */
 @Injectable()
 export class WaitingRoom {
   private readonly logger = new Logger(WaitingRoom.name);
@@ -25,7 +25,7 @@ export class WaitingRoom {
   private readonly ofNetwork = new Map<string, number>();
   private warnedAt = -Infinity;
 
-  /** @throws OAuthError `slow_down` where no other transport of this address may wait */
+  /** @throws OAuthError `slow_down` where no more transports of this address may wait */
   assertRoomFor(address: string | undefined): void {
     if (this.guests.size < MOST && (this.ofNetwork.get(networkOf(address)) ?? 0) < MOST_OF_A_NETWORK) return;
     this.warn();
@@ -50,7 +50,7 @@ export class WaitingRoom {
     return this.guests.get(transport)?.address;
   }
 
-  /** It was admitted, or is gone. */
+  /** Removes a transport that was admitted, or is gone. */
   leave(transport: Transport): void {
     const guest = this.guests.get(transport);
     if (!guest) return;

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { countFrames } from './frames.js';
 
-/** Beside the 64 KiB that a message may have, whose pieces cost more than their bytes. */
+/** Limits beside the 64 KiB that a message may have: its pieces cost more memory than their bytes. */
 const LIMITS = {
   autoPong: false, // `ws` would answer every PING, and keep what is not read; frames.ts answers
   maxFragments: 128, // of a message: some libraries send 1 KiB each
