@@ -10,14 +10,14 @@ import { LiveKeys } from './live-keys.js';
 import { widerNetworkOf } from '../http/network.js';
 
 const MINUTE_S = 60;
-/** Keys that are counted apart in memory, some 25 MB: whoever has a whole network of addresses could take all of it. */
+/** How many keys are counted apart in memory, about 25 MB: someone with a whole network could otherwise take all of it. */
 const MOST_KEYS = 50_000;
 
 /** A key that has used up its minute. */
 export interface Exceeded {
-  /** Until the next minute of this key begins. */
+  /** Time until the next minute of this key begins. */
   readonly milliseconds: number;
-  /** Whether this is the first refusal of the minute, on whichever instance. */
+  /** Whether this is the first refusal of the minute, on any instance. */
   readonly first: boolean;
 }
 
@@ -60,7 +60,7 @@ export class Counter {
     }
   }
 
-  /** While there are too many keys, the new ones among them share one for their wider network. */
+  /** While there are too many keys, new ones are counted together, by their wider network. */
   private async countInMemory(key: string): Promise<Exceeded | undefined> {
     const isCounted = this.keys.most < this.mostKeys || (await this.memory.get(key)) !== null;
     return this.countIn(this.memory, isCounted ? key : widerNetworkOf(key));
@@ -72,7 +72,7 @@ export class Counter {
     return new Error('a count in Redis lasts longer than a minute');
   }
 
-  /** A Redis that is away is told of by its connection: this is about one that is there and refuses (full, no right). */
+  /** Warns of a Redis that answers but refuses (full, no permission); RedisConnection warns of one that is away. */
   private warnOnce(error: unknown): void {
     if (this.failing || this.redis?.status !== 'ready') return;
     this.failing = true;

@@ -46,7 +46,7 @@ export class Limits extends RateLimits {
   ): Promise<void> {
     const exceeded = await this.counters[limit].count(key);
     if (!exceeded) return;
-    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...who }); // a flood tells it once
+    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...who }); // once a minute, also in a flood
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
   }

@@ -1,7 +1,7 @@
-/** Longer than a key lives: what was new in this span and in the one before are all that may be alive. */
+/** As long as a key lives: all keys that may be alive began in this span or in the one before. */
 const SPAN_MS = 60_000;
 
-/** How many keys are counted at most at this moment, known without a list of them. */
+/** The most keys that may be counted at this moment, known without a list of them. */
 export class LiveKeys {
   private before = 0;
   private now = 0;

@@ -3,7 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { RATE_LIMIT, RateLimits, type Limit } from '../http/rate-limit.js';
 
-/** Counts the requests to every route that says `@RateLimit(…)`, whether they turn out good or bad. */
+/** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
 @Injectable()
 export class RateLimitGuard implements CanActivate {
   constructor(

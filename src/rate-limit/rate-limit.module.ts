@@ -7,8 +7,8 @@ import { NoLimits } from './no-limits.js';
 import { RateLimitGuard } from './rate-limit.guard.js';
 
 /**
- * Always part of the application: whoever counts asks for RateLimits, and without this module the start fails instead of
- * leaving a limit out. While RATE_LIMIT is off no guard is registered: that costs requests nothing.
+ * Always part of the application: classes that count inject RateLimits, so without this module the start fails instead of
+ * leaving a limit out. While RATE_LIMIT is off no guard is registered, which costs requests nothing.
  */
 @Global()
 @Module({ exports: [RateLimits] })

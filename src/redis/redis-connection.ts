@@ -6,7 +6,7 @@ export class RedisConnection implements OnApplicationShutdown {
   private readonly logger = new Logger(RedisConnection.name);
   private lost = false;
 
-  /** @param client fails at once while Redis is away: whoever uses it does without meanwhile */
+  /** @param client fails at once while Redis is away: callers go on without it meanwhile */
   constructor(readonly client: Redis) {
     client.on('error', (error) => this.onError(error));
     client.on('ready', () => this.onReady());
@@ -26,7 +26,7 @@ export class RedisConnection implements OnApplicationShutdown {
     this.client.disconnect();
   }
 
-  /** Every attempt to reconnect brings an error: the first one tells it all. */
+  /** Every attempt to reconnect brings an error: only the first one is logged. */
   private onError(error: Error): void {
     if (!this.lost) this.logger.warn({ err: error, msg: 'Redis is away' });
     this.lost = true;

@@ -17,8 +17,8 @@ const OPTIONS = {
 } satisfies RedisOptions;
 
 /**
- * Always part of the application: whoever can use Redis asks for the connection, which is undefined without REDIS_URL. So a
- * module that is forgotten fails the start, and no instance counts or tells alone without anybody knowing.
+ * Always part of the application. Classes that can use Redis inject the connection, which is undefined without REDIS_URL. So
+ * a module that was forgotten stops the start, instead of leaving each instance alone with its counts and events.
  */
 @Global()
 @Module({
