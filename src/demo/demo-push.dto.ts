@@ -2,7 +2,7 @@ import { AnyJson, RequiredText } from '../http/parameter.js';
 
 /** Body of POST /demo/push. */
 export class DemoPushDto {
-  /** A prefix of its own: nothing that the page sends passes for an event of the service or of an application. */
+  /** The prefix keeps the page's events apart from those of the service and of applications. */
   @RequiredText({
     matches: { pattern: /^demo\.[A-Za-z0-9_.:-]{1,64}$/, as: 'demo. and letters, digits or _ . : -' },
   })

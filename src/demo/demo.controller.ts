@@ -5,15 +5,15 @@ import { Public } from '../token/access.js';
 import { demoFile, LIBRARIES } from './demo-files.js';
 import { filesToServe } from './files-to-serve.js';
 
-// Whatever page a provider has, and wherever it leads before it comes back, may be shown in the dialog's frame; and
-// avatars are wherever the provider keeps them.
+// The dialog's frame may show any page: a provider's page may lead to others before it comes back. Avatars may be on any
+// host too.
 const PAGE_POLICY =
   "default-src 'self'; frame-src *; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-// The provider redirects to the callback inside of that frame.
+// The provider redirects to the callback inside that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** What the pages load, `demo/<name>`, and where it is: all of the folder that is there at start, and the libraries. */
+/** The path of each file that the pages load as `demo/<name>`: the folder's files as found at start, and the libraries. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ...filesToServe(demoFile('.')).map((name) => [name, demoFile(name)] as const),
   ...LIBRARIES,
@@ -42,6 +42,6 @@ export class DemoController {
 }
 
 function send(response: Response, path: string): void {
-  response.setHeader('Cache-Control', 'no-cache'); // may be stored, must be asked for: 304 while it is unchanged
+  response.setHeader('Cache-Control', 'no-cache'); // may be stored, but must be revalidated: 304 while it is unchanged
   response.sendFile(basename(path), { root: dirname(path), cacheControl: false });
 }

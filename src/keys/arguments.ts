@@ -36,6 +36,6 @@ function read(args: string[]) {
       options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
     });
   } catch {
-    return undefined; // an option that there is not
+    return undefined; // an unknown option
   }
 }

@@ -15,8 +15,8 @@ async function main(): Promise<number> {
     return command ? 0 : 2;
   }
   try {
-    const settings = loadCommandSettings(command.name !== 'list'); // which only reads, and no private parts
-    // After arguments and settings, which fail fast: these bring the whole ORM.
+    const settings = loadCommandSettings(command.name !== 'list'); // `list` only reads, and no private parts
+    // Loaded after arguments and settings, which fail fast: these modules bring the whole ORM.
     const [{ openDatabase }, { run }] = await Promise.all([import('./open-database.js'), import('./run.js')]);
     const database = await openDatabase(settings);
     try {

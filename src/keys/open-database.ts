@@ -14,8 +14,8 @@ export interface OpenDatabase {
 }
 
 /**
- * Connects to the database of the service: to `DATABASE_URL`, or to the embedded one, which is started for the moment
- * unless the service runs and has done so.
+ * Connects to the database of the service: to `DATABASE_URL`, or to the embedded one. That is started for this command
+ * alone, unless the running service has started it already.
  */
 export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
   const { url, stop } = await locate(settings);

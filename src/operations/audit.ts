@@ -15,19 +15,19 @@ export const AUDIT_NAMES = {
   'rate_limit.exceeded': 'rate_limited',
 } as const satisfies Partial<Record<keyof DomainEvents, string>>;
 
-// Whoever can send a request can cause these: a flood must neither fill the disk nor hide the others.
+// Anyone who can send a request can cause these: a flood must neither fill the disk nor hide the other events.
 const OF_STRANGERS: ReadonlySet<string> = new Set([
   'sign_in.refused',
   'refresh.refused',
   'rate_limit.exceeded',
 ]);
 
-/** A refused token may be made up, and its ids with it: they must not be found where those of the users are. */
+/** A refused token may be made up, and so may its ids: they must not stand where the ids of real users do. */
 function claimedBy(session?: object): object {
   return session === undefined ? {} : { claimed: session };
 }
 
-/** Writes the audit trail: one line of the log an event, `"context": "Audit"`, ids only and never a secret. */
+/** Writes the audit trail: one log line for each event, `"context": "Audit"`, ids only and never a secret. */
 @Injectable()
 export class Audit {
   private readonly logger = new Logger(Audit.name);

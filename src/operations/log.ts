@@ -4,7 +4,7 @@ import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pin
 import pretty from 'pino-pretty';
 import { LineLimit } from '../http/line-limit.js';
 
-// What Nest tells about itself at every start: of interest to whoever works on the service only.
+// What Nest tells about itself at every start: only developers of the service need it.
 const NEST_CONTEXTS = new Set([
   'NestFactory',
   'InstanceLoader',
@@ -12,10 +12,10 @@ const NEST_CONTEXTS = new Set([
   'RouterExplorer',
   'NestApplication',
 ]);
-// Tells, without a message, of what it throws all the same: of a start that is tried again, or that main.ts tells of.
+// Logs, without a message, an error that it throws as well: the start is then tried again, or main.ts logs the error.
 const THROWS_AS_WELL = 'ExceptionHandler';
 
-/** The log of the whole service, on standard output: one JSON object a line, or text for a person at a terminal. */
+/** The log of the whole service, on standard output: one JSON object per line, or readable text at a terminal. */
 export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
   return pino(
     {
@@ -38,9 +38,10 @@ const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/; // SQLSTATE of values that PostgreSQL 
 const MOST_CAUSES = 5;
 
 /**
- * An error without what hangs on it: axios errors carry the form with the client secret, PostgreSQL's carry rows.
- * Name, code, message and stack of it and its causes are enough to find the fault; but a parser's message, with which the
- * stack begins, quotes what was parsed. Causes that are no errors (openid-client's are what a provider answered) are not told.
+ * An error without its other properties: axios errors carry the form with the client secret, PostgreSQL's carry rows.
+ * Name, code, message and stack of it and its causes are enough to find the fault. A parser's message is left out, and so is
+ * the stack, which begins with it: they quote the input. Causes that are not errors are left out too: openid-client's are
+ * the provider's answers.
  */
 export function describeError(error: unknown, causes = MOST_CAUSES): object {
   if (!isError(error)) return { message: 'not an error' };
@@ -54,7 +55,7 @@ export function describeError(error: unknown, causes = MOST_CAUSES): object {
   };
 }
 
-/** Of whatever realm: never an object that was made of JSON and has a `message`. */
+/** An error of any realm, but not an object from JSON that happens to have a `message`. */
 function isError(value: unknown): value is Error {
   return isNativeError(value) || Object.prototype.toString.call(value) === '[object DOMException]';
 }
@@ -68,7 +69,7 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /** By level and context, of which the code has a few dozens. */
+  /** By level and context; the code has a few dozen of them. */
   private readonly limits = new Map<string, LineLimit>();
 
   constructor(private readonly logger: Logger) {}
@@ -85,7 +86,7 @@ export class NestLog implements LoggerService {
     };
   }
 
-  /** What a database that is away, or a flood of strangers, causes at each request must not fill the disk. */
+  /** Lines that every request causes, while the database is away or in a flood of bad requests, must not fill the disk. */
   private limitOf(level: 'error' | 'warn', context: string): LineLimit {
     const key = `${level} ${context}`;
     const limit =

@@ -32,7 +32,7 @@ export class Readiness {
     }
   }
 
-  /** Undefined where the service is to do without Redis. */
+  /** Undefined where no Redis is configured. */
   async redis(): Promise<'up' | 'down' | undefined> {
     if (!this.redisConnection) return undefined;
     return (await this.redisConnection.isUp()) ? 'up' : 'down';
