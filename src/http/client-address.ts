@@ -4,14 +4,14 @@ import express, { type Express } from 'express';
 const ip = Object.getOwnPropertyDescriptor(express.request, 'ip')!;
 
 /**
- * The address of a client as `request.ip` of Express has it, which honours `trust proxy`: also of a message that Express
- * has never seen, such as the handshake of a socket.
+ * The address of a client as Express's `request.ip` has it, which honours `trust proxy`. Works also for a message that
+ * Express has never seen, such as the handshake of a socket.
  *
  * @param app whose `trust proxy` counts
- * @returns undefined where the connection was closed before anybody asked
+ * @returns undefined where the connection is closed already
  */
 export function clientAddress({ headers, socket }: IncomingMessage, app: Express): string | undefined {
-  // What Express's getter looks at. Not an object that inherits from the message: V8 would give each message a shape of
-  // its own for that, some KiB for as long as the socket lives.
+  // Just what Express's getter looks at. If the object inherited from the message, V8 would give each message a shape of its
+  // own: some KiB for as long as the socket lives.
   return ip.get!.call({ app, headers, socket, connection: socket }) as string | undefined;
 }

@@ -21,7 +21,7 @@ export function allowsOrigin(
   return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
 }
 
-/** CORS headers for the browser origins on the list; any other gets none, and never an error (contract §2). */
+/** CORS headers for the browser origins on the list. Another origin gets none, and never an error (contract §2). */
 export function corsFor(settings: Settings): RequestHandler {
   const handle = cors({
     origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
@@ -34,7 +34,7 @@ export function corsFor(settings: Settings): RequestHandler {
     request.headers.origin === undefined ? next() : handle(request, response, next);
 }
 
-/** Answers OPTIONS wherever there is something: a preflight, or somebody who asks for the methods. */
+/** Answers OPTIONS on every path that exists: to a preflight, or to a client that asks for the methods. */
 export const options: RequestHandler = (request, response, next) => {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();

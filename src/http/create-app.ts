@@ -32,9 +32,9 @@ function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false); // nothing may be stored anyway
-  // a[b]=c is the name "a[b]", not an object; and all parameters are read: a repeated one must not hide behind a thousand
+  // a[b]=c has the name "a[b]" and makes no object. All parameters are read: a repeated one must not hide behind 1,000 others.
   app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
-  app.set('strict routing', true); // one spelling a path: limits and logs see the same one as the router
+  app.set('strict routing', true); // each path has one spelling: limits and logs see the same one as the router
   app.set('case sensitive routing', true);
   app.set('trust proxy', settings.trustProxy ?? false);
   return app;

@@ -9,7 +9,7 @@ import { boundUnreadAnswers } from './unread-answers.js';
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
 
-// Slow headers and bodies are cut off before they can hold many sockets; Node looks for them every 30 s otherwise.
+// Slow headers and bodies are cut off before they can hold many sockets; by default, Node looks for them every 30 s.
 const SERVER_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
@@ -19,8 +19,8 @@ const SERVER_LIMITS = {
 
 /**
  * Nest's Express adapter, with three differences:
- * - requests and responses are created with Express's prototypes. Express 5 sets them on every request otherwise,
- *   which alone costs more than all the rest of a small answer.
+ * - requests and responses are created with Express's prototypes. Otherwise Express 5 sets them on every request, which
+ *   alone takes longer than all the rest of a small answer.
  * - JSON goes out in one write.
  * - closing ends idle connections at once and waits 10 s at most for those in use.
  */

@@ -2,16 +2,16 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { refuseOn } from './unreadable-requests.js';
 
-const SOCKETS = '/socket.io/'; // whose upgrades are Engine.IO's
+const SOCKETS = '/socket.io/'; // Engine.IO handles its upgrades
 const LONGEST_MS = 10_000;
 const LINGER_MS = 1000;
 
 /**
- * Answers requests that offer another protocol (`Upgrade: h2c`, or a WebSocket where there are none) as if they did not:
- * whoever does not upgrade ignores the header (RFC 9110 §7.8).
+ * Answers requests with an `Upgrade` header that we do not serve (h2c, or a WebSocket on another path) as if the header were
+ * not there: a server may ignore it (RFC 9110 §7.8).
  *
- * Node.js lets go of such a connection altogether: nobody hears its errors, of which the first would end the process, and
- * nobody reads from it, so that its end is never seen. So both are done here, and it lives for 10 s at most.
+ * Node.js hands such a connection over completely: it no longer listens for its errors, the first of which would end the
+ * process, and no longer reads from it, so that it would not see its end. Both are done here, and it lives 10 s at most.
  */
 export function answerForeignUpgrades(server: Server, Response: typeof ServerResponse): void {
   server.prependListener('upgrade', (request, stream) => {
@@ -21,14 +21,14 @@ export function answerForeignUpgrades(server: Server, Response: typeof ServerRes
     socket.resume();
     setTimeout(() => socket.destroy(), LONGEST_MS).unref();
     const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
-    // The parser is gone, and nobody would ever read the body.
+    // Node's parser is detached, so nothing would read the body.
     if (chunked !== undefined || (length !== undefined && length !== '0')) return refuseOn(socket);
     const response = new Response(request);
     response.shouldKeepAlive = false;
     try {
       response.assignSocket(socket);
     } catch {
-      return socket.destroy(); // an answer to a request before it is still under way
+      return socket.destroy(); // the answer to an earlier request is still being sent
     }
     response.once('finish', () => {
       socket.destroySoon();

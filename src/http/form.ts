@@ -1,4 +1,4 @@
-/** The parameters of a form, which are all text, told from a JSON object by its class. */
+/** The parameters of a form, which are all text. The class tells them from a JSON object. */
 export class Form {
   readonly [name: string]: unknown;
 }

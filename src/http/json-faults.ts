@@ -1,6 +1,6 @@
 /**
- * How deep the value of a member may be nested (contract §3): the body around it is one level more. What is deeper can be
- * parsed and stored, but not always be sent: encoders recurse.
+ * How deep the value of a member may be nested (contract §3); the body around it is one level more. A deeper value can be
+ * parsed and stored, but not always sent: encoders recurse.
  */
 export const DEEPEST_VALUE = 100;
 const DEEPEST_BODY = DEEPEST_VALUE + 1;
@@ -8,17 +8,17 @@ const DEEPEST_BODY = DEEPEST_VALUE + 1;
 const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
-/** What the scanner needs of a string: a test counts the calls. */
+/** What the scanner needs of a string. A test passes an object that counts the calls. */
 export type JsonText = Pick<string, 'length' | 'charCodeAt' | 'slice'>;
 
 /**
- * What JSON.parse lets pass and we do not:
- * - `repeated`: a name stands twice in the outermost object (RFC 6749 §3.1 forbids it of parameters). JSON.parse takes the
- *   last one, where a proxy in front may have judged the first.
+ * Faults that JSON.parse accepts and we do not:
+ * - `repeated`: a name is there twice in the outermost object (RFC 6749 §3.1 forbids that for parameters). JSON.parse takes
+ *   the last one, but a proxy in front may have judged the first.
  * - `deep`: nested deeper than DEEPEST_VALUE.
  *
- * Text that is no JSON is left to the parser. Each character is read once, whatever the text: there is no regular expression
- * here, because those that find strings also try again behind each quotation mark.
+ * Text that is not JSON is left to the parser. Each character is read once, whatever the text. So there is no regular
+ * expression here: one that finds strings would start again after each quotation mark.
  */
 export function faultOf(json: JsonText): 'repeated' | 'deep' | undefined {
   const names = new Set<string>();
@@ -51,7 +51,7 @@ export function faultOf(json: JsonText): 'repeated' | 'deep' | undefined {
   return undefined;
 }
 
-/** Where the string that begins at `start` is over: behind its closing quotation mark, or at the end of the text. */
+/** Where the string that begins at `start` ends: after its closing quotation mark, or at the end of the text. */
 function endOfString(json: JsonText, start: number): number {
   for (let at = start + 1; at < json.length; at++) {
     const code = json.charCodeAt(at);

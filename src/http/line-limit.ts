@@ -2,8 +2,8 @@ const MOST_LINES = 100;
 const SECOND_MS = 1000;
 
 /**
- * Bounds the lines of one kind in the log, since whoever is refused causes one: a hundred a second. What goes beyond is
- * counted, and told of as one number when its second is over.
+ * Bounds the log lines of one kind, since anyone can cause them: a hundred a second. Lines beyond that are only counted, and
+ * their number is told when the second is over.
  */
 export class LineLimit {
   private lines = 0;

@@ -5,21 +5,21 @@ import ipaddr from 'ipaddr.js';
 const BRACKETS_OR_PORT = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/;
 
 /**
- * Whom a limit is for: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has at least that many.
- * An IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2) is the IPv4 address; so is `::a.b.c.d` (§2.5.5.1), which
- * no host has any more.
+ * What a limit counts by: an IPv4 address, or the /64 of an IPv6 address, since one subscriber has at least a /64.
+ * An IPv4 address that is mapped into IPv6 (RFC 4291 §2.5.5.2) counts as the IPv4 address; so does `::a.b.c.d` (§2.5.5.1),
+ * a form that no host has any more.
  *
  * @param ip as Express has it; behind a proxy, text that somebody else wrote
- * @returns `unknown` for whatever is no address: such requests share one count
+ * @returns `unknown` for text that is not an address: such requests share one count
  */
 export function networkOf(ip = ''): string {
   const [, bracketed, withPort] = BRACKETS_OR_PORT.exec(ip) ?? [];
   const text = bracketed ?? withPort ?? ip;
-  // Judged by Node.js: ipaddr.js throws where there is no address, and takes 2130706433 or 010.0x7f.1 for one.
+  // Judged by Node.js: ipaddr.js throws for text that is not an address, and takes 2130706433 or 010.0x7f.1 for one.
   const version = isIP(text);
   if (version === 0) return 'unknown';
   if (version === 4) return text;
-  const [address = ''] = text.split('%'); // of zones ipaddr.js knows letters and digits only
+  const [address = ''] = text.split('%'); // without the zone, in which ipaddr.js allows only letters and digits
   const parsed = ipaddr.IPv6.parse(address);
   if (parsed.isIPv4MappedAddress()) return parsed.toIPv4Address().toString();
   return `${parsed.toNormalizedString().split(':').slice(0, 4).join(':')}::/64`;

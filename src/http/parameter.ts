@@ -5,8 +5,8 @@ const OAUTH = 'latchkey:oauth-parameters';
 export const ANY_JSON = 'anyJson';
 
 /**
- * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and what is empty counts as left out (RFC 6749
- * §3.1; contract §3). A DTO without it is of JSON alone, and of JSON as it was sent.
+ * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and an empty one counts as left out (RFC 6749
+ * §3.1; contract §3). A DTO without this decorator takes only JSON, and keeps empty text.
  */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
@@ -45,12 +45,12 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
   );
 }
 
-/** Anything that JSON can say, `null` and the empty text like any other value; may be left out. */
+/** Any JSON value, also `null` and the empty text; may be left out. */
 export function AnyJson(): PropertyDecorator {
   return ValidateBy({ name: ANY_JSON, validator: { validate: () => true } });
 }
 
-/** One class-validator constraint for all rules of a text: it stands on the hot path. */
+/** One class-validator constraint for all rules of a text: it is on the hot path. */
 function text({ max = Infinity, matches }: TextRule, required: boolean): PropertyDecorator {
   const wanted = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
   return ValidateBy({

@@ -1,9 +1,9 @@
 import { SetMetadata } from '@nestjs/common';
 
-/** What is counted, each a minute and address (contract §2, RATE_LIMIT). */
+/** What is counted for each address, per minute (contract §2, RATE_LIMIT). */
 export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
 
-/** What is counted for a minute and user. */
+/** What is counted for each user, per minute. */
 export type UserLimit = 'write';
 
 export const RATE_LIMIT = 'latchkey:rate-limit';
@@ -23,7 +23,7 @@ export abstract class RateLimits {
 
   /**
    * Counts one request of a user whose token is good.
-   * @throws OAuthError `slow_down` when the user has used up what one may do this minute
+   * @throws OAuthError `slow_down` when the user has used up what a user may do this minute
    */
   abstract countUser(limit: UserLimit, userId: string): Promise<void>;
 }

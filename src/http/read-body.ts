@@ -9,7 +9,7 @@ import { DEEPEST_VALUE, faultOf } from './json-faults.js';
 const LARGEST_BODY = '64kb';
 const MOST_PARAMETERS = 100; // the parser's work grows with their square
 
-/** What we answer to the parser's errors, by their `type`. Their messages quote what was sent: they go nowhere. */
+/** What we answer to the parser's errors, by their `type`. Their own messages quote the body, so they are not used. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'charset.unsupported': 'the body must be UTF-8',
   'encoding.unsupported': 'this Content-Encoding is not supported',
@@ -24,7 +24,7 @@ const parseForm = urlencoded({ limit: LARGEST_BODY, extended: false, parameterLi
 
 /**
  * Reads a JSON object or a form into `request.body`, which stays undefined when nothing was sent (contract §3). The path and
- * the method are judged first: what nobody asked for is not read.
+ * the method are judged first: a body that no route takes is not read.
  */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
@@ -40,7 +40,7 @@ export const readBody: RequestHandler = (request, response, next) => {
   });
 };
 
-/** @returns for a body that is neither, or is JSON but no object. */
+/** @returns the error for a body that is neither, or is JSON but not an object. */
 export function neitherJsonNorForm(): OAuthError {
   return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
 }

@@ -2,13 +2,13 @@ import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { OAuthError } from '../errors/oauth-error.js';
 import { ANSWER_HEADERS } from './security-headers.js';
 
-/** Answers with an error where a request never comes to Express (contract §3). */
+/** Answers with an error where a request never reaches Express (contract §3). */
 export function refuse(response: ServerResponse, refusal: OAuthError): void {
   const { headers, body } = answerOf(refusal);
   response.writeHead(refusal.status, headers).end(body);
 }
 
-/** The same answer as text, for a connection that has no response (any more) and ends with it. */
+/** The same answer as text, for a connection without a response object; the connection ends after it. */
 export function refusalText(refusal: OAuthError): string {
   const { headers, body } = answerOf(refusal);
   const lines = Object.entries({ ...headers, Connection: 'close' }).map(

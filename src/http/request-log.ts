@@ -19,8 +19,8 @@ const LONGEST_PATH = 200; // no path of ours is as long
 /**
  * Gives every request an id, and logs it once it is answered: 5xx as errors, 4xx as information, the rest for
  * debugging only. Never the query, headers or body: they hold codes, states and tokens.
- * 503 is what readiness answers (contract §4), to a probe that asks every second: the fault is told where it is, and a shutdown
- * is none.
+ * 503 is the answer of readiness (contract §4) to a probe that may ask every second. It is not logged as an error: a
+ * database that is away is logged elsewhere, and a shutdown is not an error.
  */
 export function requestLog(logger: Logger): RequestHandler {
   const left = (level: 'error' | 'info') =>

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 
-/** What every answer carries that is neither a page nor a file, whoever answers (contract §3). */
+/** The headers of every answer that is neither a page nor a file, also where Express does not answer (contract §3). */
 export const ANSWER_HEADERS = {
   'Cache-Control': 'no-store',
   'Referrer-Policy': 'no-referrer', // addresses carry code and state (spec §1)
@@ -10,7 +10,7 @@ const OF_EVERY_ANSWER = Object.entries(ANSWER_HEADERS);
 
 /**
  * The headers that every answer carries (contract §3). A page of our own replaces the policy and the caching by its own;
- * whatever does not may be neither framed nor stored.
+ * all other answers may be neither framed nor stored.
  */
 export const securityHeaders: RequestHandler = (_request, response, next) => {
   for (const [name, value] of OF_EVERY_ANSWER) response.setHeader(name, value);

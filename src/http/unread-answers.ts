@@ -1,16 +1,16 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests of one connection that wait for their answer to be read. Browsers and proxies send one after the other. */
+/** How many requests of a connection may wait for their answers to be read. Browsers and proxies send one at a time. */
 const MOST = 16;
-/** A connection on which nothing has moved for so long is gone. Longer than a poll of Engine.IO waits. */
+/** A connection without any traffic for this long is taken for dead. Longer than a poll of Engine.IO waits. */
 const SILENCE_MS = 60_000;
 
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Bounds the answers that a connection holds in memory: Node.js takes all requests that were sent at once, some 1,500 in 64
- * KiB, and keeps their answers until somebody reads them. Whoever has more than a few under way is cut off.
+ * Bounds the answers that a connection holds in memory: Node.js takes all requests that were sent at once, about 1,500 in
+ * 64 KiB, and keeps their answers until they are read. A connection with more than MOST under way is cut off.
  */
 export function boundUnreadAnswers(server: Server): void {
   server.timeout = SILENCE_MS;

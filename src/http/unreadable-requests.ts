@@ -7,12 +7,12 @@ const UNREADABLE = new OAuthError('invalid_request', 'the request could not be r
   headers: { Connection: 'close' },
 });
 
-// Long enough to read the answer, also for who is still sending (RFC 9112 §9.6).
+// Long enough to read the answer, also for a client that is still sending (RFC 9112 §9.6).
 const LINGER_MS = 1000;
 
 /**
- * What Node refuses before the application sees it (a malformed head, headers over 16 KiB, a request that never
- * ends, an unknown `Expect`) gets the contract's error as well (contract §3).
+ * Requests that Node refuses before the application sees them (a malformed head, headers over 16 KiB, a request that never
+ * ends, an unknown `Expect`) get the contract's error as well (contract §3).
  */
 export function refuseUnreadableRequests(server: Server): void {
   server.on('clientError', (_error, stream) => {
@@ -27,5 +27,5 @@ export function refuseUnreadableRequests(server: Server): void {
 /** The same answer on a connection that has no response any more. */
 export function refuseOn(socket: Socket): void {
   socket.end(refusalText(UNREADABLE));
-  setTimeout(() => socket.destroy(), LINGER_MS).unref(); // whoever never closes his side would keep the connection
+  setTimeout(() => socket.destroy(), LINGER_MS).unref(); // a client that never closes its side would keep the connection
 }
