@@ -206,9 +206,9 @@ describe('an adapter of an integrator', () => {
       [
         'a class',
         () => file('class.mjs', 'export default class { authorizationUrl() {} exchange() {} }'),
-        'is no adapter',
+        'is not an adapter',
       ],
-      ['another package', () => 'dotenv', 'is no adapter'],
+      ['another package', () => 'dotenv', 'is not an adapter'],
       [
         'an issuer that is text',
         () => file('issuer.mjs', `export default { ${working}, issuer: 'https://corp.example' };`),
@@ -217,7 +217,7 @@ describe('an adapter of an integrator', () => {
       [
         'a check that is not a function',
         () => file('check.mjs', `export default { ${working}, check: true };`),
-        'its check is no function',
+        'its check is not a function',
       ],
     ])('is told in one line: %s', async (_name, make, reason) => {
       const adapter = make();

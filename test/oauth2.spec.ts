@@ -269,7 +269,7 @@ describe('the adapter oauth2', () => {
 
     it('… and no part of them is in the log', () => {
       const log = service.log.join('\n');
-      expect(log).toContain('something that is no JSON');
+      expect(log).toContain('something that is not JSON');
       const secrets = [SECRET, TOKEN, 'access_token=', 'a code/with+signs'];
       expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
     });

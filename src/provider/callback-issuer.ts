@@ -6,10 +6,10 @@ import { ProviderRefusal } from './provider-answer.js';
 const logger = new Logger('CallbackIssuer');
 
 /**
- * Judges `iss` of a callback, before its code goes anywhere (contract §6; RFC 9207 §2.4): in a mix-up another server
- * made the code, and this one would learn it (RFC 9700 §4.4). Compared as an exact string.
+ * Judges `iss` of a callback, before its code is sent anywhere (contract §6; RFC 9207 §2.4): in a mix-up attack another
+ * server made the code, and this provider would learn it (RFC 9700 §4.4). Compared as an exact string.
  *
- * @throws ProviderRefusal `invalid_grant` when it is of another server, or when nobody knows what it must be
+ * @throws ProviderRefusal `invalid_grant` when it names another server, or when it is not known what it must be
  */
 export async function checkIssuer(
   adapter: ProviderAdapter,
@@ -25,6 +25,6 @@ export async function checkIssuer(
     );
     throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be judged');
   }
-  if (typeof expected !== 'string') throw new Error('the adapter has an issuer that is no text');
+  if (typeof expected !== 'string') throw new Error('the adapter has an issuer that is not text');
   if (iss !== expected) throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
 }

@@ -4,15 +4,15 @@ import type { ProviderSettings, Settings } from '../config/settings.js';
 import { loadAdapter } from './load-adapter.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 
-/** Milliseconds that an integrator's file has to load, and its `check` to answer. */
+/** Milliseconds in which an integrator's file must load, and its `check` must answer. */
 const TIMES = { load: 30_000, check: 5000 };
 
 /**
  * Loads the adapters of integrators and lets them look at their settings, before anything is started (contract §2, §6).
  * Node.js keeps what it has loaded, so the registry finds the same objects later.
  *
- * @param warn gets a line for each provider that could not be checked; it holds what the adapter said, no setting
- * @throws InvalidSettings with a line for each adapter that is none, or that refuses its settings
+ * @param warn gets a line for each provider that could not be checked; it holds what the adapter said, but no setting
+ * @throws InvalidSettings with a line for each `adapter` that is not one, or that refuses its settings
  */
 export async function checkAdapters(
   { providers }: Pick<Settings, 'providers'>,
@@ -52,7 +52,7 @@ async function faultOf(
   return undefined;
 }
 
-/** With these it says, as at `exchange`, that the settings are wrong; with any other, that the provider could not be asked. */
+/** These codes say, as at `exchange`, that the settings are wrong; any other error, that the provider could not be asked. */
 function isRefusal(error: unknown): boolean {
   const code = (error as { error?: unknown } | null | undefined)?.error;
   return code === 'invalid_request' || code === 'invalid_client';
@@ -66,10 +66,10 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** What an error says, on one line that leaves a terminal alone, and not all of a page. */
+/** What an error says, on one line of bounded length, without control characters for a terminal. */
 function oneLine(error: unknown): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const [line = ''] = (typeof message === 'string' ? message : 'unknown error').split('\n');
-  // oxlint-disable-next-line no-control-regex -- control characters are what goes
+  // oxlint-disable-next-line no-control-regex -- control characters are what is removed
   return line.replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ').slice(0, 300);
 }

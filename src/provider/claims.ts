@@ -12,7 +12,7 @@ const DEFAULTS: Options = {
   claim_avatar_url: 'picture',
 };
 
-/** The identity that some claims tell, without what they lack. `parseIdentity` judges it, as every adapter's. */
+/** The identity in some claims, without the fields that they lack. `parseIdentity` judges it, as every adapter's. */
 export function identityOf(claims: Claims, options: Options): Partial<ProviderIdentity> {
   const paths = (option: string): string => options[option] ?? DEFAULTS[option] ?? '';
   const at = (option: string): string | undefined => claimAt(claims, paths(option));
@@ -27,12 +27,12 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
   );
 }
 
-/** Whether claims tell all four fields. */
+/** Whether an identity has all four fields. */
 export function isComplete(identity: Partial<ProviderIdentity>): boolean {
   return ['provider_user_id', 'username', 'email', 'avatar_url'].every((field) => field in identity);
 }
 
-/** Of the whole answer, or of the object that holds the address (`emails.0.value` beside `emails.0.verified`). */
+/** Looks in the whole answer and in the object that holds the address (`emails.0.verified` beside `emails.0.value`). */
 function isUnverified(claims: Claims, paths: string): boolean {
   const path = pathsOf(paths).find((one) => textOf(claims, one)) ?? '';
   const holder = valueAt(claims, path.slice(0, Math.max(path.lastIndexOf('.'), 0)));
@@ -43,7 +43,7 @@ function isUnverified(claims: Claims, paths: string): boolean {
  * The text at a path, or `undefined`.
  *
  * @param paths dotted (`user.id`, `emails.0.value`); or a template, `https://img.example/{id}/{hash}.png`, whose
- *   every path must be there; or several of both, separated by commas, of which the first that is there counts
+ *   every path must be there; or several of both, separated by commas: the first that is there counts
  */
 export function claimAt(claims: Claims, paths: string): string | undefined {
   for (const path of pathsOf(paths)) {

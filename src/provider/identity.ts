@@ -30,8 +30,8 @@ export function parseIdentity(body: unknown): Identity {
 }
 
 /**
- * Whether somebody's e-mail address is called unverified beside it: `email_verified` (OpenID Connect Core §5.1) or
- * `verified` (Discord) is false, as a boolean or as text. Whoever says nothing does not say so.
+ * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or
+ * `verified` (Discord) is false, as a boolean or as text. Claims without either do not.
  */
 export function callsUnverified(claims: Readonly<Record<string, unknown>>): boolean {
   return [claims['email_verified'], claims['verified']].some(

@@ -13,15 +13,15 @@ export async function loadAdapter(name: string): Promise<ProviderAdapter> {
   const missing = ['authorizationUrl', 'exchange'].filter((method) => !hasMethod(adapter, method));
   if (missing.length > 0) {
     throw new Error(
-      `is no adapter: its default export has no ${missing.map((m) => `${m}()`).join(' and no ')}`,
+      `is not an adapter: its default export has no ${missing.map((m) => `${m}()`).join(' and no ')}`,
     );
   }
   const { issuer, check } = adapter as Record<string, unknown>;
   if (issuer !== undefined && issuer !== 'own' && typeof issuer !== 'function') {
-    throw new Error("is no adapter: its issuer is neither a function nor 'own'");
+    throw new Error("is not an adapter: its issuer is neither a function nor 'own'");
   }
   if (check !== undefined && typeof check !== 'function') {
-    throw new Error('is no adapter: its check is no function');
+    throw new Error('is not an adapter: its check is not a function');
   }
   return adapter as ProviderAdapter;
 }
@@ -35,7 +35,7 @@ async function importDefault(specifier: string): Promise<unknown> {
   }
 }
 
-/** Functions of a class are not its own, and an adapter may be an instance of one. */
+/** Looks at inherited methods too: an adapter may be an instance of a class. */
 function hasMethod(value: unknown, name: string): boolean {
   return (
     typeof value === 'object' &&

@@ -40,13 +40,13 @@ const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
   google: { adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
 };
 
-/** The settings with what their preset knows, and its adapter in place of its name; all other settings as they are. */
+/** The settings, completed from their preset, with its adapter in place of its name. Without a preset: unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const name = PRESET_NAMES.find((preset) => preset === provider.adapter);
   if (name === undefined) return provider;
   const { adapter, url, issuer, options: usual } = PRESETS[name];
   const options = { ...usual, ...provider.options };
-  // With another server (GitHub Enterprise) this issuer is a stranger, whose codes would go to that server (RFC 9700 §4.4).
+  // With another server (GitHub Enterprise) the issuer is foreign: codes that it made must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );

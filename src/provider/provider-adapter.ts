@@ -1,8 +1,8 @@
 import type { ProviderSettings } from '../config/settings.js';
 
 /**
- * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; an adapter is how
- * "supporting different provider paths" (spec §4.6) is done. It keeps nothing of a sign-in itself, since another
+ * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; other adapters are for
+ * "supporting different provider paths" (spec §4.6). An adapter keeps nothing of a sign-in itself, since another
  * instance may get the code: what it must remember between the two calls goes into `memory`. Each call has 5 s.
  */
 export interface ProviderAdapter {
@@ -22,9 +22,9 @@ export interface ProviderAdapter {
 
   /**
    * May be left out: what `iss` in the callback must be (RFC 9207). The service compares it, as an exact string, before
-   * it calls `exchange`; it is asked only where a callback has an `iss`.
-   * @returns the issuer; `undefined`, as if the method were not there: then it is what the setting `issuer` says, and
-   *   without that a callback that has an `iss` is refused (RFC 9700 §4.4).
+   * it calls `exchange`. It is called only where a callback has an `iss`.
+   * @returns the issuer; or `undefined`, as if the method were not there: then the setting `issuer` counts, and
+   *   without that a callback with an `iss` is refused (RFC 9700 §4.4).
    *
    * Or the word `'own'` in place of the method: `exchange` compares `request.iss` itself, before the code goes anywhere.
    */
@@ -32,9 +32,9 @@ export interface ProviderAdapter {
 
   /**
    * May be left out: looks at the settings once, before the service starts.
-   * @throws an error whose `error` is `invalid_request` or `invalid_client`: they cannot work, and the service does not
-   *   start. Any other error, or no answer within 5 s, is a warning in the log: a provider that is away for a moment
-   *   must not keep the service from starting.
+   * @throws an error whose `error` is `invalid_request` or `invalid_client` when the settings cannot work: the service
+   *   does not start. Any other error, or no answer within 5 s, is a warning in the log: a provider that is away for a
+   *   moment must not keep the service from starting.
    */
   readonly check?: (provider: ProviderSettings) => MaybePromise<void>;
 }
@@ -65,7 +65,7 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** The fields of spec §2.5, and what is known of one of them. */
+/** The fields of spec §2.5, and whether the e-mail address is verified. */
 export interface ProviderIdentity {
   provider_user_id: string;
   username?: string;

@@ -15,7 +15,7 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** Through no proxy, wherever it goes: an address of our own. */
+  /** Never through a proxy: the address is one of our own. */
   readonly direct?: boolean;
 }
 
@@ -62,7 +62,7 @@ export class ProviderHttp implements OnApplicationShutdown {
     };
   }
 
-  /** Only now: until the last request has been answered, exchanges may be in flight. */
+  /** Not earlier: until the last request has been answered, exchanges may be in flight. */
   onApplicationShutdown(): void {
     this.httpAgent.destroy();
     this.httpsAgent.destroy();

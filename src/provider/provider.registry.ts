@@ -11,8 +11,8 @@ export class ProviderRegistry {
   private constructor(private readonly providers: ReadonlyMap<string, Provider>) {}
 
   /**
-   * Gives each provider its adapter. Those of integrators have been judged before the start (check-adapters.ts).
-   * No provider is asked anything.
+   * Gives each provider its adapter. Adapters of integrators were checked before the start (check-adapters.ts).
+   * Sends nothing to any provider.
    * @param builtIn the adapters that come with the service, by name
    */
   static async load(

@@ -9,7 +9,7 @@ import type {
   ProviderAdapter,
 } from './provider-adapter.js';
 
-/** A provider has so long for an exchange, in all (contract §3). */
+/** The time that a provider has for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
 
 // Provider errors are mapped by their code, whatever their status (contract §3).
@@ -22,7 +22,7 @@ const REFUSALS = new Map<unknown, Refusal>([
   ['invalid_request', ['invalid_request', 'the provider does not accept the request']],
 ]);
 
-/** One configured provider, and what every adapter's work is held to. */
+/** One configured provider, with the limits that hold for every adapter. */
 export class Provider {
   constructor(
     readonly settings: ProviderSettings,
@@ -42,13 +42,13 @@ export class Provider {
 
   /**
    * Redeems a code. Answers when the deadline has passed even if the adapter does not.
-   * @throws OAuthError as the table above maps it, `server_error` for all else.
+   * @throws OAuthError as the table above maps it, `server_error` for every other error.
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
     return this.ask(async (signal) => {
       // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
       if (request.iss !== undefined) await checkIssuer(this.adapter, this.settings, request.iss);
-      signal.throwIfAborted(); // the code does not leave after the answer
+      signal.throwIfAborted(); // once the deadline has passed, the code is not sent
       return parseIdentity(await this.adapter.exchange(this.settings, { ...request, signal }));
     });
   }
@@ -67,7 +67,7 @@ export class Provider {
     } catch (cause) {
       throw this.mapError(cause);
     } finally {
-      clearTimeout(timer); // AbortSignal.timeout would be kept, and fire, long after the answer
+      clearTimeout(timer); // an AbortSignal.timeout would be kept, and would fire, long after the answer
     }
   }
 

@@ -10,7 +10,7 @@ const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(
 /**
  * Whether the browser may be sent to `uri` with a code (contract §2 `REDIRECT_URIS`).
  *
- * The provider's own list rules, else the general one, else any http(s) URL will do. Entries are
+ * The provider's own list decides; without one, the general list; without both, any http(s) URL is allowed. Entries are
  * compared as strings, except that a loopback entry matches any port (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {

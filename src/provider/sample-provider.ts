@@ -2,8 +2,8 @@ import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 
 /**
- * The built-in provider, as the service signs in with it: at addresses of its own, and with a secret that every instance
- * knows without being told. The provider itself has its client's credentials from here as well.
+ * The settings with which the service uses the built-in provider: addresses of its own, and a secret that every instance can
+ * derive. The provider itself takes its client's credentials from here as well.
  *
  * @returns undefined where this service does not serve it
  */

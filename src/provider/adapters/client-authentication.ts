@@ -6,7 +6,7 @@ type Method = 'client_secret_basic' | 'client_secret_post';
 /**
  * How the client secret is sent to a provider (RFC 6749 §2.3.1): as the setting `token_endpoint_auth_method` says.
  *
- * @param usual what counts where the settings say nothing
+ * @param usual the method where the settings name none
  */
 export function clientAuthentication(
   { clientSecret, options }: Pick<ProviderSettings, 'clientSecret' | 'options'>,
@@ -17,8 +17,8 @@ export function clientAuthentication(
 }
 
 /**
- * The one of openid-client also encodes `-`, `_`, `.` and `*`, and providers that decode nothing (Glewlwyd,
- * LemonLDAP::NG) then see another id. RFC 6749 appendix B asks for no more than what a form has.
+ * openid-client's own also encodes `-`, `_`, `.` and `*`, so that providers that decode nothing (Glewlwyd, LemonLDAP::NG)
+ * see another id. RFC 6749 appendix B asks for no more than form encoding.
  */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _form, headers) => {
@@ -27,7 +27,7 @@ function clientSecretBasic(clientSecret: string): ClientAuth {
   };
 }
 
-/** application/x-www-form-urlencoded of UTF-8: letters, digits and `*-._` stay, a blank becomes `+`. */
+/** application/x-www-form-urlencoded of UTF-8: letters, digits and `*-._` stay, a space becomes `+`. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }

@@ -13,7 +13,7 @@ import { readAnswer, readJson } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 
-/** Codes of GitHub's own, which it sends instead of those of RFC 6749 §5.2, and with status 200. */
+/** GitHub's own error codes. It sends them instead of those of RFC 6749 §5.2, and with status 200. */
 const WORDS_OF_GITHUB = new Map<unknown, string>([
   ['bad_verification_code', 'invalid_grant'],
   ['redirect_uri_mismatch', 'invalid_grant'],
@@ -54,7 +54,7 @@ export class OAuth2Adapter implements ProviderAdapter {
       headers: { Accept: 'application/json', Authorization: `Bearer ${accessToken}` },
       signal: request.signal,
     });
-    // Whatever it says here, the code was good: none of its errors is the client's.
+    // The code was good already, so an error of the userinfo URL is not the client's fault, whatever it says.
     if (status !== 200) throw new Error(`the userinfo URL answered with status ${status}`);
     return identityOf(readJson(body), provider.options) as ProviderIdentity;
   }
@@ -75,7 +75,7 @@ export class OAuth2Adapter implements ProviderAdapter {
       'Content-Type': 'application/x-www-form-urlencoded',
       Accept: 'application/json',
     });
-    // In the form unless the settings say otherwise: GitHub and Discord take it so.
+    // In the form unless the settings say otherwise: GitHub and Discord take it there.
     const authenticate = clientAuthentication(provider, 'client_secret_post');
     authenticate({ issuer: '' }, { client_id: provider.clientId }, form, headers);
     const { status, body } = await this.http.send({
@@ -92,7 +92,7 @@ export class OAuth2Adapter implements ProviderAdapter {
 /** The access token of an answer of the token URL (RFC 6749 §5.1). @throws as `readAnswer`. */
 function readToken(status: number, body: Uint8Array): string {
   const { access_token: token, token_type: type = 'bearer' } = readAnswer(status, body, WORDS_OF_GITHUB);
-  // RFC 6749 §A.12: visible characters and blanks, since it goes into a header.
+  // RFC 6749 §A.12: visible characters and spaces, since it goes into a header.
   if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
     throw new Error('the token URL answered with no usable access_token');
   }
@@ -102,7 +102,7 @@ function readToken(status: number, body: Uint8Array): string {
   return token;
 }
 
-/** The settings have seen to it that it is there. */
+/** The value of an option; the settings were checked to have it. */
 function option({ name, options }: ProviderSettings, key: string): string {
   const value = options[key];
   if (value === undefined) throw new Error(`providers.${name}.${key} is unset`);

@@ -4,19 +4,19 @@ import { readJson } from '../provider-answer.js';
 import type { ProviderHttp } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 
-/** Seconds for a discovery document: several requests may wait for it, so that none of their signals rules. */
+/** Seconds for a discovery document. Several requests may wait for it, so it does not follow the signal of one of them. */
 const DISCOVERY_SECONDS = 5;
 
 /**
  * Fetches the discovery document of a provider, whose `url` is the issuer.
- * @throws when it names another issuer (OpenID Connect Discovery §4.3): it could speak for anybody.
+ * @throws when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
  */
 export async function discover(
   http: ProviderHttp,
   provider: ProviderSettings,
 ): Promise<client.ServerMetadata> {
-  // With the whole path the library leaves the comparison to us, which a slash at the end must not fail:
-  // settings have none (contract §2), some issuers do.
+  // Given the whole path, the library leaves the comparison to us. A slash at the end must not matter: settings have none
+  // (contract §2), some issuers do.
   const address = new URL(`${provider.url}/.well-known/openid-configuration`);
   const configuration = await client.discovery(address, provider.clientId, undefined, undefined, {
     [client.customFetch]: libraryFetch(http),
@@ -31,9 +31,9 @@ export async function discover(
 }
 
 /**
- * What the library needs for one sign-in. Without the signature check that is switched on here it would trust
- * whatever the token endpoint answers. It is made for each sign-in, and with it the keys are fetched: a key that the
- * provider has withdrawn counts no more, and a new one at once.
+ * What the library needs for one sign-in. Without the signature check that is switched on here, it would trust anything
+ * that the token endpoint answers. It is made anew for each sign-in, so the provider's keys are fetched each time: a
+ * withdrawn key is no longer accepted, and a new one is accepted at once.
  */
 export function configure(
   http: ProviderHttp,
@@ -50,14 +50,14 @@ export function configure(
 }
 
 /**
- * The form where the provider takes it (contract §6), since what Basic encodes is not decoded everywhere; else Basic, which
- * is the default of OpenID Connect (Discovery §3).
+ * The form where the provider takes it (contract §6), since not every provider decodes what Basic encodes; else Basic, the
+ * default of OpenID Connect (Discovery §3).
  */
 function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** An http issuer got past the settings: it is on loopback, or this is no production. Then nothing of it is https. */
+/** The settings allow an http issuer only on loopback or outside production. Then none of its addresses needs to be https. */
 function isInsecure(provider: ProviderSettings): boolean {
   return provider.url?.startsWith('http:') ?? false;
 }

@@ -6,7 +6,7 @@ const LIFE = 3_600_000;
 
 /**
  * The discovery documents of OpenID providers: fetched when first needed, never at start, so that a provider that is
- * away harms nobody else; kept for an hour, and asked for again after every failure. Callers at once share one request.
+ * away harms nobody else; kept for an hour, and asked for again after every failure. Concurrent callers share one request.
  */
 export class OidcDiscovery {
   private readonly kept = new Map<string, { readonly until: number; metadata: Promise<ServerMetadata> }>();

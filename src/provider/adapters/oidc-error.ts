@@ -3,8 +3,8 @@ import { ResponseBodyError } from 'openid-client';
 import { ProviderRefusal } from '../provider-answer.js';
 
 /**
- * An error of openid-client without what hangs on it: its causes hold bodies, claims and tokens, and what has gone
- * wrong is logged with all its causes. What is kept is the fixed words of the library.
+ * An error of openid-client without its causes: they hold bodies, claims and tokens, and errors are logged with all their
+ * causes. Only the library's fixed texts are kept.
  */
 export function withoutSecrets(error: unknown): Error {
   if (error instanceof ResponseBodyError) return new ProviderRefusal(error.error, 'the provider answered');
@@ -18,7 +18,7 @@ export function withoutSecrets(error: unknown): Error {
   return new Error(words.join(': ') || 'unknown error');
 }
 
-/** Failed connections have one, and sometimes nothing else. */
+/** The code of a failed connection, whose message may be empty. */
 function code(error: Error & { code?: unknown }): string {
   return typeof error.code === 'string' ? error.code : error.name;
 }

@@ -65,7 +65,7 @@ export class OidcAdapter implements ProviderAdapter {
     { code, redirectUri, memory }: ExchangeRequest,
   ): Promise<Partial<ProviderIdentity>> {
     const { codeVerifier, nonce } = readMemory(memory);
-    // Not authorizationCodeGrant(): that one takes the redirect URI out of a URL, without its query.
+    // Not authorizationCodeGrant(): it would take the redirect URI from a URL, without its query.
     // The library checks iss, aud, exp and the signature of the ID token.
     const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
       code,
@@ -76,7 +76,7 @@ export class OidcAdapter implements ProviderAdapter {
     const identity = identityOf(claims, options);
     if (isComplete(identity) || !configuration.serverMetadata().userinfo_endpoint) return identity;
     const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
-    // Whichever of the two calls the address unverified: the other may say nothing of it, or be older.
+    // Either of the two may call the address unverified: the other may not mention it, or be older.
     const doubt = callsUnverified(more) ? { email_verified: false } : {};
     return identityOf({ ...more, ...claims, ...doubt }, options);
   }
@@ -96,12 +96,12 @@ function readMemory(memory: AdapterMemory = {}): { codeVerifier: string; nonce: 
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
 
-/** What remains to be checked of an ID token: that it is there, and belongs to this sign-in and this access token. */
+/** What remains to be checked about an ID token: that it is there, and belongs to this sign-in and this access token. */
 function checkIdToken(tokens: Tokens, nonce: string): client.IDToken {
   const claims = tokens.claims();
   if (!claims || !tokens.id_token) throw new Error('the provider sent no ID token; is openid in the scope?');
   if (claims.nonce === undefined) throw new Error('the ID token has no nonce');
-  // The provider has made no mistake: this code is of another sign-in (RFC 9700 §4.5.3.2), so it is no grant here.
+  // Not the provider's mistake: the code belongs to another sign-in (RFC 9700 §4.5.3.2), so it is no valid grant here.
   if (claims.nonce !== nonce) throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
   const atHash = claims['at_hash'];
   if (atHash !== undefined && !atHashMatches(tokens.id_token, tokens.access_token, atHash)) {
