@@ -28,7 +28,7 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
   },
 };
 
-/** Looks whether the accounts file can be read, before anything is started (contract §2); throws like `readAccountsFile`. */
+/** Checks that the accounts file can be read, before anything is started (contract §2); throws like `readAccountsFile`. */
 export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
   if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
 }

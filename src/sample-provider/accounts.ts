@@ -2,7 +2,7 @@ import { parsePasswordHash, unmatchableHash, type PasswordHash } from './passwor
 
 /** Somebody who can sign in at the sample provider; field names as in the accounts file (contract §2). */
 export interface Account {
-  /** Never changes, never is given to another (spec §2.5). */
+  /** Never changes, and is never given to another account (spec §2.5). */
   readonly provider_user_id: string;
   readonly login: string;
   /** `scrypt$N$r$p$salt$hash`, see password-hash.ts. */
@@ -41,7 +41,7 @@ export class Accounts {
     return this.byId.get(providerUserId);
   }
 
-  /** What a password for this login is verified against: never matches, but costs the same, when there is no such account. */
+  /** The hash to verify a password against. Without such an account, no password matches it, but verifying costs the same. */
   hashOf(login: string): PasswordHash {
     const account = this.byLogin.get(login);
     return (account && parsePasswordHash(account.password_hash)) ?? this.nobodysHash;

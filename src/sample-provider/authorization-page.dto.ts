@@ -9,7 +9,7 @@ export class AuthorizationPageDto {
   @RequiredText({ max: 2048 })
   redirect_uri!: string;
 
-  /** Echoed unchanged. U+FFFD is what bytes that are no UTF-8 have become: those could not be echoed. */
+  /** Echoed unchanged. U+FFFD stands for bytes that were not UTF-8: those could not be echoed. */
   @RequiredText({ max: 1024, matches: { pattern: /^[^\uFFFD]*$/, as: 'valid UTF-8' } })
   state!: string;
 }

@@ -37,7 +37,7 @@ export class AuthorizeController {
     private readonly codes: CodeStore,
   ) {}
 
-  /** Show the login page; always, whoever asks: whoever frames it cannot get a silent approval. */
+  /** Show the login page, always: a site that frames it cannot get a silent approval. */
   @Get('authorize')
   show(@Query() request: AuthorizationPageDto, @Res() response: Response): void {
     this.client.checkAuthorization(request);

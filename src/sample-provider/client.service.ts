@@ -8,16 +8,16 @@ import { sampleProvider } from '../provider/sample-provider.js';
 import type { AuthorizationPageDto } from './authorization-page.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
 
-/** The sample provider's only client: this very service. */
+/** The sample provider's only client: this service itself. */
 @Injectable()
 export class ClientService {
   private readonly registered: ProviderSettings;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {
-    this.registered = sampleProvider(settings)!; // the module is there only while it is set
+    this.registered = sampleProvider(settings)!; // this module is loaded only where it is set
   }
 
-  /** @throws OAuthError when the browser must not be sent to where the request says (RFC 6749 §4.1.2.1). */
+  /** @throws OAuthError when the browser must not be sent to the request's redirect_uri (RFC 6749 §4.1.2.1). */
   checkAuthorization({ client_id, redirect_uri }: AuthorizationPageDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');

@@ -15,8 +15,8 @@ export interface CodeBinding {
 /** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
 const CODE_TTL = 60;
 
-// In one statement, since deleting is spending: of any number of exchanges that race, one gets the row. One that then turns
-// out to be too late or to come from somebody else has spent the code all the same: whoever shows it, it is no secret any more.
+// One statement, since deleting spends the code: of all exchanges that race for it, one gets the row. If that exchange is too
+// late or bound to something else, the code is spent all the same: it is no longer a secret.
 const REDEEM = {
   name: 'sample-code-redeem',
   text: `
@@ -25,7 +25,10 @@ const REDEEM = {
       expires_at > now() AS fresh`,
 };
 
-/** The sample provider's authorization codes: rows, so that any instance redeems them; hashed, so that a copy of the database redeems none. */
+/**
+ * The sample provider's authorization codes: rows, so that any instance can redeem them; hashed, so that nobody can redeem
+ * them with a copy of the database.
+ */
 @Injectable()
 export class CodeStore {
   constructor(
@@ -43,7 +46,7 @@ export class CodeStore {
 
   /**
    * Spends a code.
-   * @returns whose it was; undefined when it is unknown, spent, expired, or bound to something else.
+   * @returns the `provider_user_id` it was for; undefined when it is unknown, spent, expired, or bound to something else.
    */
   async redeem(code: string, bound: Omit<CodeBinding, 'providerUserId'>): Promise<string | undefined> {
     const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [hash(code)]);

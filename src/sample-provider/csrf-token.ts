@@ -11,7 +11,7 @@ const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 /**
  * Proves that a form was made by this provider, a short while ago, for exactly this authorization request.
  * Signed instead of kept in a cookie: browsers block cookies of third parties in frames, and the page must work in one
- * (spec §4.5.1). Any instance can check another's, as key and clock are the same.
+ * (spec §4.5.1). Any instance can check another's tokens, since key and clock are the same.
  */
 @Injectable()
 export class CsrfTokens {
@@ -40,7 +40,7 @@ export class CsrfTokens {
   }
 
   private sign(made: number, { client_id, redirect_uri, state }: AuthorizationPageDto): Buffer {
-    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // where one ends and the next begins is clear
+    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // as JSON: clear where one ends and the next begins
     return createHmac('sha256', this.key).update(signed).digest();
   }
 }

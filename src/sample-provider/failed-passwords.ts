@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 
-/** Somebody who tries a password. */
+/** Where and for whom a password is tried. */
 export interface Attempt {
   readonly login: string;
   /** As `networkOf` has it. */
@@ -8,9 +8,9 @@ export interface Attempt {
 }
 
 /**
- * What may fail in a minute (security, sample provider). Ten for a login from one network: a stranger elsewhere cannot
- * keep its owner out. A few more for one network, whatever the logins, or it would have the time that hashing takes all
- * to itself. And a hundred for a login from all networks together, so that many of them do not try many times ten.
+ * How many passwords may fail in a minute (security, sample provider). Ten for a login from one network: a stranger elsewhere
+ * cannot keep its owner out. Thirty for one network, whatever the logins: otherwise it could use all the time there is for
+ * hashing. A hundred for a login from all networks together, so that many networks cannot try ten each.
  */
 const LIMITS = [
   { most: 10, keyOf: ({ network, login }: Attempt) => `${network} ${login}` },
@@ -19,8 +19,8 @@ const LIMITS = [
 ];
 
 /**
- * Counts failed passwords, each key for a minute from its first. On every instance for itself, and whether RATE_LIMIT is
- * on or off. Bounded: only a password that is hashed adds keys, three, and a minute has no time for many (password-check).
+ * Counts failed passwords, each key for a minute from its first. Each instance counts alone, whether RATE_LIMIT is on or off.
+ * Bounded: only a password that is hashed adds keys (three), and a minute has no time for many (password-check.ts).
  */
 export class FailedPasswords {
   private readonly counts = LIMITS.map(({ most, keyOf }) => ({
@@ -29,7 +29,7 @@ export class FailedPasswords {
     limiter: new RateLimiterMemory({ points: most, duration: 60 }),
   }));
 
-  /** Looks only. @returns seconds until another attempt may be made; 0: now */
+  /** Counts nothing. @returns seconds until another attempt may be made; 0: now */
   async secondsToWait(attempt: Attempt): Promise<number> {
     const waits = this.counts.map(async ({ most, keyOf, limiter }) => {
       const count = await limiter.get(keyOf(attempt));
@@ -40,7 +40,7 @@ export class FailedPasswords {
 
   /**
    * Counts an attempt as failed until it is forgiven, so attempts at the same time cannot outrun a limit.
-   * @returns 0, or the seconds to wait: then it is not counted, and must not be made
+   * @returns 0, or the seconds to wait: then the attempt is not counted, and must not be made
    */
   async begin(attempt: Attempt): Promise<number> {
     const waits = this.counts.map(async ({ most, keyOf, limiter }) => {
@@ -52,7 +52,7 @@ export class FailedPasswords {
     return seconds;
   }
 
-  /** It was the right password. */
+  /** Takes back what `begin` counted: it was the right password. */
   async forgive(attempt: Attempt): Promise<void> {
     await Promise.all(this.counts.map(({ keyOf, limiter }) => limiter.reward(keyOf(attempt))));
   }

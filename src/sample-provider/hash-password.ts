@@ -2,8 +2,8 @@ import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { hashPassword } from './password-hash.js';
 
-// Prints the password_hash of the password on standard input: never an argument, which other users of the machine
-// and the shell's history can see. At a terminal it asks, and shows nothing of what is typed.
+// Prints the password_hash of the password on standard input. Never an argument: other users of the machine can see
+// those, and the shell's history keeps them. At a terminal it asks, and shows nothing of what is typed.
 const terminal = process.stdin.isTTY;
 const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
 

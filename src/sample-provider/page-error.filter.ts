@@ -4,7 +4,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { failurePage, invalidRequestPage } from './page/error-page.js';
 import { sendPage } from './page/send-page.js';
 
-/** Whatever goes wrong at the authorization page is told to the person in front of it, and never redirected. */
+/** Shows every error of the authorization page to the person in front of it, and never redirects. */
 @Catch()
 export class PageErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(PageErrorFilter.name);

@@ -9,12 +9,12 @@ export type PasswordVerdict =
   | { readonly kind: 'refused' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-// Half of Node's thread pool, which the whole process shares: the rest stays free for files and names.
+// Half of Node's thread pool, which the whole process shares: the rest stays free for files and DNS look-ups.
 const AT_ONCE = 2;
 const WAITING = 100; // about 5 s of work
 const WAITING_OF_A_NETWORK = 10;
 
-/** Verifies passwords, and not too many of them (security, sample provider). */
+/** Verifies passwords, within limits (security, sample provider). */
 @Injectable()
 export class PasswordCheck {
   private readonly failures = new FailedPasswords();
@@ -23,8 +23,8 @@ export class PasswordCheck {
   constructor(private readonly accounts: Accounts) {}
 
   /**
-   * Beyond a limit even the right password waits, whether anybody has that login or not. Who is beyond one is told so at
-   * once: it takes no place in the queue, and nothing is remembered of it.
+   * Beyond a limit even the right password must wait, whether or not the login exists. An attempt beyond a limit is told so
+   * at once: it takes no place in the queue, and is not counted.
    */
   async verify(attempt: Attempt, password: string): Promise<PasswordVerdict> {
     const seconds = await this.failures.secondsToWait(attempt);
@@ -34,7 +34,7 @@ export class PasswordCheck {
   }
 
   private async tryPassword(attempt: Attempt, password: string): Promise<PasswordVerdict> {
-    const seconds = await this.failures.begin(attempt); // others may have failed while this one waited
+    const seconds = await this.failures.begin(attempt); // other attempts may have failed while this one waited
     if (seconds > 0) return { kind: 'wait', seconds };
     const matches = await verifyPassword(password, this.accounts.hashOf(attempt.login));
     if (!matches) return { kind: 'refused' };

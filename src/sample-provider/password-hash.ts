@@ -1,8 +1,8 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 
 /**
- * scrypt's cost (RFC 7914): N is memory and time, r the block size, p how often. These take 16 MiB and about
- * 0.1 s on a server's core, the strength that OWASP's password storage cheat sheet asks for.
+ * scrypt's cost (RFC 7914): N is memory and time, r the block size, p the number of passes. These values take 16 MiB and
+ * about 0.1 s on a server's core, the strength that OWASP's password storage cheat sheet asks for.
  */
 const COST = { N: 2 ** 14, r: 8, p: 5 };
 const SALT_BYTES = 16;
@@ -38,7 +38,7 @@ export function parsePasswordHash(text: string): PasswordHash | undefined {
   return { N, r, p, salt: Buffer.from(match[4]!, 'base64url'), hash: Buffer.from(match[5]!, 'base64url') };
 }
 
-/** A new salted hash of a password, as it stands in the accounts file. */
+/** A new salted hash of a password, in the form for the accounts file. */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
   const hash = await derive(password, { ...COST, salt });
@@ -50,7 +50,7 @@ export async function verifyPassword(password: string, stored: PasswordHash): Pr
   return timingSafeEqual(await derive(password, stored), stored.hash);
 }
 
-/** A hash that no password has, which costs as much to verify as `like`: for logins that nobody has. */
+/** A hash that no password matches, and that costs as much to verify as `like`: for logins that do not exist. */
 export function unmatchableHash(like: PasswordHash): PasswordHash {
   return { ...like, salt: randomBytes(like.salt.length), hash: randomBytes(HASH_BYTES) };
 }
@@ -58,7 +58,7 @@ export function unmatchableHash(like: PasswordHash): PasswordHash {
 function derive(password: string, { N, r, p, salt }: Omit<PasswordHash, 'hash'>): Promise<Buffer> {
   const maxmem = 128 * N * r + 128 * r * p + 1024 * 1024; // RFC 7914 §2, and some room
   return new Promise((resolve, reject) => {
-    // NFC: the same password typed on another keyboard is the same bytes (RFC 8265 §4.2)
+    // NFC: the same password typed on another keyboard gives the same bytes (RFC 8265 §4.2)
     scrypt(password.normalize('NFC'), salt, HASH_BYTES, { N, r, p, maxmem }, (error, key) =>
       error ? reject(error) : resolve(key),
     );

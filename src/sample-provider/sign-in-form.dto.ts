@@ -1,6 +1,6 @@
 import { OAuthParameters, OptionalText } from '../http/parameter.js';
 
-/** The form of the login page. What is left out is asked for again; what is longer than any real one is refused before it is hashed. */
+/** The form of the login page. Fields left out are asked for again; longer ones than any real are refused before hashing. */
 @OAuthParameters()
 export class SignInFormDto {
   @OptionalText({ max: 255 })

@@ -1,11 +1,11 @@
 /**
- * Runs a few jobs at a time, lets some more wait, and refuses the rest: a flood of them stays a queue. Those who ask take
- * turns, and each may have so many waiting: who asks often waits behind himself, not the others behind him.
+ * Runs a few jobs at a time, lets some more wait, and refuses the rest, so that a flood stays a short queue. Callers take
+ * turns, and each may have only so many jobs waiting: a caller with many jobs delays itself, not the others.
  */
 export class WorkQueue {
   private running = 0;
   private waiting = 0;
-  /** The waiting jobs of each, whose turn is next first. Nobody is listed who has none. */
+  /** The waiting jobs of each caller, the one whose turn is next first. Callers without a waiting job are not listed. */
   private readonly turns = new Map<string, (() => void)[]>();
 
   constructor(
@@ -15,8 +15,8 @@ export class WorkQueue {
   ) {}
 
   /**
-   * @param who asks
-   * @returns undefined when the queue is full, or his share of it: the job has not run and will not.
+   * @param who the caller, with whom jobs share a turn
+   * @returns undefined when the queue, or the caller's share of it, is full: the job has not run and will not.
    */
   async run<T>(who: string, job: () => Promise<T>): Promise<T | undefined> {
     if (this.running < this.mostRunning) this.running++;

@@ -1,7 +1,7 @@
 import { html, type Html } from './html.js';
 import { layout } from './layout.js';
 
-/** For a request that must not be redirected (RFC 6749 §4.1.2.1). @param reason fixed text, for whoever built the application */
+/** For a request that must not be redirected (RFC 6749 §4.1.2.1). @param reason fixed text, for the application's developers */
 export function invalidRequestPage(reason: string): Html {
   return layout(
     'Sign-in is not possible: Sample identity provider',
@@ -13,7 +13,7 @@ export function invalidRequestPage(reason: string): Html {
   );
 }
 
-/** For a fault of the provider's own. */
+/** For an error of the provider itself. */
 export function failurePage(): Html {
   return layout(
     'Something went wrong: Sample identity provider',

@@ -1,7 +1,7 @@
 import { html, Html } from './html.js';
 import { style } from './style.js';
 
-// As one piece: the policy knows the style by its hash, so no space may come in between.
+// In one piece: the policy names the style by its hash, so nothing may be added to it, not even a space.
 const STYLE = new Html(`<style>${style}</style>`);
 const PERSON = html`<svg
   viewBox="0 0 24 24"

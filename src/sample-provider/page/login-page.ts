@@ -6,7 +6,7 @@ import { layout } from './layout.js';
 export interface LoginPage {
   readonly request: AuthorizationPageDto;
   readonly csrfToken: string;
-  /** Why it is shown again, and the login to keep. */
+  /** Why the page is shown again, and the login to keep. */
   readonly retry?: { readonly message: string; readonly login?: string | undefined } | undefined;
   /** Accounts to show with their passwords; none in production. */
   readonly demo: readonly DemoAccount[];
@@ -17,7 +17,7 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
   const { client_id, redirect_uri, state } = request;
   const action = `?${new URLSearchParams({ client_id, redirect_uri, state }).toString()}`;
   const invalid = retry && html` aria-invalid="true" aria-describedby="problem"`;
-  // Where the eye should be next: at the password when the name is there already.
+  // The cursor is in the first field that is still empty.
   const [atLogin, atPassword] = retry?.login ? [undefined, html` autofocus`] : [html` autofocus`, undefined];
   return layout(
     retry ? 'Sign-in problem: Sample identity provider' : 'Sign in: Sample identity provider',

@@ -4,7 +4,7 @@ import type { Html } from './html.js';
 import { style } from './style.js';
 
 /**
- * No scripts, nothing from elsewhere, the one style by its hash. What is not there matters, too: without
+ * No scripts, nothing from elsewhere, the one style by its hash. Two directives are left out on purpose: without
  * `frame-ancestors` any site may frame the page (spec §4.5.1), and `form-action` would block the redirect after the form.
  */
 const POLICY = [

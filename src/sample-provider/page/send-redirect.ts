@@ -1,6 +1,6 @@
 import type { Response } from 'express';
 
-/** Sends the user back: 302 to `<redirect_uri>?code=<code>&state=<state>` (spec §4.5.1, 3); a query that it has is kept. */
+/** Sends the user back: 302 to `<redirect_uri>?code=<code>&state=<state>` (spec §4.5.1, 3); the URI's own query is kept. */
 export function sendRedirect(
   response: Response,
   redirectUri: string,
