@@ -352,7 +352,7 @@ describe('an adapter of an integrator', () => {
         // One line each, like the other warnings about settings.
         for (const line of [
           'Provider corp could not be checked',
-          'CORS_ORIGIN is no setting',
+          'CORS_ORIGIN is not a setting',
           'REDIRECT_URIS has an entry with',
           'Provider half has no client_id',
         ]) {

@@ -8,7 +8,7 @@ import type { ProviderSettings, SampleProviderSettings, Settings } from './setti
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
 
-/** Every enabled provider of those that something was given for, and the built-in one where it is asked for. */
+/** The enabled ones among the providers that were given, and the built-in one where it is enabled. */
 export function enabledProviders(
   given: ReadonlyMap<string, ProviderVariables>,
   production: boolean,
@@ -45,7 +45,7 @@ function parseSampleProvider(
   const { accounts, ...others } = options(given);
   const variable = providerVariable(SAMPLE_PROVIDER, 'accounts', given);
   if (production && accounts === undefined) {
-    const file = 'a JSON file of accounts, as the built-in sample provider is enabled in production';
+    const file = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
     faults.add(variable, 'was unset', file);
   }
   return {

@@ -29,7 +29,7 @@ for (const { file, content } of wanted) {
   if (!check) {
     writeFileSync(file, text);
   } else if (read(file) !== text) {
-    process.stderr.write(`${fileURLToPath(file)} is not what the settings say: run \`npm run docs\`\n`);
+    process.stderr.write(`${fileURLToPath(file)} does not match the settings: run \`npm run docs\`\n`);
     process.exitCode = 1;
   }
 }

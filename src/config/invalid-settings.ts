@@ -1,4 +1,4 @@
-/** The start is refused: every fault of the configuration at once, one line each, no secret in any of them. */
+/** Refuses the start, with every fault of the configuration at once: one line each, without secrets. */
 export class InvalidSettings extends Error {
   override readonly name = 'InvalidSettings';
 
@@ -7,7 +7,7 @@ export class InvalidSettings extends Error {
   }
 }
 
-/** Collects the faults; of each variable only the first, since the next ones follow from it. */
+/** Collects the faults; for each variable only the first, since others follow from it. */
 export class Faults {
   readonly #lines = new Map<string, string>();
   readonly #spelled = new Map<string, string>();
@@ -37,7 +37,7 @@ export class Faults {
   }
 }
 
-/** `was "…"` on one line: control characters escaped, what may be user info of a URL masked, at most 200 characters. */
+/** `was "…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters. */
 export function quote(value: string): string {
   const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
@@ -48,10 +48,10 @@ export function quote(value: string): string {
   return `was ${escaped}`;
 }
 
-/** What a fault says of a secret. */
+/** What a fault says about a secret. */
 export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
 
-/** What a fault says of a file that could not be read. */
+/** What a fault says about a file that could not be read. */
 export function unreadable(path: string, error: unknown): string {
   return `${quote(path)}, which cannot be read (${fileErrorCode(error)})`;
 }

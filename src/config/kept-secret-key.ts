@@ -15,7 +15,7 @@ import { fileErrorCode } from './invalid-settings.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
 
-/** What is under `DATA_DIR`. */
+/** The key that is kept under `DATA_DIR`. */
 export interface KeptSecretKey {
   readonly key: SecretKey;
   /** The file, if this call created it. */
@@ -23,12 +23,12 @@ export interface KeptSecretKey {
 }
 
 /**
- * The key kept under `DATA_DIR`, generated (32 random bytes, file mode 0600) at the first call of all.
+ * The key kept under `DATA_DIR`, generated (32 random bytes, file mode 0600) at the very first call.
  *
  * The file appears whole or not at all, and only the first of two processes that start at once can
  * put it there, because `link` never replaces; both then read the same.
  *
- * @throws Refused when the file holds no key; the file system's error when it cannot be read or written
+ * @throws Refused when the file does not hold a key; the file system's error when it cannot be read or written
  */
 export function keptSecretKey(dataDir: string): KeptSecretKey {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });

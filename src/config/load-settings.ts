@@ -25,7 +25,7 @@ export function loadSettings(env: Environment = process.env, cwd: string = proce
 /**
  * The same for a command, which makes no key under `DATA_DIR`: it uses the one that the service has made.
  *
- * @param needsKey false: where there is none, `secretKey` is one that nobody knows
+ * @param needsKey false: where none is set, `secretKey` is a new random one, and no file is read
  */
 export function loadCommandSettings(
   needsKey: boolean,

@@ -1,12 +1,12 @@
-/** Names are compared with some dozens of others; none of ours is near as long. */
+/** Longer names are not compared: each would be compared with dozens of others, and none of ours is nearly as long. */
 const LONGEST = 100;
-/** Shorter ones are a slip away from too much else. */
+/** Shorter names are one slip away from too many other words. */
 const SHORTEST_SLIP = 8;
 
 /**
- * The one of `known` that was probably meant by a name that is none of them, or `undefined`: the same letters in another
- * case, without underscores, or with an S more or less at the end of a word (`CORS_ORIGIN`); a long one with one slip of the
- * keyboard (`REDIRCT_URIS`); or one with `_FILE`, which only secrets have.
+ * The one of `known` that was probably meant by a name that is not among them, or `undefined`: the same letters in another
+ * case, without underscores, or with an S more or less at the end of a word (`CORS_ORIGIN`); a long one with one typing
+ * error (`REDIRCT_URIS`); or one with `_FILE`, which only secrets have.
  */
 export function lookAlike(name: string, known: readonly string[]): string | undefined {
   if (name.length > LONGEST || known.includes(name)) return undefined;

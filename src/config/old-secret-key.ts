@@ -9,9 +9,9 @@ import type { Environment } from './setting-row.js';
 const NAME = 'OLD_SECRET_KEY';
 
 /**
- * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. No setting of the service: only
- * the command that re-encrypts the signing keys asks for it.
- * @throws InvalidSettings when it is missing or no key; the value is never shown
+ * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. It is not a setting of the service:
+ * only the command that re-encrypts the signing keys asks for it.
+ * @throws InvalidSettings when it is missing or not a key; the value is never shown
  */
 export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
   const faults = new Faults();

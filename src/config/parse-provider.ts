@@ -12,7 +12,7 @@ import type { ProviderSettings } from './settings.js';
 
 const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
 
-/** Whether clients may sign in with it: as said, else as soon as it has what `defaultsToOn` names (contract §2). */
+/** Whether clients may sign in with it: as `enabled` says, else once the key of `defaultsToOn` is given (contract §2). */
 export function isEnabled(name: string, given: ProviderVariables, faults: Faults): boolean {
   return readKey(name, given, providerKeys.enabled, faults) ?? given.has(defaultsToOn(given));
 }
@@ -52,7 +52,7 @@ export function parseProvider(
   };
 }
 
-/** What the settings say of the provider's callback: its own allow-list, and what `iss` must be. */
+/** The settings for the provider's callback: its own allow-list, and what `iss` must be. */
 export function ownCallback(
   name: string,
   given: ProviderVariables,
@@ -84,7 +84,7 @@ function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults
   for (const key of Object.values<Setting<unknown>>(adapterKeys)) readKey(name, given, key, faults);
 }
 
-// contract §2: what production refuses of a provider
+// contract §2: what production refuses in the settings of a provider
 function refuseWeak(given: ProviderVariables, clientSecret: string, faults: Faults): void {
   for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
     const { variable, text } = given.get(key) ?? {};

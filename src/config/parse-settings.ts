@@ -25,7 +25,7 @@ export interface Surroundings {
 /**
  * Settings from an environment, without reading any file: no `.env`, no `<NAME>_FILE`.
  *
- * @param env e.g. `{ PORT: '4000' }`; what is left out or empty has its default
+ * @param env e.g. `{ PORT: '4000' }`; settings that are left out or empty have their defaults
  * @throws InvalidSettings with all faults
  */
 export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
@@ -52,7 +52,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   };
 }
 
-/** Reads every setting of the table. One that is at fault has its default, so that the others can be judged. */
+/** Reads every setting of the table. One that is at fault gets its default, so that the others can be judged. */
 function readValues(env: Environment, faults: Faults): Values {
   const production = env[settingsTable.nodeEnv.name] === 'production';
   const values = Object.entries(settingsTable).map(([key, setting]: [string, Setting<unknown>]) => [

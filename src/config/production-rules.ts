@@ -4,7 +4,7 @@ import { isLoopbackUrl } from './loopback.js';
 import type { Environment } from './setting-row.js';
 import type { Values } from './settings.js';
 
-/** What production refuses to start with (contract §2, last paragraph). Rules of a provider: `parse-provider.ts`. */
+/** Refuses settings that are not for production (contract §2, last paragraph). Those of a provider: `parse-provider.ts`. */
 export function applyProductionRules(values: Values, env: Environment, faults: Faults): void {
   const { databaseUrl, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
   if (databaseUrl === undefined && !env['DATA_DIR']) {
@@ -20,7 +20,7 @@ export function applyProductionRules(values: Values, env: Environment, faults: F
   if (rateLimit && (trustProxy === undefined || trustProxy === true)) {
     const was = trustProxy === true ? 'was "true"' : 'was unset';
     const accepts =
-      'false, a number of hops or addresses of proxies in production with rate limits on, which else could be evaded or hit everybody';
+      'false, a number of hops or addresses of proxies in production with rate limits on, which could otherwise be evaded or hit everybody';
     faults.add('TRUST_PROXY', was, accepts);
   }
   if (publicUrl?.startsWith('http:') && !isLoopbackUrl(publicUrl)) {

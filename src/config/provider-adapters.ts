@@ -7,13 +7,13 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['oauth2', ['authorize_url', 'token_url', 'userinfo_url']],
 ]);
 
-/** These need nothing else: `provider/presets.ts` has what they fill in, for each of these names (contract §6). */
+/** These need only credentials: `provider/presets.ts` has the other settings for each name (contract §6). */
 export const PRESET_NAMES = ['github', 'discord', 'google'] as const;
 
 /** The adapters that come with the service. */
 export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...PRESET_NAMES]);
 
-/** The keys that an adapter needs beside the credentials; one of an integrator's own asks for none. */
+/** The keys that an adapter needs beside the credentials; an integrator's own adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
@@ -22,7 +22,7 @@ export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins 
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
-/** Whether there is such a file or package is seen when it is loaded. */
+/** Checks only the form: whether the file or package exists turns out when it is loaded. */
 export const adapterName = kind(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
 );

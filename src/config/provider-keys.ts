@@ -31,7 +31,7 @@ export const providerKeys = {
     name: 'adapter',
     kind: adapterName,
     default: 'contract',
-    doc: "How the service speaks with it: `contract` (the two endpoints that the specification asks of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
+    doc: "How the service speaks with it: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
@@ -43,7 +43,7 @@ export const providerKeys = {
     name: 'issuer',
     kind: endpointUrl,
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
-    doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. A callback that has one is refused where it is not known.',
+    doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. While this is not known, a callback with an `iss` is refused.',
   },
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -59,25 +59,25 @@ export const adapterKeys = {
     name: 'claim_user_id',
     kind: kinds.text,
     defaultShown: '`sub`',
-    doc: '`oidc`, `oauth2`: where the id of the user stands, as a dotted path. Several paths, separated by commas, are tried in turn, here and below.',
+    doc: '`oidc`, `oauth2`: where the id of the user is found, as a dotted path. Several paths, separated by commas, are tried in turn, here and below.',
   },
   username: {
     name: 'claim_username',
     kind: kinds.text,
     defaultShown: '`preferred_username,name`',
-    doc: '`oidc`, `oauth2`: where the display name stands.',
+    doc: '`oidc`, `oauth2`: where the display name is found.',
   },
   email: {
     name: 'claim_email',
     kind: kinds.text,
     defaultShown: '`email`',
-    doc: '`oidc`, `oauth2`: where the e-mail address stands.',
+    doc: '`oidc`, `oauth2`: where the e-mail address is found.',
   },
   avatarUrl: {
     name: 'claim_avatar_url',
     kind: kinds.text,
     defaultShown: '`picture`',
-    doc: '`oidc`, `oauth2`: where the address of the avatar stands, or how it is made (`https://img.example/{id}/{hash}.png`).',
+    doc: '`oidc`, `oauth2`: where the URL of the avatar is found, or how to make it (`https://img.example/{id}/{hash}.png`).',
   },
   authorizeUrl: {
     name: 'authorize_url',
@@ -92,7 +92,7 @@ export const adapterKeys = {
   userinfoUrl: {
     name: 'userinfo_url',
     kind: endpointUrl,
-    doc: '`oauth2`: where an access token tells who has signed in.',
+    doc: '`oauth2`: the URL that tells, for an access token, who has signed in.',
   },
   tokenEndpointAuthMethod: {
     name: 'token_endpoint_auth_method',

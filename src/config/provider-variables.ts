@@ -15,7 +15,7 @@ const UPPER = /^PROVIDERS_([A-Z0-9]{1,63})_([A-Z0-9_]+)$/;
 
 /**
  * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
- * as it stands, and `PROVIDERS_<NAME>_<KEY>`, where the first underscore after NAME ends it.
+ * as it is, and `PROVIDERS_<NAME>_<KEY>`, where the first underscore after NAME ends it.
  */
 export function providerVariables(env: Environment, faults: Faults): Map<string, ProviderVariables> {
   const providers = new Map<string, Map<string, Given>>();
@@ -42,7 +42,7 @@ export function isProviderVariable(variable: string): boolean {
   return DOTTED.test(variable) || UPPER.test(variable);
 }
 
-/** The variable to name for a key: the one that was given, else one in the spelling of the keys that were. */
+/** The variable to name for a key: the one that was given, else one in the same spelling as the keys that were given. */
 export function providerVariable(name: string, key: string, given: ProviderVariables): string {
   const own = given.get(key);
   if (own) return own.variable;
@@ -55,5 +55,5 @@ function refuseDotted(variable: string, faults: Faults): void {
   if (!variable.startsWith('providers.')) return;
   const accepts =
     'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
-  faults.add(variable, 'is no name of a provider setting', accepts);
+  faults.add(variable, 'is not the name of a provider setting', accepts);
 }

@@ -206,8 +206,8 @@ describe('faults', () => {
       { ...idp, 'providers.idp.client_id': 'other' },
       'PROVIDERS_IDP_CLIENT_ID: and providers.idp.client_id have different values',
     ],
-    ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url: is no name'],
-    ['no key', { 'providers.idp': 'x' }, 'providers.idp: is no name'],
+    ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url: is not the name'],
+    ['no key', { 'providers.idp': 'x' }, 'providers.idp: is not the name'],
   ])('%s', (_, env, line) => {
     expect(() => parseSettings(env)).toThrow(
       expect.objectContaining({ name: 'InvalidSettings', faults: [expect.stringContaining(line)] }),

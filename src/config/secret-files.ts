@@ -8,7 +8,7 @@ import { settingsTable } from './settings-table.js';
 
 /**
  * The environment with each `<NAME>_FILE` of a secret replaced by `<NAME>` and what the file holds,
- * without the line break at its end (contract §2). Providers: in both spellings.
+ * without the line break at its end (contract §2). For providers, in both spellings.
  */
 export function readSecretFiles(env: Environment, cwd: string, faults: Faults): Environment {
   const result: Record<string, string | undefined> = { ...env };
@@ -48,7 +48,7 @@ const FILE = new RegExp(
   String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
 );
 
-/** The secret whose file a variable names, or `undefined` if it is no such variable. */
+/** The secret whose file a variable names, or `undefined` if it does not name one. */
 function secretOf(variable: string): string | undefined {
   const [, upper, dotted] = FILE.exec(variable) ?? [];
   return upper ?? dotted;

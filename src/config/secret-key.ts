@@ -2,8 +2,8 @@ import { hkdfSync } from 'node:crypto';
 import { kind } from './kinds.js';
 
 /**
- * A `SECRET_KEY` (contract §2). Nobody reads its bytes, and no log shows them: each use has a key of its own, which gives
- * away neither this one nor another's.
+ * A `SECRET_KEY` (contract §2). Nothing reads its bytes, and no log shows them: each use has a key derived from it, which
+ * reveals neither this one nor the key of another use.
  */
 export class SecretKey {
   readonly #bytes: Buffer;
@@ -15,7 +15,7 @@ export class SecretKey {
   /**
    * The key for one use (HKDF-SHA256, RFC 5869).
    *
-   * @param use what for, e.g. `signing-keys`; other words, another key, and what is stored under the former is lost
+   * @param use e.g. `signing-keys`. Other words give another key, which cannot read what the former one encrypted.
    * @returns 32 bytes, always the same for the same use
    */
   derive(use: string): Buffer {
@@ -33,7 +33,7 @@ function isHex(text: string): boolean {
   return text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
 }
 
-/** Strict: Node's decoder skips what it does not know, and a slip of the hand would shorten the key. */
+/** Strict: Node's decoder skips unknown characters, so a typing error would shorten the key. */
 function fromBase64(text: string): Buffer | undefined {
   const [, digits = '', padding = ''] = /^([A-Za-z0-9+/]+|[A-Za-z0-9_-]+)(={0,2})$/.exec(text) ?? [];
   const key = Buffer.from(digits, 'base64');

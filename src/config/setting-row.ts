@@ -6,15 +6,15 @@ import type { Kind } from './kinds.js';
 /** The environment, or any plain object like it. An empty value counts as unset. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One setting: all that the parser and the documents know of it. */
+/** One setting: everything that the parser and the documents need of it. */
 export interface Setting<T> {
   readonly name: string;
   readonly kind: Kind<T>;
-  /** As it would be written; read by `kind` like any other value. */
+  /** The text as an operator would write it; read by `kind` like any other value. */
   readonly default?: string;
   /** Where it differs in production. */
   readonly productionDefault?: string;
-  /** Words for the documents where the default is no fixed text. */
+  /** Words for the documents where the default is not a fixed text. */
   readonly defaultShown?: string;
   /** Never printed, and `<NAME>_FILE` is accepted. */
   readonly secret?: boolean;

@@ -11,9 +11,9 @@ const isServiceKey = (key: string): boolean => key.length >= 32 && /^[A-Za-z0-9\
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
- * A new setting is one entry here: it is read, checked and told of in faults, `settings.<key>` has it with the type of its
- * kind, and `npm run docs` writes it into .env.example and the README. Only docker-compose.yml, which is written by hand,
- * has to pass it on; a test says so.
+ * A new setting is one entry here. It is then read, checked and named in faults; `settings.<key>` has it with the type of its
+ * kind; and `npm run docs` writes it into .env.example and the README. Only docker-compose.yml is written by hand and must
+ * pass it on; a test checks that.
  */
 export const settingsTable = {
   nodeEnv: {
@@ -21,7 +21,7 @@ export const settingsTable = {
     section: 'Mode and address',
     kind: kinds.oneOf('development', 'test', 'production'),
     default: 'development',
-    doc: '`production` switches the strict rules on.',
+    doc: '`production` turns the strict rules on.',
   },
   host: {
     name: 'HOST',
@@ -103,7 +103,7 @@ export const settingsTable = {
     section: 'Clients',
     kind: kinds.list('origins as browsers send them: scheme://host[:port], lower case, no path', isOrigin),
     defaultShown: 'loopback origins; none in production',
-    doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. That of `PUBLIC_URL` is always in.',
+    doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. The origin of `PUBLIC_URL` is always allowed.',
   },
   accessTokenTtl: {
     name: 'ACCESS_TOKEN_TTL',
@@ -145,49 +145,49 @@ export const settingsTable = {
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '300',
-    doc: 'Authorize calls a minute and address.',
+    doc: 'Authorize calls per minute and address.',
   },
   rateLimitToken: {
     name: 'RATE_LIMIT_TOKEN',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '300',
-    doc: 'Token calls a minute and address.',
+    doc: 'Token calls per minute and address.',
   },
   rateLimitRefresh: {
     name: 'RATE_LIMIT_REFRESH',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '1200',
-    doc: 'Refresh calls a minute and address.',
+    doc: 'Refresh calls per minute and address.',
   },
   rateLimitBadToken: {
     name: 'RATE_LIMIT_BAD_TOKEN',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '120',
-    doc: 'Refused bearer tokens and revocations a minute and address; a valid token is never refused.',
+    doc: 'Refused bearer tokens and revocations per minute and address; a valid token is never refused.',
   },
   rateLimitConnect: {
     name: 'RATE_LIMIT_CONNECT',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '600',
-    doc: 'Handshakes of sockets a minute and address.',
+    doc: 'Handshakes of sockets per minute and address.',
   },
   rateLimitWrite: {
     name: 'RATE_LIMIT_WRITE',
     section: 'Proxy and rate limits',
     kind: perMinute,
     default: '60',
-    doc: 'Renames of devices a minute and user. Sign-outs are never refused.',
+    doc: 'Renames of devices per minute and user. Sign-outs are never refused.',
   },
   channelHistory: {
     name: 'CHANNEL_HISTORY',
     section: 'Operation',
     kind: kinds.integer(1, 1_000_000, 'events'),
     default: '1000',
-    doc: "Events that a user's history keeps, whatever their `ttl`; older ones go with every hundredth new one.",
+    doc: "Events that a user's history keeps, whatever their `ttl`; older ones are removed at every hundredth new one.",
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
@@ -209,6 +209,6 @@ export const settingsTable = {
     section: 'Operation',
     kind: kinds.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
-    doc: 'The least grave messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
+    doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
 } as const satisfies Record<string, Setting<unknown> & { readonly section: string }>;

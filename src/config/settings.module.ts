@@ -8,7 +8,7 @@ const NAME = 'settings';
 export const SETTINGS = getConfigToken(NAME);
 
 /**
- * Offers the settings to every module, as the very object that `loadSettings` made.
+ * Offers the settings to every module, as the same object that `loadSettings` made.
  *
  * Neither `.env` nor the environment is read again: both were read, and checked, before Nest began.
  */

@@ -10,8 +10,8 @@ type Value<Row> =
 export type Values = { readonly [Key in keyof Table]: Value<Table[Key]> };
 
 /**
- * What every part of the service may read of its configuration; parsed and checked once, at start. A row of the table is
- * here under its key; below is what has been made of some, and of the providers' variables.
+ * What every part of the service may read of its configuration; parsed and checked once, at start. Each row of the table is
+ * here under its key. Listed below are those whose value or type differs from the row, and the providers.
  */
 export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
@@ -32,9 +32,9 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
 export interface ProviderSettings {
   readonly name: string;
-  /** As it was set; where that is a preset, adapters see the one that it is of (provider/presets.ts). */
+  /** As it was set. Where that is a preset, adapters see the name of the preset's adapter (provider/presets.ts). */
   readonly adapter: string;
-  /** `{provider_url}` as the user's browser reaches it, without a trailing slash; an adapter may do without. */
+  /** `{provider_url}` as the user's browser reaches it, without a trailing slash; not every adapter needs it. */
   readonly url?: string;
   /** `{provider_url}` as the service itself reaches it, where that differs (the built-in `mock`). */
   readonly internalUrl?: string;
@@ -44,13 +44,13 @@ export interface ProviderSettings {
   readonly redirectUris?: readonly string[];
   /** What `iss` in the callback must be, where the adapter does not know it (RFC 9207). */
   readonly issuer?: string;
-  /** What the variables are called that messages speak of, in the spelling that was used. */
+  /** The names of the variables that messages mention, in the spelling that was used. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** Every other key of the provider, handed to its adapter as it is. */
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** What was set of the built-in provider; the rest of it follows from other settings (provider/sample-provider.ts). */
+/** What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts). */
 export interface SampleProviderSettings {
   /** Unset: the demo accounts. */
   readonly accountsFile?: AccountsFile;
@@ -60,6 +60,6 @@ export interface SampleProviderSettings {
 export interface AccountsFile {
   /** Absolute. */
   readonly path: string;
-  /** What the variable is called that names it, as it was spelled. */
+  /** The variable that names the file, as it was spelled. */
   readonly variable: string;
 }

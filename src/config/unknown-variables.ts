@@ -6,17 +6,17 @@ import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
 const OF_THE_SERVICE = [...namesOf(settingsTable, '_FILE'), 'OLD_SECRET_KEY', 'OLD_SECRET_KEY_FILE'];
-// Names of one word (HOST, PORT) are too common outside to guess about.
+// Names of one word (HOST, PORT) are too common elsewhere to guess about.
 const GUESSED = OF_THE_SERVICE.filter((name) => name.includes('_'));
 const OF_A_PROVIDER = namesOf(providerKeys, '_file');
 const OF_OUR_ADAPTERS = [...OF_A_PROVIDER, ...namesOf(adapterKeys, '_file'), 'accounts'];
 
-/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; others have variables of such names too. */
+/** `provider.acme.url`, `PROVIDER_ACME_CLIENT_ID`, `PROVIDERS_my-idp_CLIENT_ID`; other programs have similar names. */
 const MISSPELLED_PROVIDER = /^provider(?:\.[^.]+\..+|s?[._].+[._]client_?(?:id|secret)(?:_file)?)$/i;
 
 /**
- * A sentence for each variable that looks like a setting and is none (contract §2), so that nobody takes a limit or a list
- * for set that is not. No values.
+ * A sentence for each variable that looks like a setting but is not one (contract §2), so that nobody believes that a limit
+ * or a list is set when it is not. No values.
  */
 export function unknownVariables(
   env: Environment,
@@ -36,7 +36,7 @@ function ofTheService(variable: string): readonly string[] {
 }
 
 function ofAProvider(given: ProviderVariables): readonly string[] {
-  // An adapter of an integrator has keys of its own, that may look like those of ours.
+  // An integrator's adapter has keys of its own, which may look like those of our adapters.
   const isOurs = ADAPTERS.has(given.get('adapter')?.text ?? providerKeys.adapter.default);
   const known = isOurs ? OF_OUR_ADAPTERS : OF_A_PROVIDER;
   const isProvider = [...given.keys()].some((key) => OF_A_PROVIDER.includes(key));
@@ -45,12 +45,12 @@ function ofAProvider(given: ProviderVariables): readonly string[] {
     if (meant !== undefined) return [sentence(variable, `the key ${meant}`)];
     // The first underscore ends a name: PROVIDERS_MY_IDP_CLIENT_ID is the key `idp_client_id` of a provider `my`.
     if (isProvider || !/_client_(?:id|secret)$/.test(key)) return [];
-    return [sentence(variable, 'providers.<name>.<key>, as the name has an underscore')];
+    return [sentence(variable, 'providers.<name>.<key>, because the name has an underscore')];
   });
 }
 
 function sentence(variable: string, meant: string): string {
-  return `${variable} is no setting of the service: perhaps ${meant} is meant.`;
+  return `${variable} is not a setting of the service: perhaps ${meant} is meant.`;
 }
 
 /** The names of a table, and those of the files that its secrets may come from. */

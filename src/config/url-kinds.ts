@@ -1,12 +1,12 @@
 import { kind } from './kinds.js';
 import type { Kind } from './kinds.js';
 
-// RFC 3986 §2 without `#`: no fragment, no blank, no control character, no backslash, ASCII only.
+// RFC 3986 §2 without `#`: no fragment, no space, no control character, no backslash, ASCII only.
 const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
 // Both slashes and a host: URL parsers forgive `http:evil.example` and `http:///evil.example`.
 const HTTP = /^https?:\/\/([^/?]+)/i;
-// RFC 8252 §7.1, §8.4: a scheme of the app's own is a domain name turned round, so it has a dot;
-// `javascript:`, `data:`, `file:` and whatever else a browser knows have none.
+// RFC 8252 §7.1, §8.4: an app's own scheme is a reversed domain name, so it has a dot;
+// `javascript:`, `data:`, `file:` and all other schemes that browsers know have none.
 const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 
 /** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
@@ -18,7 +18,7 @@ export const baseUrl = kind(
   },
 );
 
-/** Where a service is, and no more: it cannot answer below a path; normalized. */
+/** The origin of a service, without a path, since it cannot answer below one; normalized. */
 export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) =>
   /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
 );
@@ -39,7 +39,7 @@ export function connectionUrl(...schemes: readonly string[]): Kind<string> {
   );
 }
 
-/** Whether a text may stand in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
+/** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
 export function isRedirectUri(text: string): boolean {
   return isHttpUri(text) || isUri(text, PRIVATE);
 }
@@ -49,7 +49,7 @@ export function isHttpUri(text: string): boolean {
   return isUri(text, HTTP);
 }
 
-/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a shell have schemes of their own. */
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a web view have schemes of their own. */
 export function isOrigin(text: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text) || !URL.canParse(text)) return false;
   return /^https?:/.test(text) ? new URL(text).origin === text : true;

@@ -39,10 +39,10 @@ describe('a variable that only looks like a setting', () => {
     ['PROVIDER_IDP_CLIENT_SECRET_FILE', 'providers.<name>.<key>'],
     ['providers_idp_client_secret', 'providers.<name>.<key>'],
     ['PROVIDERS_my-idp_CLIENT_ID', 'providers.<name>.<key>'],
-    ['PROVIDERS_MY_IDP_CLIENT_SECRET', 'providers.<name>.<key>, as the name has an underscore'],
+    ['PROVIDERS_MY_IDP_CLIENT_SECRET', 'providers.<name>.<key>, because the name has an underscore'],
   ])('%s is told in one line, without its value', (variable, meant) => {
     const warnings = warningsOf({ [variable]: 'hunter2' });
-    expect(warnings).toEqual([`${variable} is no setting of the service: perhaps ${meant} is meant.`]);
+    expect(warnings).toEqual([`${variable} is not a setting of the service: perhaps ${meant} is meant.`]);
   });
 
   it.each<[string, Environment]>([
@@ -54,7 +54,7 @@ describe('a variable that only looks like a setting', () => {
   ])('the key %s of a provider, too', (key, env) => {
     const warnings = warningsOf(env);
     expect(warnings).toEqual([
-      expect.stringMatching(`^providers\\.idp\\.${key}.* is no setting of the service: perhaps the key `),
+      expect.stringMatching(`^providers\\.idp\\.${key}.* is not a setting of the service: perhaps the key `),
     ]);
     expect(warnings.join()).not.toContain('hunter2');
   });

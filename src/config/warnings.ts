@@ -7,7 +7,7 @@ import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
 import { unknownVariables } from './unknown-variables.js';
 
-/** What is accepted, but might not be meant; one sentence each, for the log at start. No values, so no secrets. */
+/** Settings that are accepted, but may be mistakes; one sentence each, for the log at start. No values, so no secrets. */
 export function warningsFor(
   env: Environment,
   values: Values,
@@ -36,10 +36,10 @@ export function warningsFor(
 }
 
 const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
-/** What the built-in sample provider has a use for. */
+/** The keys that the built-in sample provider uses. */
 const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer'];
 
-/** Something is given for a provider, but not what would enable it. */
+/** Warns where something is given for a provider, but not the key that would enable it. */
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {
   const isSample = name === SAMPLE_PROVIDER;
   const missing = isSample ? 'url' : defaultsToOn(given);
@@ -49,7 +49,7 @@ function providerWarning(name: string, given: ProviderVariables): readonly strin
   return [`Provider ${name} has no ${missing}: it is ${is}.`];
 }
 
-/** The allow-lists of redirect URIs that somebody takes for patterns. */
+/** The allow-lists of redirect URIs that were written as patterns. */
 function withAsterisk(
   env: Environment,
   providers: ReadonlyMap<string, ProviderVariables>,
