@@ -68,7 +68,7 @@ describe('the start', () => {
     await readOnly('on');
     const settings = parseSettings({ DATABASE_URL: database.url, DATA_DIR: tmpdir(), PORT: '1' });
     const starting = startService(settings, createLog('silent'), new AbortController().signal, 600);
-    await expect(starting).rejects.toThrow('the database was of no use within 1 s: it cannot be written to');
+    await expect(starting).rejects.toThrow('the database was not usable within 1 s: it cannot be written to');
   });
 
   it('does not wait for a database that refuses', async () => {

@@ -9,7 +9,7 @@ const DATABASE_TIME = {
 
 /**
  * The database's clock, which all instances share (contract §5): each one measures how far its own is off,
- * so that tokens of an instance with a wrong clock are worth the same everywhere.
+ * so that tokens of an instance with a wrong clock are valid for the same time everywhere.
  */
 @Injectable()
 export class Clock implements OnModuleInit, OnApplicationShutdown {

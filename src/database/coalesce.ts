@@ -1,11 +1,11 @@
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 
-/** At most so many statements of one kind at a time: the third caller waits, and shares the next statement. */
+/** The most statements of one kind at a time: the third caller waits, and shares the next statement. */
 const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
-/** From the call to its answer, waiting and statement together: contract §3 says 2 s, and thousands of answers take a while. */
+/** From the call to its answer, with all waiting: contract §3 says 2 s, and sending thousands of answers takes a while. */
 const PATIENCE_MS = 1600;
-/** How exactly: so that the callers of a moment are given up together. */
+/** How exactly PATIENCE_MS is kept, so that callers of about the same time are given up together. */
 const PRECISION_MS = 20;
 
 interface Waiting<Item, Result> {
@@ -17,13 +17,12 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Makes one statement of what arrives together. A caller that comes alone is served at once and alone: nobody waits for
- * company. Nobody waits longer than PATIENCE_MS either, whatever the database does: who is given up before the statement
- * is never sent; who is given up during it is answered, and the result is dropped. So callers must be such that a result
- * which nobody hears of does no harm.
+ * Makes one statement of calls that arrive together. A single call is served at once: it does not wait for others. No call
+ * waits longer than PATIENCE_MS, whatever the database does. An item that is given up before its statement is never sent;
+ * one that is given up during it is rejected, and its result is dropped. So a result that nobody hears of must do no harm.
  *
  * @param run takes the items and returns their results, in the same order. If it fails, all its items fail.
- * @returns rejects with DatabaseBusy what is given up, or comes when MOST_WAITING wait already
+ * @returns a function that rejects with DatabaseBusy when a call is given up, or when MOST_WAITING are waiting already
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
@@ -36,7 +35,7 @@ export function coalesce<Item, Result>(
     inFlight.add(batch);
     try {
       const results = await run(batch.map(({ item }) => item));
-      batch.forEach(({ resolve }, i) => resolve(results[i]!)); // without effect on who was given up
+      batch.forEach(({ resolve }, i) => resolve(results[i]!)); // without effect on calls that were given up
     } catch (error) {
       batch.forEach(({ reject }) => reject(error));
     } finally {
@@ -51,7 +50,7 @@ export function coalesce<Item, Result>(
     void start(waiting.splice(0, LARGEST_BATCH));
   }
 
-  /** One timer for all callers, which stands still while there are none: nothing for each call on the hottest path. */
+  /** One timer for all callers, and none while there are no callers: a timer for each call would slow the hottest path. */
   function watch(): void {
     waiting.splice(0, giveUp(waiting));
     const oldest = [...inFlight].map((batch) => batch[giveUp(batch)]).find((item) => item) ?? waiting[0];
@@ -66,7 +65,7 @@ export function coalesce<Item, Result>(
   return (item) =>
     new Promise((resolve, reject) => {
       if (waiting.length >= MOST_WAITING) {
-        reject(new DatabaseBusy('too many wait for the database'));
+        reject(new DatabaseBusy('too many requests wait for the database'));
         return;
       }
       waiting.push({ item, since: performance.now(), resolve, reject });
@@ -77,7 +76,7 @@ export function coalesce<Item, Result>(
     });
 }
 
-/** Answers those whose time is over. @returns how many they are; they come first */
+/** Rejects the items whose time is over, which come first. @returns how many they are */
 function giveUp(items: readonly Waiting<unknown, never>[]): number {
   const began = performance.now() - PATIENCE_MS;
   const inTime = items.findIndex(({ since }) => since > began);

@@ -13,7 +13,7 @@ const NOT_YET = new Set<string | undefined>(['57P03', '53300']); // cannot_conne
 /**
  * Connects to a database that may not have come up yet: service and database are often started together.
  *
- * @throws at once, what the database says (a wrong password, no such database); in the end, its address and the reason
+ * @throws at once, errors that waiting does not change (a wrong password, no such database); in the end, address and reason
  */
 export async function connectPatiently(
   config: ClientConfig,
@@ -41,7 +41,7 @@ export async function connectPatiently(
   }
 }
 
-/** Whether a server has answered, with something that waiting does not change. */
+/** Whether a server has answered with an error that waiting does not change. */
 function isAnswer(error: unknown): boolean {
   return error instanceof DatabaseError && !NOT_YET.has(error.code);
 }

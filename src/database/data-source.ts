@@ -11,8 +11,8 @@ const CONNECT_TIMEOUT_MS = 900;
 const QUERY_TIMEOUT_MS = 1000;
 
 /**
- * How TypeORM, the service and its CLI alike, reaches the database. The schema lives in migrations only. Entities are the
- * rooms' own: who works with them adds them (entities.ts).
+ * How TypeORM reaches the database, in the service and in its CLI. The schema lives in migrations only. Entities belong to
+ * their rooms: code that works with them adds them (entities.ts).
  */
 export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSourceOptions {
   return {
@@ -31,7 +31,7 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
     applicationName: 'latchkey',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      query_timeout: QUERY_TIMEOUT_MS, // the client's own: also when the server is frozen
+      query_timeout: QUERY_TIMEOUT_MS, // the client's own: works also when the server is frozen
       statement_timeout: QUERY_TIMEOUT_MS,
       idle_in_transaction_session_timeout: 5000,
       keepAlive: true,

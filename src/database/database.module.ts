@@ -9,15 +9,15 @@ import { Sql } from './sql.js';
 @Global()
 @Module({ providers: [Sql, Clock], exports: [Sql, Clock] })
 export class DatabaseModule {
-  /** @param entities of all rooms: this one knows none of them */
+  /** @param entities of all rooms; this room imports none of them */
   static with(entities: Type[]): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
         ...dataSourceOptions(settings.databaseUrl!, settings.databasePoolSize), // start.ts has made sure of a URL
         entities,
-        retryAttempts: 0, // start.ts tries again,
-        toRetry: () => false, // and nothing is printed that says `Retrying`
+        retryAttempts: 0, // start.ts tries again
+        toRetry: () => false, // so Nest prints no `Retrying`
       }),
     });
     return { module: DatabaseModule, imports: [typeOrm] };

@@ -4,11 +4,11 @@ import { DataSource, type DataSourceOptions } from 'typeorm';
 import { connectPatiently } from './connect-patiently.js';
 import type { Patience } from './patiently.js';
 
-// Any fixed number will do, as long as every version of the service takes the same.
+// Any fixed number will do, as long as every version of the service uses the same.
 const MIGRATION_LOCK = '7165934107325011';
 const LOCK_POLL_MS = 100;
 
-// The lock's own statements take no time: where they do, the database hangs.
+// The lock's own statements are quick: where they are not, the database hangs.
 const LOCK_CONNECTION = { keepAlive: true, query_timeout: 5000 };
 
 const READ_ONLY = '25006'; // read_only_sql_transaction
@@ -16,10 +16,10 @@ const READ_ONLY = '25006'; // read_only_sql_transaction
 const ONE_PATIENT_CONNECTION = {
   poolSize: 1,
   connectTimeoutMS: 10_000,
-  logger: 'debug' as const, // silent: a failure is thrown, and needs not be printed as well
+  logger: 'debug' as const, // silent: a failure is thrown, so it need not be printed as well
 };
 
-// A request must fail soon; the building of an index may take its hours.
+// A request must fail soon, but building an index may take hours.
 const NO_TIMEOUTS = {
   statement_timeout: undefined,
   query_timeout: undefined,
@@ -29,11 +29,11 @@ const NO_TIMEOUTS = {
 
 /**
  * Applies the migrations that the database lacks. Of any number of instances that start at once, one does it and the
- * others wait (without the lock they would apply the same one, and fail). Finding nothing to do takes some 50 ms.
+ * others wait (without the lock they would apply the same one, and fail). When there is nothing to do, this takes about 50 ms.
  *
  * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
  * @param patience with a database that is not there yet, as when both are started together
- * @throws what the database says; when it is not reachable in time, its address and why, never the password
+ * @throws the database's error; when it is not reachable in time, one with its address and the reason, never the password
  */
 export async function migrate(options: DataSourceOptions, patience: Patience): Promise<void> {
   if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
@@ -57,8 +57,8 @@ async function requireWritable(client: Client): Promise<void> {
 }
 
 /**
- * Asks again and again: whoever waits inside of a statement holds a snapshot meanwhile, for whose end a
- * `CREATE INDEX CONCURRENTLY` of the one that migrates would wait in turn, forever.
+ * Asks again and again. Waiting inside a statement would hold a snapshot, and a `CREATE INDEX CONCURRENTLY` of the instance
+ * that migrates would wait for that snapshot to end: both would wait forever.
  */
 async function acquire(lock: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -75,7 +75,7 @@ async function runPending(dataSource: DataSource): Promise<void> {
   await dataSource.initialize();
   try {
     await dataSource.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0');
-    await dataSource.runMigrations({ transaction: 'each' }); // so that one may do without (CREATE INDEX CONCURRENTLY)
+    await dataSource.runMigrations({ transaction: 'each' }); // each may opt out of its own (CREATE INDEX CONCURRENTLY)
   } finally {
     await dataSource.destroy();
   }

@@ -5,20 +5,20 @@ import { errorCode, errorMessage } from './error-facts.js';
 const RETRY_MS = 250;
 
 export interface Patience {
-  /** After which the last failure is final. */
+  /** The time after which the next failure is final. */
   readonly patienceMs: number;
-  /** Ends the waiting at once: what is thrown then is its reason. */
+  /** Ends the waiting at once; its reason is thrown then. */
   readonly signal: AbortSignal;
   /** Receives one line for each reason to wait. */
   readonly log: (line: string) => void;
 }
 
 /**
- * Does something anew while it fails because the database is away, slow or read-only: at a start, which is to be patient
- * (contract §1). A request is not: it fails soon.
+ * Repeats something while it fails because the database is away, slow or read-only. Only for the start, which must be
+ * patient (contract §1); a request fails soon.
  *
  * @param work is given the milliseconds that are left
- * @throws at once whatever waiting does not change; in the end, the reason of the last failure
+ * @throws at once, an error that waiting does not change; in the end, one with the reason of the last failure
  */
 export async function patiently<Result>(
   work: (msLeft: number) => Promise<Result>,
@@ -36,7 +36,7 @@ export async function patiently<Result>(
       const reason = errorMessage(error) || String(errorCode(error));
       if (Date.now() >= deadline) {
         const seconds = Math.round(patienceMs / 1000);
-        throw new Error(`the database was of no use within ${seconds} s: ${reason}`, { cause: error });
+        throw new Error(`the database was not usable within ${seconds} s: ${reason}`, { cause: error });
       }
       if (!told.has(reason)) log(`waiting for the database: ${reason}`);
       told.add(reason);

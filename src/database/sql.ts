@@ -3,7 +3,7 @@ import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 
-/** A statement that PostgreSQL parses and plans once a connection: `name` must be unique for its `text`. */
+/** A statement that PostgreSQL parses and plans once per connection: `name` must be unique for its `text`. */
 export interface Statement {
   readonly name: string;
   readonly text: string;

@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * Signing out ends a session by its expiry (spec §2.2) and marks it. The index holds signed-out sessions only: a sign-in
- * does not write to it, and every instance reads its newest end twice a second.
+ * does not write to it, and every instance reads its newest entries twice a second.
  */
 export class SignedOutSessions1700000001000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

@@ -1,9 +1,9 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
- * A key has a first use, which follows its publication, and its end follows from its successor's: `retired_at` goes.
- * How long the tokens of the keys that exist may live is not known; an hour is what the specification says, and an
- * instance with longer ones says so at its start.
+ * A key is first used some time after its publication, and its end follows from its successor's first use, so `retired_at`
+ * is dropped. How long the tokens of existing keys live is not known: the specification says an hour, and an instance with
+ * a longer lifetime updates it at its start.
  */
 export class KeyRotation1700000002000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
