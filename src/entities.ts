@@ -11,7 +11,7 @@ import { RefreshToken } from './token/refresh-token.entity.js';
 import { SigningKey } from './token/signing-key.entity.js';
 import { User } from './user/user.entity.js';
 
-/** Every table, as its room describes it: for the application as a whole, and for those who compare them with the schema. */
+/** Every table, as its room describes it: for the whole application, and for the test that compares them with the schema. */
 export const ENTITIES = [
   User,
   Device,

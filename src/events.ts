@@ -23,7 +23,7 @@ export interface ChannelEvent {
 }
 
 /**
- * What happens in one room and matters in another: it travels upwards as an event, since nothing may import upwards.
+ * What happens in one room and matters in another travels upwards as an event, since nothing may import upwards.
  * An event is heard on the instance where it happened, unless it says otherwise.
  */
 export interface DomainEvents {
@@ -31,13 +31,13 @@ export interface DomainEvents {
   'session.started': [Session & { readonly provider: string }];
   /** A session has been used: a refresh, or a request with its access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
-  /** A session was signed out, on whichever instance; told on every instance within a second (contract §4). */
+  /** A session was signed out, on any instance; told on every instance within a second (contract §4). */
   'session.ended': [Session];
   /** Someone asked for sessions of theirs to end: which, and how many were ended. */
   'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
   /** A code could not be exchanged; `error` is the code of the answer. */
   'sign_in.refused': [{ readonly error: string }];
-  /** A refresh token was refused; the session is the one it claims to be of. */
+  /** A refresh token was refused; the session is the one that the token claims to belong to. */
   'refresh.refused': [Session | undefined];
   /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
@@ -47,7 +47,7 @@ export interface DomainEvents {
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
   /** A signing key was withdrawn; heard on every instance, at the moment from which its tokens are refused there. */
   'key.revoked': [{ readonly kid: string }];
-  /** An address, or a user, has reached a limit; told once a minute and limit. */
+  /** An address, or a user, has reached a limit; told once per minute and limit. */
   'rate_limit.exceeded': [
     { readonly limit: string } & ({ readonly address: string } | { readonly userId: string }),
   ];

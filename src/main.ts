@@ -36,7 +36,7 @@ async function main(): Promise<void> {
   process.exit(0);
 }
 
-/** One clear line a fault; a stack only for faults of our own. */
+/** One clear line for each fault; a stack only for programming errors. */
 function fail(error: unknown): never {
   const { message, stack } = error as Error;
   const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;

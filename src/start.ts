@@ -16,19 +16,19 @@ import { Readiness } from './operations/readiness.js';
 
 /** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
 const PATIENCE_MS = 30_000;
-/** An embedded database that is starting when the start is called off has this long until it can be stopped. */
+/** How long to wait, when the start is called off, for an embedded database that must first come up to be stopped. */
 const FAREWELL_MS = 3000;
 
 export interface Service {
   readonly app: NestExpressApplication;
-  /** Stops as contract §1 says: not ready at once, then the delay, then what is in flight ends, then the database. */
+  /** Stops as contract §1 says: not ready at once; then the delay; then requests in flight end; then the database stops. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the whole service: database, migrations, application, listener. Whatever fails takes down what had started.
+ * Starts the whole service: database, migrations, application, listener. When one fails, those before it are stopped.
  *
- * @param signal calls the start off, at once: what waits for the database by then is left to the end of the process
+ * @param signal calls the start off, at once; work that still waits for the database then ends with the process
  * @param patienceMs how long to wait for the database
  */
 export async function startService(
@@ -66,7 +66,7 @@ async function startApp(
   try {
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.listen(settings.port, settings.host).catch((error: unknown) => {
-      throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // which no database can mend
+      throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // waiting for the database does not help
     });
     patience.signal.throwIfAborted();
     return app;
@@ -89,9 +89,9 @@ function running(app: NestExpressApplication, settings: Settings, database?: Emb
   };
 }
 
-/** Also when the start was called off while it was still starting. */
+/** Stops the embedded database, also when the start was called off while it was still starting. */
 async function takeDown(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
-  const database = await embedded?.catch(() => undefined); // what it failed with is thrown by the start
+  const database = await embedded?.catch(() => undefined); // the start throws its error
   await database?.stop();
 }
 
