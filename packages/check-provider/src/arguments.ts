@@ -7,7 +7,7 @@ export interface Options {
   readonly providerUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** A callback that is not ours: the address the browser ends at is pasted. Unset: a loopback callback. */
+  /** A callback elsewhere: a person pastes the address at which the browser ends. Unset: a loopback callback. */
   readonly redirectUri: string | undefined;
   readonly json: boolean;
   /** Whether to wait until a code must have expired. */
@@ -16,7 +16,7 @@ export interface Options {
   readonly wait: number;
 }
 
-/** Why the command line makes no sense, in one line; never with a value of it. */
+/** Says in one line what is wrong with the command line; never with a value from it. */
 export class WrongArguments extends CannotRun {}
 
 /**

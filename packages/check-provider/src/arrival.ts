@@ -5,18 +5,18 @@ export interface Arrival {
   readonly method: string;
   /** Status of the redirect; unknown when a browser followed it. */
   readonly status: number | undefined;
-  /** What had been asked for. */
+  /** The state that was sent. */
   readonly state: string;
   readonly redirectUri: string;
 }
 
-/** The query behind the redirect URI; undefined when the address is another. A query that the URI has itself is not in it. */
+/** The query after the redirect URI, without the URI's own; undefined when the address does not begin with the URI. */
 export function queryOf({ url, redirectUri }: Pick<Arrival, 'url' | 'redirectUri'>): string | undefined {
   const start = redirectUri + (redirectUri.includes('?') ? '&' : '?');
   return url.startsWith(start) ? url.slice(start.length) : undefined;
 }
 
-/** All parameters of the address, wherever it is. */
+/** All parameters of the address, whatever it begins with. */
 export function parametersOf({ url }: Pick<Arrival, 'url'>): URLSearchParams {
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? [];
   return new URLSearchParams(query);

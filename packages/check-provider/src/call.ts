@@ -37,7 +37,7 @@ async function read({ body }: Response): Promise<Buffer | undefined> {
   return Buffer.concat(chunks);
 }
 
-/** JSON in UTF-8, as the service reads it; undefined when it is none. */
+/** JSON in UTF-8, as the service reads it; undefined when it is not. */
 function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown;

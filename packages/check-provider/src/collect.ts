@@ -14,13 +14,13 @@ export function plannedSignIns({ slow }: Pick<Options, 'slow'>): number {
   return slow ? 4 : 3;
 }
 
-// What percent-encoding and its absence can do harm to.
+// Characters that wrong or missing percent-encoding would change.
 const ODD_STATE = '1&2=3%34+5 \u00e9\u2713';
 // Spec §4.5.2: 10 minutes or less, and a few seconds for clocks.
 const EXPIRED = 610_000;
 
 /**
- * Tries everything that the rules are about; judges nothing.
+ * Tries everything that the rules are about, without judging it.
  * @param sleep waits for milliseconds; only with `--slow`
  * @throws CannotRun when the provider cannot be reached, or a person does not sign in
  */
@@ -78,7 +78,7 @@ export async function collect(
   return { ...evidence, odd };
 }
 
-/** A sign-in with all at once that the specification does not demand, as far as the page accepts it. */
+/** One sign-in with an odd state and a redirect URI with a query: not required, so only those that the page accepts. */
 async function oddSignIn(signIns: SignIns, redirectUri: string): Promise<NonNullable<Evidence['odd']>> {
   const withQuery = `${redirectUri}${redirectUri.includes('?') ? '&' : '?'}keep=1`;
   const state = isWilling(await signIns.look(ODD_STATE, redirectUri));

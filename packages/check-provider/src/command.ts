@@ -6,8 +6,8 @@ import { jsonFailure } from './report-json.js';
 /**
  * The whole command: checks the provider that the arguments name and prints the report, or says why it cannot.
  *
- * @param name what the command is called by, for its usage
- * @param argv what follows the name
+ * @param name by which the command was called, for its usage
+ * @param argv the arguments after the name
  * @returns the exit code. 0: all rules hold; 1: a rule fails; 2: could not run
  */
 export async function runCommand(name: string, argv: readonly string[]): Promise<number> {
@@ -25,12 +25,12 @@ export async function runCommand(name: string, argv: readonly string[]): Promise
   }
 }
 
-/** Anything but `CannotRun` is a fault of this command's own, and no verdict either. */
+/** Any other error than `CannotRun` is this command's own fault, and not a verdict either. */
 function describe(error: unknown): string {
   return error instanceof CannotRun ? error.message : `${(error as Error).stack}`;
 }
 
-/** @param name what the command is called by */
+/** @param name by which the command was called */
 export function usage(name: string): string {
   return `Usage: ${name} <url> --client-id X --client-secret Y [options]
 

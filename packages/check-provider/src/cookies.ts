@@ -1,4 +1,4 @@
-/** Session cookies on the way to a login page, by host; no more than one visit needs. */
+/** Session cookies on the way to a login page, by host; only the part of RFC 6265 that one visit needs. */
 export class Cookies {
   private readonly byHost = new Map<string, Map<string, string>>();
 

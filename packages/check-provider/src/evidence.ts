@@ -2,7 +2,7 @@ import type { Arrival } from './arrival.js';
 import type { Landing } from './landing.js';
 import { isAnswer, isSuccess, type Answer, type Reply } from './reply.js';
 
-/** What the provider did. A member that is undefined could not be had, as something before it went wrong. */
+/** What the provider did. A member is undefined when it was not tried because something before it went wrong. */
 export interface Evidence {
   readonly providerUrl: string;
   readonly redirectUri: string;
@@ -10,7 +10,7 @@ export interface Evidence {
   readonly landing: Landing;
   /** The first sign-in, with a state and a redirect URI as the service sends them. */
   readonly arrival: Arrival | undefined;
-  /** Whether a state beyond hex, and a redirect URI with a query, were accepted at all; and a sign-in with what was. */
+  /** Whether a state that is not hex, and a redirect URI with a query, were accepted; and a sign-in with those that were. */
   readonly odd: { readonly state: boolean; readonly query: boolean; readonly arrival?: Arrival } | undefined;
   readonly exchanges: Exchanges;
   /** Every code that was issued. */
@@ -19,11 +19,11 @@ export interface Evidence {
 
 /** Replies of the exchange endpoint (spec §4.5.2), by what was sent to it. */
 export interface Exchanges {
-  /** All as it should be, with the code of the first sign-in. */
+  /** A correct exchange of the first sign-in's code. */
   first?: Reply;
-  /** The same again. */
+  /** The same exchange a second time. */
   again?: Reply;
-  /** All as it should be, with the code of a later sign-in. */
+  /** A correct exchange of a later sign-in's code. */
   second?: Reply;
   unknownCode?: Reply;
   wrongSecret?: Reply;
@@ -33,11 +33,11 @@ export interface Exchanges {
   withoutClientSecret?: Reply;
   withoutRedirectUri?: Reply;
   otherRedirectUri?: Reply;
-  /** A code of more than ten minutes ago. */
+  /** With a code that is more than ten minutes old. */
   late?: Reply;
 }
 
-/** Whatever the exchange refused, with a few words on what had been sent. */
+/** All answers with which the exchange refused, each with a few words on what was sent. */
 export function refusals({ exchanges }: Evidence): { readonly sent: string; readonly answer: Answer }[] {
   const sent: [string, Reply | undefined][] = [
     ['a used code', exchanges.again],

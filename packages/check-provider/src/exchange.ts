@@ -1,7 +1,7 @@
 import { call } from './call.js';
 import type { Reply } from './reply.js';
 
-/** The form of spec §4.5.2; what is undefined is left out. */
+/** The form of spec §4.5.2; undefined fields are left out. */
 export interface ExchangeForm {
   readonly client_id: string | undefined;
   readonly client_secret: string | undefined;
@@ -9,7 +9,7 @@ export interface ExchangeForm {
   readonly redirect_uri: string | undefined;
 }
 
-/** POST {provider_url}/oauth2/token/exchange with the very headers of the service (spec §4.5.2). */
+/** POST {provider_url}/oauth2/token/exchange with the same headers as the service (spec §4.5.2). */
 export function exchange(providerUrl: string, form: ExchangeForm): Promise<Reply> {
   const fields = Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined);
   return call(`${providerUrl}/oauth2/token/exchange`, {
@@ -19,7 +19,7 @@ export function exchange(providerUrl: string, form: ExchangeForm): Promise<Reply
   });
 }
 
-/** Whether nothing answers there as the exchange should: no answer, a redirect, or no such path or method. */
+/** Whether there is no exchange endpoint: no answer, a redirect, or no such path or method. */
 export function isMissing(reply: Reply): boolean {
   if ('problem' in reply) return true;
   const { status, body } = reply;

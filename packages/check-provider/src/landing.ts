@@ -2,7 +2,7 @@ import { open } from './call.js';
 import { Cookies } from './cookies.js';
 import type { NoAnswer } from './reply.js';
 
-/** Where a browser without any sign-in ends that opens the authorization address. */
+/** Where a browser ends that opens the authorization address without being signed in. */
 export type Landing =
   | { readonly kind: 'page'; readonly status: number; readonly headers: Headers }
   /** Sent back to the callback at once: no person is needed. */
@@ -14,8 +14,8 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const ACCEPT = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.8'; // what browsers ask for
 
 /**
- * Opens the authorization address as a browser does: it follows redirects, on the way to a login page of another
- * address, with their cookies; but never goes to the callback.
+ * Opens the authorization address as a browser does: follows redirects, with their cookies, to a login page that may be
+ * elsewhere; but never opens the callback.
  *
  * @param address the authorization request (spec §4.5.1)
  * @param redirectUri the callback in it
@@ -48,7 +48,7 @@ function nowhere(problem: string): Landing {
   return { kind: 'none', problem, away: false };
 }
 
-/** Whether the way ends here: at the callback, or at what should have been it. */
+/** Whether the redirects end here: at the callback, or at an address that was meant to be the callback. */
 function isCallback(location: string, { searchParams }: URL, redirectUri: string): boolean {
   const isThere = location.startsWith(redirectUri.split('?')[0]!);
   return isThere || (searchParams.has('code') && searchParams.has('state'));

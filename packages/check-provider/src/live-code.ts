@@ -2,7 +2,8 @@ import { errorOf, isAnswer, isSuccess, type Reply } from './reply.js';
 
 /**
  * One code for several attempts that must fail, so that a person need not sign in for each. A provider may drop a code
- * after a failed attempt: an `invalid_grant` on a code that was shown before means nothing, and is tried with a fresh one.
+ * after a failed attempt: so an `invalid_grant` for a code that was sent before proves nothing, and the attempt is repeated
+ * with a fresh code.
  */
 export class LiveCode {
   private code: string | undefined;
@@ -11,7 +12,7 @@ export class LiveCode {
   /** @param fresh gets a code by one more sign-in */
   constructor(private readonly fresh: () => Promise<string>) {}
 
-  /** The reply to an attempt with a code that nothing but the attempt itself can be wrong with. */
+  /** The reply to an attempt; if it is refused, that is not because its code was used before. */
   async attempt(send: (code: string) => Promise<Reply>): Promise<Reply> {
     const wasShown = this.shown;
     const reply = await this.show(send);

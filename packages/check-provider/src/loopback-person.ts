@@ -4,8 +4,8 @@ import { CannotRun } from './cannot-run.js';
 import { invitation, type Person, type Return } from './person.js';
 
 /**
- * A person whose browser comes back to this machine (RFC 8252 §7.3). There is one address to open: after each sign-in
- * the browser's request is held until the next one is known, and answered with a redirect to it.
+ * A person whose browser comes back to this machine (RFC 8252 §7.3). The person opens one address only: after each sign-in
+ * the browser's request is held until the next authorization address is known, and answered with a redirect to that.
  */
 export class LoopbackPerson implements Person {
   private address: URL | undefined;
@@ -60,14 +60,14 @@ export class LoopbackPerson implements Person {
     if (this.held) page(this.held, 'Done. You can close this page: the report is in the terminal.');
     this.server.closeIdleConnections();
     const closed = new Promise((resolve) => this.server.close(resolve));
-    setTimeout(() => this.server.closeAllConnections(), 500).unref(); // whoever never reads the last page
+    setTimeout(() => this.server.closeAllConnections(), 500).unref(); // a client may never read the last page
     await closed;
   }
 
   private receive(request: IncomingMessage, response: ServerResponse): void {
     request.resume();
     const { url = '/', method = 'GET' } = request;
-    const wasHere = this.seen.has(url); // reloaded, or gone back to
+    const wasHere = this.seen.has(url); // the browser reloaded the page, or went back to it
     if (url === '/' || wasHere) {
       if (this.address) redirect(response, this.address);
       else page(response, 'Nothing to do here.');
@@ -85,7 +85,7 @@ export class LoopbackPerson implements Person {
 const HEADERS = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', Connection: 'close' };
 
 function redirect(response: ServerResponse, { href }: URL): void {
-  response.writeHead(303, { ...HEADERS, Location: href }).end(); // 303: a GET, however the browser came
+  response.writeHead(303, { ...HEADERS, Location: href }).end(); // 303: the browser sends a GET, whatever its method was
 }
 
 function page(response: ServerResponse, text: string): void {

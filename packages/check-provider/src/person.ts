@@ -4,7 +4,7 @@ export interface Return {
   readonly method: string;
 }
 
-/** Whoever signs in where the provider shows a real login page. */
+/** Signs in where the provider shows a real login page. */
 export interface Person {
   /** The callback that the person's browser comes back to. */
   readonly redirectUri: string;
@@ -17,7 +17,7 @@ export interface Person {
   leave(): Promise<void>;
 }
 
-/** What a person is told before the first sign-in. @param planned how many there will be */
+/** The text for a person before the first sign-in. @param planned how many sign-ins there will be */
 export function invitation(planned: number): string {
   return `The provider shows a login page: please sign in ${planned} times, always as the same user.
 (Once or twice more where the provider drops a code after a failed attempt.)`;

@@ -2,7 +2,7 @@
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** The body as JSON; undefined when it is none. */
+  /** The body as JSON; undefined when it is not JSON. */
   readonly body: unknown;
 }
 
@@ -19,7 +19,7 @@ export function isAnswer(reply: Reply): reply is Answer {
   return 'status' in reply;
 }
 
-/** The body's members; none when it is no JSON object. */
+/** The body's members; undefined when it is not a JSON object. */
 export function membersOf({ body }: Answer): Record<string, unknown> | undefined {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   return isObject ? (body as Record<string, unknown>) : undefined;
@@ -31,7 +31,7 @@ export function errorOf(answer: Answer): string | undefined {
   return typeof error === 'string' && error !== '' ? error : undefined;
 }
 
-/** Whether the provider gave in: nothing says that it refused. */
+/** Whether the provider accepted: a status of success, and no error. */
 export function isSuccess(reply: Reply): reply is Answer {
   return isAnswer(reply) && reply.status >= 200 && reply.status < 300 && errorOf(reply) === undefined;
 }
@@ -41,7 +41,7 @@ export function describe(reply: Reply): string {
   if (!isAnswer(reply)) return reply.problem;
   const error = errorOf(reply);
   if (error !== undefined)
-    return `${reply.status} ${/^[a-z_]{1,40}$/.test(error) ? error : 'with an error that is no code'}`;
+    return `${reply.status} ${/^[a-z_]{1,40}$/.test(error) ? error : 'with an error that is not a code'}`;
   if (reply.body === undefined) return `${reply.status} without a JSON body`;
   return `${reply.status} with ${isSuccess(reply) ? 'an identity' : 'JSON that has no error'}`;
 }

@@ -5,7 +5,7 @@ export function jsonReport(report: Report): string {
   return JSON.stringify({ version: 1, ...report, error: null }, null, 2);
 }
 
-/** The same shape when there is no verdict. @param message why; its first line is taken */
+/** The same shape when there is no verdict. @param message why; only its first line is used */
 export function jsonFailure(message: string): string {
   const [error] = message.split('\n');
   return JSON.stringify({ version: 1, provider: null, ok: false, results: [], error }, null, 2);

@@ -3,7 +3,7 @@ import type { Report, Result } from './report.js';
 const LABEL = { pass: 'pass', fail: 'FAIL', advice: 'advice', skipped: 'skipped' } as const;
 const COLOUR = { pass: 32, fail: 31, advice: 33, skipped: 90 } as const; // SGR codes (ECMA-48)
 
-/** For people: a line a rule, then the sum. @param colours whether the terminal can show them and nobody minds */
+/** For people: a line for each rule, then the totals. @param colours whether the terminal can, and should, show colours */
 export function tableReport({ results }: Report, colours: boolean): string {
   const width = (column: 'clause' | 'title'): number =>
     Math.max(...results.map((result) => result[column].length));

@@ -2,7 +2,7 @@ import type { Evidence } from './evidence.js';
 import type { Rule } from './rule.js';
 import { RULES } from './rules.js';
 
-/** One line of the report. `advice`: good practice that is not followed; it fails nobody. */
+/** One line of the report. `advice`: good practice that is not followed; it does not fail the check. */
 export interface Result extends Pick<Rule, 'id' | 'clause' | 'title' | 'level'> {
   readonly verdict: 'pass' | 'fail' | 'advice' | 'skipped';
   readonly seen: string;

@@ -1,18 +1,18 @@
 import type { Evidence } from './evidence.js';
 
-/** One thing that a provider must do (spec §4.5, §7.3), or had better do. */
+/** One thing that a provider must do (spec §4.5, §7.3), or should do. */
 export interface Rule {
   /** Stable name, for `--json`. */
   readonly id: string;
   /** Where it is written: a clause of the specification, or of an RFC. */
   readonly clause: string;
   readonly title: string;
-  /** `advice` goes beyond the specification, and fails nobody. */
+  /** `advice` goes beyond the specification, and does not fail the check. */
   readonly level: 'required' | 'advice';
   run(evidence: Evidence): Finding;
 }
 
-/** What a rule says, with what was seen; and how to mend what fails. No secrets, no codes, no personal data. */
+/** A rule's verdict, what was seen, and how to mend a failure. No secrets, no codes, no personal data. */
 export type Finding =
   | { readonly verdict: 'pass' | 'skipped'; readonly seen: string }
   | { readonly verdict: 'fail'; readonly seen: string; readonly mend: string };

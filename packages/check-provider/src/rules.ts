@@ -31,7 +31,7 @@ import { jsonContentType } from './rules/exchange/json-content-type.js';
 import { noStore } from './rules/exchange/no-store.js';
 import { https } from './rules/https.js';
 
-/** All rules, in the order of the report: what the specification demands, then advice. */
+/** All rules, in the order of the report: what the specification requires, then advice. */
 export const RULES: readonly Rule[] = [
   authorizationPage,
   pageContentType,

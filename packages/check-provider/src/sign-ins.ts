@@ -10,7 +10,7 @@ export function hexState(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** Signs in at the provider: by itself where the page sends the browser back at once, else through a person. */
+/** Signs in at the provider: alone where the page sends the browser back at once, else with a person's help. */
 export class SignIns {
   /** Every code that was issued. */
   readonly codes: string[] = [];
@@ -39,7 +39,7 @@ export class SignIns {
     return arrival;
   }
 
-  /** A fresh code of one more sign-in, where one has worked before. */
+  /** A fresh code from one more sign-in; an earlier one has worked. */
   async code(): Promise<string> {
     const arrival = await this.signIn(hexState(), this.person.redirectUri);
     const code = arrival && codeOf(arrival);
@@ -55,7 +55,7 @@ export class SignIns {
   }
 }
 
-/** Whether the page goes on with the request: it shows something that is no error, or sends back at once. */
+/** Whether the provider accepts the request: it shows a page without an error status, or sends the browser back at once. */
 export function isWilling(landing: Landing): landing is Exclude<Landing, { kind: 'none' }> {
   return landing.kind === 'callback' || (landing.kind === 'page' && landing.status < 400);
 }

@@ -280,7 +280,7 @@ describe('a login page', () => {
       },
     );
     expect(answered).toHaveLength(3);
-    expect(stdout).toContain('That is no address.');
+    expect(stdout).toContain('That is not an address.');
     expect(stdout).toMatch(/\n29 hold, 0 fail, 0 advice, 2 skipped\n$/);
     expect(code).toBe(0);
   });

@@ -6,7 +6,7 @@ import { matchesSourceExpression } from './source-expression.js';
 const MEND =
   'leave frame-ancestors out, or let it name the origins of all applications (then check with --redirect-uri of one)';
 
-/** A directive that lets the application under check frame the page does not restrict it; any other does. */
+/** A directive is restrictive unless it lets the origin of the redirect URI frame the page. */
 export const frameAncestors: Rule = {
   id: 'frame-ancestors',
   clause: '§4.5.1 (4)',

@@ -3,7 +3,7 @@ import { fail, pass, skip, type Rule } from '../../rule.js';
 import { isWilling } from '../../sign-ins.js';
 import { frameOptions } from './frame-options.js';
 
-/** The specification forbids DENY only; SAMEORIGIN is of no more use to an application on another origin. */
+/** The specification forbids DENY only, but SAMEORIGIN shuts out an application on another origin just as well. */
 export const frameOptionsOther: Rule = {
   id: 'frame-options-other',
   clause: '§4.5.1 (4)',

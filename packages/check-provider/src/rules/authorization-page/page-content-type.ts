@@ -3,7 +3,7 @@ import { fail, pass, skip, type Rule } from '../../rule.js';
 import { isWilling } from '../../sign-ins.js';
 
 const WANTED = 'text/html; charset=utf-8';
-// Case and blanks mean nothing (RFC 9110 §8.3.1).
+// Letter case and spaces do not matter (RFC 9110 §8.3.1).
 const SAME = /^text\/html\s*;\s*charset="?utf-8"?$/i;
 
 export const pageContentType: Rule = {

@@ -2,7 +2,7 @@ import { describe, isSuccess } from '../../reply.js';
 import { fail, pass, skip, type Rule } from '../../rule.js';
 import { NOT_TRIED } from '../errors/expect-error.js';
 
-/** With one client to check with, the other one is one that does not exist. */
+/** There is only one client to check with, so the other client is one that does not exist. */
 export const codeBoundToClient: Rule = {
   id: 'code-bound-to-client',
   clause: '§4.5.2',

@@ -1,7 +1,7 @@
 import { describe, isSuccess } from '../../reply.js';
 import { fail, pass, skip, type Rule } from '../../rule.js';
 
-/** The specification recommends the ten minutes. */
+/** The specification only recommends ten minutes. */
 export const codeExpiry: Rule = {
   id: 'code-expiry',
   clause: '§4.5.2',

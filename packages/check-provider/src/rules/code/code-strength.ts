@@ -1,7 +1,7 @@
 import { fail, pass, skip, type Rule } from '../../rule.js';
 
 const LEAST_BITS = 128; // RFC 6749 §10.10
-const LONGEST = 4096; // characters; the service takes no longer ones
+const LONGEST = 4096; // characters; the service refuses longer codes
 
 export const codeStrength: Rule = {
   id: 'code-strength',
@@ -20,7 +20,7 @@ export const codeStrength: Rule = {
   },
 };
 
-/** The most that a code of this length and these kinds of characters can hold, in bits. */
+/** The most bits that a code of this length and these kinds of characters can hold. */
 function mostBits(code: string): number {
   const isHex = /^(?:[0-9a-f]+|[0-9A-F]+)$/.test(code.replaceAll('-', ''));
   const kinds = [/[0-9]/, /[a-z]/, /[A-Z]/, /[^0-9a-zA-Z]/];

@@ -4,7 +4,7 @@ import { fail, pass, skip, type Finding } from '../../rule.js';
 export const NOT_TRIED = 'not tried: something before it went wrong';
 export const UNREADABLE = 'its error cannot be read: see "errors are JSON"';
 
-/** Judges whether the exchange refused with an error code of spec §7.3; its body and its status are other rules. */
+/** Judges whether the exchange refused with this error code of spec §7.3; other rules judge body and status. */
 export function expectError(reply: Reply | undefined, error: string, mend: string): Finding {
   if (!reply) return skip(NOT_TRIED);
   if (!isAnswer(reply) || isSuccess(reply)) return fail(describe(reply), mend);

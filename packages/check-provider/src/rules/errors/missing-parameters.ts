@@ -14,7 +14,7 @@ export const missingParameters: Rule = {
       { name: 'client_secret', reply: exchanges.withoutClientSecret },
     ].flatMap(({ name, reply }) => (reply ? [{ name, reply }] : []));
     if (tried.length === 0) return skip(NOT_TRIED);
-    // Unreadable is what "errors are JSON" has already said.
+    // Unreadable answers are left out: the rule "errors are JSON" reports them.
     const readable = tried.filter(
       ({ reply }) => !isAnswer(reply) || isSuccess(reply) || errorOf(reply) !== undefined,
     );

@@ -1,7 +1,7 @@
 import { describe, isSuccess } from '../../reply.js';
 import { fail, pass, skip, type Rule } from '../../rule.js';
 
-/** Not all providers need a redirect URI (spec §4.2); one that took it for the code should ask for it again. */
+/** Not all providers need a redirect URI (spec §4.2); one that got it with the authorization request should require it here. */
 export const redirectUriRequired: Rule = {
   id: 'redirect-uri-required',
   clause: 'RFC 6749 §4.1.3',

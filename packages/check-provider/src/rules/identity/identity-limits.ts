@@ -8,7 +8,7 @@ const LONGEST: Readonly<Record<string, number>> = {
   avatar_url: 2048,
 };
 
-/** The service's own limits: it refuses such an id, and drops such an optional field. */
+/** The service's own limits: it refuses an id beyond them, and drops an optional field beyond them. */
 export const identityLimits: Rule = {
   id: 'identity-limits',
   clause: '§2.5',

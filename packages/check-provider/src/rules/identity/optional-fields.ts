@@ -14,10 +14,10 @@ export const optionalFields: Rule = {
     const given = FIELDS.filter((name) => identity[name] !== undefined && identity[name] !== null);
     const wrong = given.filter((name) => typeof identity[name] !== 'string');
     if (wrong.length > 0)
-      return fail(`no string: ${wrong.join(', ')}`, 'send a string, or leave the field out');
+      return fail(`not a string: ${wrong.join(', ')}`, 'send a string, or leave the field out');
     const url = identity['avatar_url'];
     if (typeof url === 'string' && !URL.canParse(url)) {
-      return fail('avatar_url is no URL', 'send an absolute URL, or leave the field out');
+      return fail('avatar_url is not a URL', 'send an absolute URL, or leave the field out');
     }
     return pass(given.join(', ') || 'none of them');
   },

@@ -15,7 +15,7 @@ export const userIdStable: Rule = {
     if (one === two) return pass('the same in two sign-ins');
     return fail(
       'another in the second sign-in',
-      'send one value for ever (were both sign-ins of the same user?)',
+      'always send the same value (were both sign-ins of the same user?)',
     );
   },
 };

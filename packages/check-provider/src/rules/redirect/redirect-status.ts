@@ -2,7 +2,7 @@ import { fail, pass, skip, type Rule } from '../../rule.js';
 
 const MEND = 'send the browser to the callback with status 302';
 
-/** A browser does not tell which status it followed; that it came by POST, it does. */
+/** A browser does not show which status it followed, but it does show that it came by POST. */
 export const redirectStatus: Rule = {
   id: 'redirect-status',
   clause: '§4.5.1 (3)',

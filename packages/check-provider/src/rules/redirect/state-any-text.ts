@@ -1,7 +1,7 @@
 import { parametersOf, type Arrival } from '../../arrival.js';
 import { fail, pass, skip, type Rule } from '../../rule.js';
 
-/** The service sends hex only (spec §4.5.1), so this is no more than sound URL building. */
+/** The service sends only hex (spec §4.5.1), so this rule is only about correct URL building. */
 export const stateAnyText: Rule = {
   id: 'state-any-text',
   clause: 'RFC 6749 §4.1.2',
