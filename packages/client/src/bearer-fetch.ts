@@ -1,14 +1,14 @@
 import type { Refresher } from './refresher.js';
 import type { TokenKeeper } from './tokens.js';
 
-/** A service that refuses every token must not make us ask for another one each time; seconds. */
+/** Seconds. A token younger than this is not replaced when it is refused: a service may be refusing all of them. */
 const YOUNG = 60;
 
 /**
- * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and as it is for all others. Redirects are followed
- * as the caller's `redirect` says, since an API of the application may have them; one to another origin goes without the
- * token: that is the Fetch standard's doing (HTTP-redirect fetch, step 13), which a test holds in a browser.
- * @param base what relative addresses are relative to, where there is no page
+ * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and unchanged for all others. Redirects are followed
+ * as the caller's `redirect` says, since an API of the application may have them. A redirect to another origin is followed
+ * without the token: the Fetch standard sees to that (HTTP-redirect fetch, step 13), and a test checks it in a browser.
+ * @param base of relative addresses, where there is no page
  */
 export function bearerFetch(
   origins: readonly string[],
@@ -25,7 +25,7 @@ export function bearerFetch(
     const token = await fresh();
     const response = await fetch(withBearer(request, token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
-    // After a redirect it says nothing of the token, which may not have gone along.
+    // After a redirect, a 401 says nothing about the token, which may not have been sent.
     if (response.status !== 401 || response.redirected || keeper.age() < YOUNG) return response;
     const other = await refresh(token).catch(() => undefined);
     return other ? fetch(withBearer(again, other)) : response;

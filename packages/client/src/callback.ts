@@ -15,7 +15,7 @@ export interface Begun {
   returnTo: string;
 }
 
-/** What a tab remembers of its sign-in while it is away; sessionStorage belongs to the tab alone. */
+/** What a tab remembers of its sign-in while it shows another page; sessionStorage belongs to the tab alone. */
 export interface SignInMemory {
   begun: Stored<Begun>;
   /** A callback that waits for the page that began the sign-in to be loaded again. */
@@ -34,7 +34,7 @@ export function signInMemory(key: string): SignInMemory {
 }
 
 /**
- * The callback page's part: hands code and state on to who began the sign-in.
+ * The callback page's part: hands code and state on to the page that began the sign-in.
  * @throws LatchkeyError `invalid_state` when nobody here began one with this state
  */
 export function handOn({ begun, arrived }: SignInMemory): void {
@@ -43,7 +43,7 @@ export function handOn({ begun, arrived }: SignInMemory): void {
   if (mine?.mode === 'redirect' && mine.state === query.state) {
     arrived.put(query);
     history.replaceState(null, '', mine.returnTo);
-    return location.reload(); // loads that page, also where it is this one, or differs in the fragment only
+    return location.reload(); // loads that page, even if it is this one or differs only in the fragment
   }
   const target = (parent === window ? window.opener : parent) as Window | null;
   if (!target) throw new LatchkeyError('invalid_state');
@@ -51,7 +51,7 @@ export function handOn({ begun, arrived }: SignInMemory): void {
   if (parent === window) window.close();
 }
 
-/** Reads the parameters, and removes them: a code has no place in an address, spent or not. */
+/** Reads the parameters, and removes them: a code must not stay in the address, spent or not. */
 function takeQuery(): CallbackQuery {
   const address = new URL(location.href);
   const query: CallbackQuery = {};

@@ -5,7 +5,7 @@ export interface Ready {
   readonly device_id: string | null;
   readonly expires_at: string;
   readonly offset: number;
-  /** The event at that offset; null where it is gone, and before the first. */
+  /** The event at that offset; null where it was removed, and before the first event. */
   readonly id: string | null;
   /** False when events were lost since the last connection: load your data anew. */
   readonly recovered: boolean;
@@ -26,7 +26,7 @@ export interface Channel {
   readonly connected: boolean;
   /** Offset of the last event that was handled; undefined before the first `ready`. */
   readonly offset: number | undefined;
-  /** Which event that was, where it is known: with it, a history that was restored from a backup is noticed. */
+  /** The id of that event, where it is known: it shows whether the history was restored from a backup. */
   readonly id: string | null | undefined;
   /** Listens; returns a function that stops it. */
   on(event: 'ready', handler: (ready: Ready) => void): () => void;
@@ -34,7 +34,7 @@ export interface Channel {
   on(event: 'disconnect', handler: (closed: { readonly final: boolean }) => void): () => void;
   /** Every event of the channel. */
   on(event: '*', handler: (event: string, data: unknown, meta: EventMeta) => void): () => void;
-  /** One event, by the name it was pushed with, or one of the service's own: `device.signed_in`, … */
+  /** One event, by the name it was pushed with, or an event of the service itself: `device.signed_in`, … */
   on(event: string, handler: EventHandler): () => void;
   close(): void;
 }

@@ -11,10 +11,10 @@ import { onWake } from './wake.js';
 const LONGEST_BACKOFF = 30;
 
 /**
- * Keeps a connection to the user's channel (contract §7): each one with a fresh token, from the last offset on.
+ * Keeps a connection to the user's channel (contract §7): every new one has a fresh token, and goes on from the last offset.
  * @param offset of the last event that the application has
  * @param id of that event
- * @returns the channel, and a promise that settles when it is subscribed for the first time, or has ended before
+ * @returns the channel, and a promise: resolved at the first subscription, rejected if the channel ends before
  */
 export function openChannel(
   url: string,
@@ -33,12 +33,12 @@ export function openChannel(
   /** The token of the connection, and whether the one before it was refused. */
   let token: string;
   let refused = false;
-  /** The key that signed the token was withdrawn: it is worth nothing, however fresh. */
+  /** The key that signed the token was withdrawn: the token is useless, however fresh. */
   let revoked = false;
   let isOpened!: () => void;
   let isOver!: (error: Error) => void;
   const opened = new Promise<void>((...both) => ([isOpened, isOver] = both));
-  opened.catch(() => undefined); // whoever waits for it hears of it
+  opened.catch(() => undefined); // callers that wait for it get the error
 
   /** Spec §1: refresh on demand when a connection is established. */
   const open = async (): Promise<void> => {
@@ -53,7 +53,7 @@ export function openChannel(
     const mine = (socket = io(url, {
       auth: { token, offset, id },
       transports: ['websocket'],
-      reconnection: false, // ours takes a fresh token each time
+      reconnection: false, // our own reconnecting takes a fresh token each time
       forceNew: true,
     }));
     const ifMine =
@@ -79,7 +79,7 @@ export function openChannel(
     if (event === 'ready') return ready(data as Ready);
     if (event === 'token.expiring') return void authenticate();
     if (event === 'session.ended') {
-      // After any other reason the connection is lost, and returns.
+      // After any other reason the connection is only lost, and comes back.
       const { reason } = data as { reason?: string };
       if (reason === 'signed_out') endSession('signed_out');
       revoked = reason === 'revoked';
@@ -87,7 +87,7 @@ export function openChannel(
     }
     const { offset: number, id: own } = (meta ?? {}) as Partial<EventMeta>;
     if (number != null) {
-      if (number <= offset!) return; // it was there before
+      if (number <= offset!) return; // it was handled before
       offset = number;
       id = own;
     }
@@ -107,10 +107,10 @@ export function openChannel(
   /** A new token for the open connection, before its own expires. */
   const authenticate = async (): Promise<void> => {
     const mine = socket;
-    const other = await fresh().catch(() => undefined); // then the service closes it, and it returns
+    const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
     mine?.emit('authenticate', { token: other }, ({ error }: { error?: string }) => {
-      if (error && socket === mine) later(0); // of another session, mostly: begin anew with that one
+      if (error && socket === mine) later(0); // mostly because the token is of another session: connect anew with that
     });
   };
 
@@ -123,7 +123,7 @@ export function openChannel(
     later(0);
   };
 
-  /** Returns after a while. @param seconds instead of the backoff */
+  /** Connects again after a while. @param seconds instead of the backoff */
   const later = (seconds = backoff(failures++, LONGEST_BACKOFF)): void => {
     leave();
     if (!closed) cancelRetry = after(seconds, () => void open());

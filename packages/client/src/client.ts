@@ -16,7 +16,7 @@ import { stored } from './storage.js';
 import { textsFor } from './texts.js';
 import { keepTokens } from './tokens.js';
 
-/** Makes the client of one service, and puts its parts together. Nothing is asked or shown until it is used. */
+/** Makes the client of one service from its parts. It sends and shows nothing until it is used. */
 export function createClient(options: ClientOptions): Latchkey {
   const url = options.url.replace(/\/$/, '');
   const key = `latchkey:${url}`;
@@ -50,7 +50,7 @@ export function createClient(options: ClientOptions): Latchkey {
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
-  // Bundlers take the `catch` as the word that it may be missing.
+  // The `catch` tells bundlers that the module may be missing.
   const loadSocketIo = options.loadSocketIo ?? (() => import('socket.io-client').catch(missingPeer));
   let channel: Promise<ReturnType<typeof openChannel>> | undefined;
 
@@ -74,11 +74,11 @@ export function createClient(options: ClientOptions): Latchkey {
   if (tabs) {
     tabs.addEventListener('message', ({ data: ended }) => {
       const before = keeper.get();
-      // Where each tab has a session of its own, what has ended that one may have ended this one.
+      // Where each tab has a session of its own, the sign-out of another one may have ended this one too.
       if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
     });
   }
-  // The storage of another tab may arrive here after its message.
+  // What another tab has stored may become visible here after its message.
   const onStorage = ({ key: changed }: StorageEvent): void => {
     if ((changed ?? key) === key) keeper.reload();
   };
@@ -88,12 +88,12 @@ export function createClient(options: ClientOptions): Latchkey {
     signingIn.resume();
   }
 
-  /** Tells the service to end sessions; whether this one is among them. */
+  /** Tells the service to end sessions. @param isOurs whether this one is among them */
   const leave = async (method: string, path: string, isOurs: boolean, body?: object): Promise<void> => {
     const token = refresher.fresh();
     await token.catch(() => undefined);
-    if (!keeper.get()) return; // nobody is signed in, not any more perhaps
-    // First, so that no tab takes for somebody else's doing what the service says next.
+    if (!keeper.get()) return; // nobody is signed in (any more)
+    // Before the call: otherwise a tab would take what the service says next for a sign-out by somebody else.
     if (isOurs) keeper.end('user');
     const bearer = await token;
     await call(method, path, body, (request) => fetch(withBearer(request, bearer)));
@@ -119,7 +119,7 @@ export function createClient(options: ClientOptions): Latchkey {
       channel ??= loadSocketIo().then((io: SocketIo) =>
         openChannel(url, io, offset, id, refresher, keeper.end),
       );
-      channel.catch(() => (channel = undefined)); // it may be there the next time
+      channel.catch(() => (channel = undefined)); // loading may work the next time
       const open = await channel;
       await open.opened;
       return open.channel;

@@ -9,11 +9,11 @@ export function deviceId(): string {
   return id.get()!;
 }
 
-// `mark:name`, or what is both. The first that matches is meant: most browsers also claim to be the ones after them.
+// `mark:name`, or one word for both. The first match counts: most browsers also claim to be those listed after them.
 const BROWSERS = 'Edg:Edge,OPR:Opera,Firefox,FxiOS:Firefox,Chrome,CriOS:Chrome,Safari,Node';
 const SYSTEMS = 'iPhone,iPad,Android,Windows,Mac:macOS,CrOS:ChromeOS,Linux';
 
-/** A name for this device from what its browser says of itself, e.g. `Firefox on macOS`. */
+/** A name for this device from its browser's user agent, e.g. `Firefox on macOS`. */
 export function deviceName(agent = globalThis.navigator?.userAgent ?? 'Node'): string {
   const names = [BROWSERS, SYSTEMS].map((table) => {
     const [mark, name = mark] =

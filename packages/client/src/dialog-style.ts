@@ -1,6 +1,6 @@
 /**
  * Colours and sizes are CSS custom properties of the page (docs/frontend.md). `Canvas` and `CanvasText` are the
- * browser's own colours for light and dark. No comments inside: it ships as it is.
+ * browser's own colours for light and dark. No comments inside: the text ships as it is.
  */
 export const STYLE = `
 dialog{

@@ -3,12 +3,12 @@ import type { Texts } from './texts.js';
 
 /** The login dialog (spec §1). */
 export interface SignInDialog {
-  /** Something goes on. */
+  /** Shows that something is going on. */
   readonly progress: (text: string) => void;
   /**
    * Shows the provider's page in a frame.
-   * @param onRefused the page's own policy forbids that frame. What the provider forbids, no script can see
-   * @param onNewWindow the user wants it in a window of its own
+   * @param onRefused called when the page's own policy forbids that frame; no script can see that the provider forbids it
+   * @param onNewWindow called when the user wants the page in a window of its own
    */
   readonly frame: (url: string, onLoad: () => void, onRefused: () => void, onNewWindow: () => void) => Window;
   /** Says what is wrong, and what can be done about it. */

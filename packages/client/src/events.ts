@@ -1,10 +1,10 @@
-/** A handler's parameters depend on its event; who registers it knows them. */
+/** A handler's parameters depend on its event; the caller that registers it knows them. */
 type Handler = (...details: never[]) => void;
 
 export interface Events {
-  /** Returns a function that takes the handler away again. */
+  /** Returns a function that removes the handler. */
   readonly on: (name: string, handler: Handler) => () => void;
-  /** A handler that throws is an uncaught error of its own, and stops neither the others nor us. */
+  /** When a handler throws, that is an uncaught error of its own, which stops neither the other handlers nor us. */
   readonly emit: (name: string, ...details: unknown[]) => void;
 }
 
@@ -19,7 +19,7 @@ export function makeEvents(): Events {
     },
     emit(name, ...details) {
       for (const [of, handler] of entries) {
-        // A promise of its own: whatever it throws is reported as uncaught, and the order of the calls is kept.
+        // In a promise of its own: an error is reported as uncaught, and the order of the calls is kept.
         if (of === name) void (async () => (handler as (...all: unknown[]) => void)(...details))();
       }
     },

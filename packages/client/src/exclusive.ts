@@ -4,7 +4,7 @@ import { after } from './timer.js';
 const LONGEST_WAIT = 12;
 
 /**
- * Does something in one tab of the browser at a time, where there are Web Locks. It waits with a bound: a tab may be
+ * Does something in one tab of the browser at a time, where there are Web Locks. The wait is bounded: a tab may be
  * frozen while it holds the lock, and doing the work twice does no harm (spec §2.2: refreshing replaces nothing).
  * @param work is told whether it had to wait for another tab
  */
@@ -17,17 +17,17 @@ export async function exclusive<Result>(
   const waiting = new AbortController();
   let cancel: (() => void) | undefined;
   let result: Promise<Result> | undefined;
-  // Asked for twice: only then is it known whether another tab has it.
+  // The lock is requested twice, because only the first request shows whether another tab has it.
   const ask = (options: LockOptions): Promise<unknown> =>
     locks.request(name, options, (lock) => lock && (result = work(!!cancel)));
   try {
     await ask({ ifAvailable: true });
     if (!result) {
-      cancel = after(LONGEST_WAIT, () => waiting.abort()); // without effect on who has the lock by then
+      cancel = after(LONGEST_WAIT, () => waiting.abort()); // without effect once we have the lock
       await ask({ signal: waiting.signal });
     }
   } catch {
-    // waited for long enough, or locks are forbidden here; or the work has failed, which is its caller's to hear
+    // waited long enough, or locks are forbidden here; or the work has failed, which `result` tells the caller
   }
   cancel?.();
   return result ?? work(true);

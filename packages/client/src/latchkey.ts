@@ -3,7 +3,7 @@ import type { Device, SignOutScope, User } from './device-list.js';
 import type { SignInMode } from './options.js';
 import type { ClientEvents, Session } from './session.js';
 
-/** What `createClient` gives: one for an application, made once. */
+/** The client that `createClient` returns; an application makes one, once. */
 export interface Latchkey {
   /** Who is signed in; undefined when nobody is. */
   readonly session: Session | undefined;
@@ -13,7 +13,7 @@ export interface Latchkey {
 
   /**
    * Signs the user in (spec §1), in a dialog that shows progress, and errors with a retry. Call it from a click.
-   * With mode `redirect` the page is left: the session is there when it is loaded again.
+   * With mode `redirect` the browser leaves the page: the session is there when the page is loaded again.
    * @throws LatchkeyError `cancelled` when the user closes the dialog
    */
   readonly signIn: (options?: { mode?: SignInMode }) => Promise<Session>;
@@ -26,9 +26,9 @@ export interface Latchkey {
   readonly handleCallback: () => Promise<void>;
 
   /**
-   * An access token that lives for a while yet: refreshed when it is due.
-   * @throws LatchkeyError `signed_out` when nobody is signed in or the refresh was refused; another code when it has
-   *   ended and nobody can be asked: the session stays, try again later
+   * An access token that is valid for a while: refreshed when it is due.
+   * @throws LatchkeyError `signed_out` when nobody is signed in or the refresh was refused; another code when the token has
+   *   expired and the service cannot be reached: the session stays, try again later
    */
   readonly accessToken: () => Promise<string>;
 
@@ -36,8 +36,8 @@ export interface Latchkey {
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
   /**
-   * Opens the user's channel; resolves when it is subscribed, however long that takes. There is one: calling again
-   * gives the same.
+   * Opens the user's channel; resolves when it is subscribed, however long that takes. There is only one: another call
+   * returns the same.
    * @param options `offset` and `id` of the last event that the application has; later connections go on by themselves
    * @throws LatchkeyError `signed_out`, `missing_peer`
    */

@@ -1,7 +1,7 @@
 import type { SocketIo } from './socket-io.js';
 import type { Texts } from './texts.js';
 
-/** How the provider's page is shown. Each falls back to the next one when it cannot be. */
+/** How the provider's page is shown. Where one way is not possible, the next one is used. */
 export type SignInMode = 'iframe' | 'popup' | 'redirect';
 
 /** Where the tokens are kept, or an object like `localStorage` of your own. */
@@ -25,7 +25,7 @@ export interface ClientOptions {
   deviceName?: string;
   /** Language of the dialog: `en`, `de`, `zh`. Default: the document's, else the browser's; else English. */
   locale?: string;
-  /** Your own words, in place of single texts of the language. */
+  /** Your own words, which replace single texts of the language. */
   texts?: Partial<Texts>;
   /** Whether the dialog asks for a new login when a session ends by itself (spec §1). Default true. */
   askAgain?: boolean;

@@ -5,26 +5,26 @@ import { after, backoff } from './timer.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 import { onWake } from './wake.js';
 
-/** All in seconds. Spec §8; half of their life for tokens that live for less than twice that. */
+/** All in seconds. How long before expiry to refresh (spec §8); for tokens of less than twice that, half of their life. */
 const LEAD = 300;
 const LONGEST_BACKOFF = 60;
-/** Of what a `Retry-After` says. */
+/** The longest `Retry-After` that is obeyed. */
 const LONGEST_PAUSE = 3600;
-/** For what another tab has stored to arrive. */
+/** How long to wait for another tab's storage to become visible. */
 const NEWS = 0.2;
-/** Timers stand still while a computer sleeps, so the clocks are looked at this often. */
+/** Timers stop while a computer sleeps, so the clocks are looked at this often. */
 const LONGEST_TIMER = 60;
 
 /** Keeps the access token fresh (spec §1, client-side refresh behaviour; docs/frontend.md has the table of answers). */
 export interface Refresher {
-  /** A token that is not due. @throws LatchkeyError when there is none, and none can be had */
+  /** A token that is not due for a refresh. @throws LatchkeyError when there is none, and none can be obtained */
   readonly fresh: () => Promise<string>;
   /**
-   * Makes one attempt to get another token than `stale`: one flight a client, and one a browser.
-   * @throws LatchkeyError `signed_out` when the session has ended by it; any other code means that nothing is decided
+   * Makes one attempt to get another token than `stale`: one at a time in each client, and in the whole browser.
+   * @throws LatchkeyError `signed_out` when the session ended by it; any other code leaves the session as it is
    */
   readonly refresh: (stale?: string) => Promise<string>;
-  /** For when another token is there. */
+  /** To be called when there is a new token. */
   readonly renewed: () => void;
   readonly stop: () => void;
 }
@@ -36,10 +36,10 @@ export interface Refresher {
 export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: number): Refresher {
   let flight: Promise<string> | undefined;
   let failures = 0;
-  /** So that not all clients, nor all tabs of one, come at the same moment: up to a tenth of the lead. */
+  /** Up to a tenth of the lead, so that clients, and the tabs of one, do not all refresh at the same moment. */
   let jitter = 0;
   let cancelTimer = (): void => undefined;
-  /** The service is to be left alone until then, by the monotonic clock; and what it said. */
+  /** Until then, by the monotonic clock, the service gets no request; and the error that it answered. */
   let pausedUntil = 0;
   let lastError: unknown;
 
@@ -56,7 +56,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
     cancelTimer = after(Math.min(LONGEST_TIMER, Math.max(wait, 0)), check);
   };
 
-  /** In the background. */
+  /** Refreshes in the background, when that is due. */
   const check = (): void => {
     if (keeper.get() && secondsUntilDue() <= 0) refresh().catch(() => undefined);
     else schedule();
@@ -69,7 +69,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
     }));
 
   const attempt = async (stale: string | undefined, waited: boolean): Promise<string> => {
-    // Between processes of the browser, what that tab has stored may arrive later than the lock that it has let go.
+    // The tabs may be different processes: what the other one stored may become visible after it has released the lock.
     if (waited && keeper.reload()?.access_token === stale) {
       await new Promise<void>((resolve) => after(NEWS, resolve));
     }
@@ -102,7 +102,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
     if (status === 400 || status === 401) return keeper.end('refused');
     if (Date.now() - signed_in_at >= life * 1000) return keeper.end('expired');
     failures++;
-    // Requests of the application may come at any rate; a service in trouble is not to feel that.
+    // The application may make requests at any rate; a service in trouble must be spared them.
     pausedUntil = performance.now() + Math.min(retryAfter ?? (status ? 1 : 0), LONGEST_PAUSE) * 1000;
   };
 
@@ -114,7 +114,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
   };
 
   const stopWaking = onWake(() => {
-    keeper.reload(); // this tab may have slept through what the others said
+    keeper.reload(); // this tab may have slept while the others sent messages
     check();
   });
   renewed();
@@ -126,7 +126,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
         try {
           return await refresh();
         } catch (error) {
-          // It is due, but good for a while yet.
+          // The token is due for a refresh, but may still be valid.
           if (keeper.age() >= (keeper.get()?.expires_in ?? 0)) throw error;
         }
       }

@@ -36,7 +36,7 @@ export function makeCall(url: string, onDone: (call: ServiceCall) => void): Call
       const response = await send(
         new Request(url + path, {
           method,
-          redirect: 'error', // a 307 would send body and token on, to wherever it says
+          redirect: 'error', // a 307 would send body and token on to any address
           keepalive: true, // a sign-out may be followed by leaving the page
           signal: timeout.signal,
           ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
@@ -62,7 +62,7 @@ async function read<Answer>(response: Response): Promise<Answer> {
   try {
     body = JSON.parse(text) as typeof body;
   } catch {
-    // a gateway's page, or a hotel's
+    // a page of a gateway, or of a hotel's network
   }
   if (ok && body) return body as Answer;
   throw new LatchkeyError(

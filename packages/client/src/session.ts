@@ -11,7 +11,7 @@ export interface Session {
  * - `user`: `signOut()` was called in this browser
  * - `signed_out`: the service ended it, mostly because it was signed out on another device
  * - `refused`: a refresh was answered by 400 or 401, or a fresh token was refused by the channel
- * - `expired`: the refresh token's life is over and nobody could be asked
+ * - `expired`: the refresh token's life is over, and the service could not be reached
  */
 export type EndReason = 'user' | 'signed_out' | 'refused' | 'expired';
 
@@ -40,7 +40,7 @@ export interface ClientEvents {
   change: Session | undefined;
   /** Once for each session that ends, in each tab. */
   signedOut: SignedOut;
-  /** A sign-in goes on. */
+  /** A sign-in has reached its next step. */
   progress: SignInStep;
   /** The client has called one of the service's endpoints. */
   request: ServiceCall;

@@ -22,19 +22,19 @@ export interface SignInSettings {
 }
 
 export interface SignIn {
-  /** Opens the dialog; where a sign-in is going on already, it is that one. */
+  /** Opens the dialog, or joins the sign-in that is already going on. */
   readonly start: (mode?: SignInMode) => Promise<void>;
   /** Asks for a new login (spec §1), and says why. */
   readonly ask: (message: string) => void;
-  /** Somebody is signed in: where the dialog asks for that, it closes. */
+  /** Somebody is signed in: a dialog that asks for a login closes. */
   readonly done: () => void;
-  /** Goes on after a redirect, where there was one. */
+  /** Goes on with a sign-in after a redirect, where there was one. */
   readonly resume: () => void;
   /** For the window's `message` events. */
   readonly hear: (event: MessageEvent) => void;
 }
 
-/** The client flow of spec §1, one function a step. */
+/** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
   settings: SignInSettings,
   call: Call,
@@ -48,23 +48,23 @@ export function makeSignIn(
   let shown: Window | undefined;
   let popup: Window | null | undefined;
   let stopWatching = (): void => undefined;
-  /** Counts them: an answer for an earlier one is not wanted any more. */
+  /** Counts attempts: an answer for an earlier one is ignored. */
   let attempt = 0;
   let exchanging = false;
   let mode = settings.mode;
 
   const dialog = makeDialog(texts, () => {
     leave();
-    // An exchange ends by itself; without it, it would leave a session behind that nobody knows.
+    // An exchange under way is not cancelled: it could leave behind a session that nobody knows.
     if (!exchanging) settle(new LatchkeyError('cancelled'));
   });
 
-  /** There may have been a sign-in before; then it goes on. */
+  /** The outcome of the sign-in that is going on, or of a new one. */
   const expectOutcome = (): Promise<void> => {
     if (!outcome) {
       let both!: [() => void, (error: Error) => void];
       const promise = new Promise<void>((...given) => (both = given));
-      promise.catch(() => undefined); // the user hears of it in the dialog
+      promise.catch(() => undefined); // the dialog shows it to the user
       outcome = { promise, resolve: both[0], reject: both[1] };
     }
     return outcome.promise;
@@ -93,7 +93,7 @@ export function makeSignIn(
   const begin = async (wanted: SignInMode): Promise<void> => {
     leave();
     mode = wanted;
-    // Before anything is awaited: browsers open windows only in direct answer to a click.
+    // Before anything is awaited: browsers open windows only as a direct response to a click.
     if (mode === 'popup') popup = openPopup();
     const mine = attempt;
     dialog.progress(texts.wait);
@@ -118,7 +118,7 @@ export function makeSignIn(
     }
   };
 
-  /** Shows the provider's page in one way, or in the next one where that cannot be. */
+  /** Shows the provider's page in the wanted way, or in the next one where that is not possible. */
   const show = (url: string, sent: Begun): void => {
     if (mode === 'popup' && !popup) mode = 'redirect';
     begun.put({ ...sent, mode });
@@ -141,9 +141,9 @@ export function makeSignIn(
     shown = dialog.frame(url, () => stopWatching(), refused, inPopup);
   };
 
-  /** A popup that is closed sends no event. */
+  /** Polls the popup: when it is closed, no event is sent. */
   const watch = (watched: Window, rounds: number): void => {
-    // One more round: the callback page has posted its message before it closed itself.
+    // One more round: before it closed itself, the callback page may have posted a message that is still on its way.
     if (rounds > 1) return fail(new LatchkeyError('cancelled'));
     stopWatching = after(LOOK_EVERY, () => watch(watched, watched.closed ? rounds + 1 : 0));
   };
@@ -153,7 +153,7 @@ export function makeSignIn(
     leave();
     progress('callback');
     const sent = begun.get();
-    begun.put(); // good for one attempt
+    begun.put(); // valid for one attempt
     try {
       if (!sent || state !== sent.state) throw new LatchkeyError('invalid_state');
       if (!code) throw new LatchkeyError(error ?? 'unexpected_answer', error_description);
@@ -207,9 +207,9 @@ export function makeSignIn(
       arrived.put();
       mode = 'redirect';
       void expectOutcome();
-      queueMicrotask(() => void finish(query)); // once the application listens
+      queueMicrotask(() => void finish(query)); // later, so that the application can listen first
     },
-    // Any page may post messages: only our callback, in the window that we have opened, is heard.
+    // Any page may post messages: only those of our callback, in the window that we opened, count.
     hear({ origin, source, data }) {
       const message = data as { type?: unknown; query: CallbackQuery } | null;
       if (!shown || source !== shown || origin !== location.origin || message?.type !== MESSAGE) return;

@@ -5,7 +5,7 @@ type Area = Exclude<StorageChoice, string>;
 /** One value in a storage, as JSON. */
 export interface Stored<Value> {
   get(): Value | undefined;
-  /** Without a value, it is taken away. Where there is no room or no permission, it is kept in memory. */
+  /** Without a value, removes it. Where there is no room or no permission, the value is kept in memory. */
   put(value?: Value): void;
 }
 
@@ -16,7 +16,7 @@ export function stored<Value>(choice: StorageChoice, key: string): Stored<Value>
       try {
         return (JSON.parse(area.getItem(key)!) as Value | null) ?? undefined;
       } catch {
-        return undefined; // somebody else's hand was in it
+        return undefined; // something else wrote it
       }
     },
     put(value) {

@@ -2,7 +2,7 @@
 export interface Texts {
   signIn: string;
   close: string;
-  /** While something goes on. */
+  /** While something is going on. */
   wait: string;
   /** While the provider's page is open in another window. */
   waiting: string;

@@ -1,4 +1,4 @@
-/** Calls back once, after some seconds; returns what cancels it. In Node, it does not keep the process alive. */
+/** Calls back once, after some seconds; returns a function that cancels it. In Node, does not keep the process alive. */
 export function after(seconds: number, callback: () => void): () => void {
   const timer = setTimeout(callback, seconds * 1000);
   (timer as { unref?: () => void }).unref?.();

@@ -2,7 +2,7 @@ import type { Events } from './events.js';
 import type { EndReason, Session } from './session.js';
 import type { Stored } from './storage.js';
 
-/** The tokens of a session as they are stored: the fields of spec §4.3, and when they came. */
+/** The tokens of a session as they are stored: the fields of spec §4.3, and when they were received. */
 export interface Tokens {
   readonly access_token: string;
   readonly refresh_token: string;
@@ -16,7 +16,7 @@ export interface Tokens {
   readonly signed_in_at: number;
 }
 
-/** What is left of a session in the storage, so that every tab gives the same reason. */
+/** What stays of an ended session in the storage, so that every tab gives the same reason. */
 export interface Ended {
   readonly reason: EndReason;
 }
@@ -29,15 +29,15 @@ export interface TokenKeeper {
   readonly age: () => number;
   /** Keeps new tokens, which have just come, and tells the other tabs. */
   readonly put: (tokens: Omit<Tokens, 'received_at'>) => void;
-  /** Ends the session in all tabs: once, whoever notices first. */
+  /** Ends the session in all tabs, once: the first tab that notices gives the reason. */
   readonly end: (reason: EndReason) => void;
-  /** Takes over what another tab has stored; says what is there now. */
+  /** Takes over what another tab has stored; returns the tokens now held. */
   readonly reload: () => Tokens | undefined;
 }
 
 /**
  * Emits `change`, with the session, and `ended`, with the reason.
- * @param tell nudges the other tabs: there is something else in the storage; whether a session has ended
+ * @param tell notifies the other tabs that the storage has changed; `ended`: because a session has ended
  */
 export function keepTokens(
   storage: Stored<Partial<Tokens & Ended>>,
@@ -67,7 +67,7 @@ export function keepTokens(
     const before = held;
     if (before?.access_token !== tokens?.access_token) {
       take(tokens);
-      // Where another user takes over, that is the doing of this browser's user.
+      // When the tokens are another user's, somebody signed in anew in this browser.
       const reason = tokens ? 'user' : (value?.reason ?? 'signed_out');
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session());
@@ -80,8 +80,8 @@ export function keepTokens(
   return {
     get: () => held,
     session,
-    // Two clocks, because each has a fault: the device's may be set back, the monotonic one may stand still during
-    // sleep. The one that says more is right.
+    // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one
+    // that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
       storage.put({ ...received, received_at: Date.now() });
@@ -89,7 +89,7 @@ export function keepTokens(
       tell(false);
     },
     end(reason) {
-      if (!reload()) return; // another tab was faster, and had its reason
+      if (!reload()) return; // another tab was faster, and gave its reason
       storage.put({ reason });
       tell(true);
       reload();

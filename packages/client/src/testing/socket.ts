@@ -2,7 +2,7 @@ import type { Socket } from '../socket-io.js';
 
 type Handler = (...details: unknown[]) => void;
 
-/** A Socket.IO socket in the hands of a test. */
+/** A Socket.IO socket that a test controls. */
 export class FakeSocket implements Socket {
   static readonly all: FakeSocket[] = [];
   connected = false;

@@ -28,7 +28,7 @@ export function tokensNow(changes: Partial<Tokens> = {}): Tokens {
   };
 }
 
-/** What the service is to answer: a token, an error, or a promise of either. */
+/** What the service answers: a token, an error, or a promise of either. */
 export type Answer = object | LatchkeyError | Promise<object>;
 
 export interface Tab {
