@@ -4,12 +4,12 @@ import { freePort } from './free-port.js';
 export interface Address {
   /** The directory of its Unix socket, an absolute path; or 127.0.0.1. */
   readonly host: string;
-  /** Of TCP; of a socket a part of its file's name only. */
+  /** The TCP port; for a Unix socket, only a part of its file's name. */
   readonly port: number;
 }
 
 export const LOOPBACK = '127.0.0.1';
-const DEFAULT_PORT = 5432; // the directory is one server's own, so any number will do
+const DEFAULT_PORT = 5432; // each server has its own directory, so any number will do
 
 export function socketIn(directory: string): Address {
   return { host: directory, port: DEFAULT_PORT };
@@ -31,6 +31,6 @@ export function listenOnly({ host, port }: Address): string[] {
     `port=${port}`,
     `listen_addresses=${socket ? '' : host}`,
     `unix_socket_directories=${socket ? `"${host.replaceAll('"', '""')}"` : ''}`,
-    'unix_socket_permissions=0600', // its directory is closed already
+    'unix_socket_permissions=0600', // its directory is already closed to others
   ];
 }

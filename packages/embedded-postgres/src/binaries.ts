@@ -15,8 +15,8 @@ export interface Binaries {
 /**
  * The PostgreSQL that npm has installed for this platform, made to run as `account`.
  *
- * Used where it lies if that works; else copied to `copyDir()`: when `account` may not go there, or when the links
- * between its libraries are missing (`npm ci --ignore-scripts`) and cannot be made there.
+ * Used where it is installed if that works; else copied to `copyDir()`: when `account` may not enter that directory, or when
+ * the links between its libraries are missing (`npm ci --ignore-scripts`) and cannot be made there.
  */
 export function postgresBinaries(account: SystemAccount | undefined, copyDir: () => string): Binaries {
   const installed = installedPackage();

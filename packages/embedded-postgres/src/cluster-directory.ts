@@ -12,8 +12,8 @@ export interface ClusterDirectory {
 
 /**
  * Decides where the database cluster of `dataDir` lives: in `<dataDir>/postgres`, or, where the account that runs
- * PostgreSQL cannot get there, in a shared place that `<dataDir>/postgres` then points to. The link is what later
- * starts follow, so a directory that becomes reachable afterwards never makes the data disappear.
+ * PostgreSQL cannot reach it, in a shared place that `<dataDir>/postgres` then links to. Later starts follow the link, so
+ * the data do not seem to be lost when `dataDir` becomes reachable afterwards.
  */
 export function clusterDirectory(dataDir: string, log: (line: string) => void): ClusterDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -34,14 +34,14 @@ export function clusterDirectory(dataDir: string, log: (line: string) => void): 
   return { path, account };
 }
 
-/** Leaves the pointer that `clusterDirectory` follows, once the cluster is there. */
+/** Makes the link that `clusterDirectory` follows, once the cluster is there. */
 export function pointTo(path: string, dataDir: string): void {
   const nominal = join(realpathSync(dataDir), 'postgres');
   if (lstatSync(nominal, { throwIfNoEntry: false })) return;
   symlinkSync(path, nominal);
 }
 
-/** `dataDir` itself is ours: it may let others pass (0711), since what lies in it is closed by modes of its own. */
+/** `dataDir` itself is ours: others may be let through it (0711), since its contents are closed by their own modes. */
 function madeEnterable(account: SystemAccount, dataDir: string): boolean {
   if (canEnter(account, dataDir)) return true;
   if (!canEnter(account, dirname(dataDir))) return false;

@@ -16,7 +16,7 @@ import type { Binaries } from './binaries.js';
 import { newPasswordFile, readPassword } from './password-file.js';
 import { isAlive } from './postmaster.js';
 
-/** The cluster's own administrator, whom PostgreSQL cannot do without; the service itself is another (provision.ts). */
+/** The cluster's administrator, which PostgreSQL must have; the service has another role (provision.ts). */
 export const SUPERUSER = 'postgres';
 
 // Byte order and UTC: nothing depends on the machine's locale. Every connection needs the password.
@@ -36,7 +36,7 @@ export interface NewCluster {
 }
 
 /**
- * Makes the cluster at `path` if there is none yet: all at once, by renaming, so a start that is killed half-way
+ * Makes the cluster at `path` if there is none yet. It appears at once, by renaming, so a start that is killed half-way
  * leaves nothing that a later one could take for a database.
  *
  * @returns the password, as `readPassword` does; it is kept in a file of mode 0600, never passed as an argument
@@ -65,7 +65,7 @@ export function ensureCluster(path: string, { binaries, account, options = [] }:
     renameSync(passwordFile, newPasswordFile(unfinished));
     install(unfinished, path);
   }
-  chmodSync(path, 0o700); // a backup may have been restored with other modes, of which PostgreSQL's new files would learn
+  chmodSync(path, 0o700); // a backup may have been restored with other modes, which PostgreSQL's new files would take over
   return readPassword(path);
 }
 
@@ -74,11 +74,11 @@ function install(unfinished: string, path: string): void {
     renameSync(unfinished, path);
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true });
-    if (!existsSync(path)) throw error; // else another start was faster: its cluster is the one
+    if (!existsSync(path)) throw error; // else another start was faster, and its cluster counts
   }
 }
 
-/** Removes what starts left that were killed; what a living process is making stays. */
+/** Removes what killed starts have left; what a living process is making stays. */
 function removeUnfinished(path: string): void {
   const prefix = `${basename(path)}.new-`;
   for (const name of readdirSync(dirname(path))) {

@@ -2,8 +2,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSy
 import { dirname, join } from 'node:path';
 
 /**
- * Copies a directory so that every account may read and run what is in it, and all at once: `target` is either
- * complete or absent, also when two processes copy at the same time or one is killed half-way.
+ * Copies a directory so that every account may read and run its files. `target` is always complete or absent, also when
+ * two processes copy at the same time or one is killed half-way.
  */
 export function copyForEveryone(source: string, target: string): void {
   if (existsSync(target)) return;

@@ -12,9 +12,9 @@ import { Supervisor } from './supervisor.js';
 export interface EmbeddedPostgresOptions {
   /** Where the data live; made if it is not there. */
   readonly dataDir: string;
-  /** Receives what an operator should know, a line each, never a secret. */
+  /** Receives lines that an operator should see; never a secret. */
   readonly log: (line: string) => void;
-  /** Where the socket's private directory may lie, the best first; unless given, where such directories usually do. */
+  /** Where the socket's private directory may be, the best place first. Default: the usual places for such directories. */
   readonly socketPlaces?: readonly string[];
 }
 
@@ -27,10 +27,10 @@ export interface EmbeddedPostgres {
 
 /**
  * Starts a real PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a
- * private directory (on loopback where there can be none), with a generated password, fully durable, and as an
- * unprivileged account where the service runs as root. What it gives out is no superuser's.
+ * private directory (on loopback where that is not possible), with a generated password, fully durable, and under an
+ * unprivileged account where the service runs as root. The URL it returns is not a superuser's.
  *
- * @throws with what to do about it, when it cannot run here or another running service owns `dataDir`
+ * @throws an error that says what to do, when it cannot run here or another running service owns `dataDir`
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -51,7 +51,7 @@ async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): P
   return { url: urlOf(address, password), stop: () => supervisor.stop() };
 }
 
-/** The URL of the embedded database that a running service has started for `dataDir`; undefined: none runs. */
+/** The URL of the embedded database that a running service has started for `dataDir`; undefined when none runs. */
 export function runningEmbeddedPostgres(dataDir: string): string | undefined {
   const { path } = clusterDirectory(dataDir, () => undefined);
   const running = readPostmaster(path);

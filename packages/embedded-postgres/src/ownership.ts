@@ -5,12 +5,12 @@ import type { Binaries } from './binaries.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
 import { SERVICE } from './provision.js';
 
-// Whoever holds this lock, in the database `postgres`, owns the cluster. Any fixed number will do.
+// The service that holds this lock, in the database `postgres`, owns the cluster. Any fixed number will do.
 const OWNERSHIP_LOCK = '7165934107325010';
 const POLL_MS = 20;
 const PATIENCE_MS = 30_000;
 
-/** The connection on which a running service holds its cluster, for as long as it lives; undefined: another one does. */
+/** The connection with which a running service owns its cluster, as long as it lives; undefined: another service does. */
 export async function claim(address: Address, password: string): Promise<Client | undefined> {
   const client = new Client({
     ...address,
@@ -21,7 +21,7 @@ export async function claim(address: Address, password: string): Promise<Client 
     connectionTimeoutMillis: 2000,
     keepAlive: true,
   });
-  client.on('error', () => undefined); // its end shows in 'end'
+  client.on('error', () => undefined); // its end is seen by 'end'
   try {
     await client.connect();
     const { rows } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [
@@ -37,10 +37,10 @@ export async function claim(address: Address, password: string): Promise<Client 
 }
 
 /**
- * Clears the way for a server of the cluster at `path`: stops one that an earlier service left behind when it was
+ * Makes room for a server of the cluster at `path`: stops one that an earlier service left behind when it was
  * killed (its lock is free then), and waits for one that is stopping.
  *
- * @throws where a living service owns the cluster, or a server there answers nobody
+ * @throws where a living service owns the cluster, or a server there does not answer
  */
 export async function takeOver(
   path: string,
@@ -53,7 +53,7 @@ export async function takeOver(
   let stopped = 0; // the process that has been told to stop
   for (;;) {
     const running = readPostmaster(path);
-    if (!running || !isAlive(running.pid)) return; // PostgreSQL itself passes over a file that is left of a dead one
+    if (!running || !isAlive(running.pid)) return; // PostgreSQL itself ignores the file of a dead server
     if (!mayBePostmaster(running.pid, path)) return disownStalePid(path);
     if (Date.now() > deadline) {
       const where = running.address ? ` at ${running.address.host}` : '';
@@ -68,7 +68,7 @@ export async function takeOver(
   }
 }
 
-/** False: it does not say (it is starting or stopping). */
+/** Whether the server has no owner. False also when it does not answer (it is starting or stopping). */
 async function isAbandoned(address: Address | undefined, password: string, path: string): Promise<boolean> {
   if (!address) return false;
   const claimed = await claim(address, password).catch(() => false as const);
@@ -77,5 +77,5 @@ async function isAbandoned(address: Address | undefined, password: string, path:
       `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,
     );
   }
-  return claimed !== false; // the connection is left to the server's end, so that nobody else claims it meanwhile
+  return claimed !== false; // the connection stays open until the server ends, so that nobody else claims the cluster meanwhile
 }

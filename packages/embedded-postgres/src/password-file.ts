@@ -2,17 +2,17 @@ import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './error-facts.js';
 
-// Inside the cluster: whoever may read it may read the data anyway, and the two cannot be lost apart. Its name says
-// whose password it is: of the superuser and, in clusters of 0.1.0, of the service as well; or of the service alone.
+// Inside the cluster: an account that may read it may read the data anyway, and neither can be lost without the other. Its
+// name says whose password it is: the superuser's (and, in clusters of 0.1.0, the service's too), or the service's alone.
 const OF_SUPERUSER = 'latchkey-password';
 const OF_SERVICE = 'service-password';
 
-/** Where a new cluster's password belongs, which is its superuser's at first. */
+/** The file for a new cluster's password, which is the superuser's at first. */
 export function newPasswordFile(path: string): string {
   return join(path, OF_SUPERUSER);
 }
 
-/** The password of the service in the cluster at `path`; of the superuser while `isOfSuperuser`. */
+/** The service's password in the cluster at `path`; while `isOfSuperuser`, the superuser's. */
 export function readPassword(path: string): string {
   try {
     return readFileSync(join(path, OF_SUPERUSER), 'utf8');
@@ -27,7 +27,7 @@ export function isOfSuperuser(path: string): boolean {
   return existsSync(join(path, OF_SUPERUSER));
 }
 
-/** Notes that it is the service's alone by now. */
+/** Records that the password is now the service's alone. */
 export function giveToService(path: string): void {
   renameSync(join(path, OF_SUPERUSER), join(path, OF_SERVICE));
 }

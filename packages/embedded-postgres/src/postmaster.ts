@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { errorCode } from './error-facts.js';
 import { LOOPBACK, type Address } from './address.js';
 
-/** What PostgreSQL says of its running server in `postmaster.pid`. */
+/** What PostgreSQL says about its running server in `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
-  /** Undefined while it has not got that far, and in single-user mode, which listens nowhere. */
+  /** Undefined before it listens, and in single-user mode, which never listens. */
   readonly address: Address | undefined;
 }
 
@@ -30,7 +30,7 @@ function addressOf(text: string, socketDirectory?: string, tcpAddress?: string):
   return tcpAddress ? { host: LOOPBACK, port } : undefined;
 }
 
-/** Whether a process of this number exists; a zombie does. */
+/** Whether a process with this number exists; a zombie counts. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -40,7 +40,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** False where process `pid` is surely something else than the server of the cluster at `path`. */
+/** False where process `pid` is certainly not the server of the cluster at `path`. */
 export function mayBePostmaster(pid: number, path: string): boolean {
   if (process.platform !== 'linux') return true;
   try {
@@ -51,9 +51,9 @@ export function mayBePostmaster(pid: number, path: string): boolean {
 }
 
 /**
- * Frees the cluster at `path` from a `postmaster.pid` whose number belongs to another process by now (after a reboot,
- * or in a new container), which would keep PostgreSQL from starting. It passes over the number of its own parent,
- * so that one is put in place of the old; its check for backends that still use the shared memory stays in force.
+ * Frees the cluster at `path` from a `postmaster.pid` whose number now belongs to another process (after a reboot, or in
+ * a new container), which would keep PostgreSQL from starting. PostgreSQL ignores the number of its own parent, so that
+ * is written in place of the old one; its check for backends that still use the shared memory stays in force.
  */
 export function disownStalePid(path: string): void {
   const file = join(path, 'postmaster.pid');

@@ -9,11 +9,11 @@ export const SERVICE = 'latchkey';
 
 /**
  * Once in a cluster's life: makes the service's role, which owns its database and nothing else, and leaves the
- * superuser without a password, so that nobody can log in as it. A cluster of 0.1.0, whose superuser shared the
- * service's password, becomes like this with all its data.
+ * superuser without a password, so that nobody can log in as it. A cluster of 0.1.0, in which superuser and service had
+ * the same password, is converted with all its data.
  *
- * All of it is one transaction, but for the making of an empty database; killed at any moment, the next start does
- * what is missing. The server must not run.
+ * All of it is one transaction, except that the empty database is made before it. If this is killed at any moment, the next
+ * start does what is missing. The server must not run.
  */
 export async function provision(cluster: StoppedCluster): Promise<void> {
   if (!isOfSuperuser(cluster.path)) return;
@@ -38,9 +38,9 @@ const CREATE_ROLE = `DO $$ BEGIN
   IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${SERVICE}') THEN CREATE ROLE ${SERVICE}; END IF;
 END $$`;
 
-// The schema `public`, which is the database owner's, whoever that is, and what is the superuser's own in the database (a
-// dump that was restored as such). Object by object: PostgreSQL keeps no list of what that user owns, so REASSIGN OWNED
-// refuses it. What belongs to something else goes with it ('i', 'a'), what belongs to an extension stays ('e').
+// Hands over the schema `public`, which belongs to the role pg_database_owner, and everything that the superuser owns in the
+// database (a dump may have been restored as superuser). Object by object: PostgreSQL keeps no list of what that user owns,
+// so REASSIGN OWNED refuses it. Objects that belong to another one go with it ('i', 'a'); those of an extension stay ('e').
 const HAND_OVER = `DO $$
 DECLARE
   command text;

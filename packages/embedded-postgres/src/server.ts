@@ -7,7 +7,7 @@ import { signalPostmaster } from './postmaster.js';
 
 const STOP_PATIENCE_MS = 5000;
 
-/** Nothing of a statement or its values may reach a log: errors are the client's to report. */
+/** Neither statements nor their values may reach a log: the client reports its errors. */
 export const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
 
 export interface ServerOptions {
@@ -16,7 +16,7 @@ export interface ServerOptions {
   /** The cluster's directory. */
   readonly path: string;
   readonly port: number;
-  /** As in `Address`; 127.0.0.1 unless given. */
+  /** As in `Address`. Default: 127.0.0.1. */
   readonly host?: string;
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
@@ -64,11 +64,11 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   });
   const outcome = await Promise.race([ready, ended]);
   if (outcome !== true) {
-    await closed; // its last words may still be on their way
+    await closed; // its last lines may still be on their way
     throw new Error(lastLines.find((line) => line.includes('FATAL')) ?? outcome);
   }
 
-  const pid = child.pid!; // it is running
+  const pid = child.pid!; // defined, since it is running
   return {
     pid,
     address,
@@ -82,7 +82,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** The command that also stops the server when this process is killed; where there is none, the next start does it. */
+/** A command that stops the server when this process is killed. Where there is none, the next start stops the server. */
 function diesWithParent(postgres: string, account: SystemAccount | undefined): [string, ...string[]] {
   const command: [string, ...string[]] = ['setpriv', '--pdeathsig=INT', postgres];
   if (process.platform !== 'linux') return [postgres];

@@ -6,13 +6,13 @@ import type { SystemAccount } from './system-account.js';
 const SHARED_PLACE = '/var/lib/latchkey';
 
 /**
- * Makes and returns `/var/lib/latchkey/<name>`: where root puts what the account that runs PostgreSQL must reach,
- * when the directory meant for it lies below one that only root may enter (a root home of mode 0700).
+ * Makes and returns `/var/lib/latchkey/<name>`: here root puts the files that PostgreSQL's account must reach, when the
+ * directory meant for them is below one that only root may enter (a root home of mode 0700).
  */
 export function sharedPlace(name: string): string {
   const place = join(SHARED_PLACE, name);
   for (const path of [SHARED_PLACE, place]) {
-    mkdirSync(path, { recursive: true, mode: 0o711 }); // others may pass through, not look around
+    mkdirSync(path, { recursive: true, mode: 0o711 }); // others may pass through, but not list it
     const found = lstatSync(path);
     if (!found.isDirectory() || found.uid !== 0) throw new Error(`${path} is not a directory owned by root`);
   }

@@ -11,10 +11,10 @@ export interface StoppedCluster {
 }
 
 /**
- * Runs SQL as the superuser in a cluster whose server does not run: the one way in that needs neither a password nor
- * an open port. Ends with its input, so also when this process is killed.
+ * Runs SQL as the superuser in a cluster whose server does not run: the only way in that needs neither a password nor
+ * an open port. PostgreSQL ends with its input, so also when this process is killed.
  *
- * @param statements none may contain a semicolon before an empty line, which ends them
+ * @param statements none may contain a semicolon before an empty line: that ends a statement
  * @throws with PostgreSQL's message at the first that fails; those after it do not run
  */
 export async function runAsSuperuser(
@@ -28,7 +28,7 @@ export async function runAsSuperuser(
     ['--single', '-j', ...settings, '-D', path, database],
     { ...account, cwd: '/', env: {} }, // PostgreSQL must not inherit the service's secrets
   );
-  running.child.stdin?.on('error', () => undefined); // it shows in how the process ends
+  running.child.stdin?.on('error', () => undefined); // how the process ends shows it
   running.child.stdin?.end(statements.map((statement) => `${statement};\n\n`).join(''));
   try {
     await running;

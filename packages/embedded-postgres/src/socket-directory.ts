@@ -19,11 +19,11 @@ import { canEnter } from './shared-place.js';
 
 const MAX_BYTES = 103; // of a socket's path: 107 on Linux, 103 on macOS
 const RANDOM = 'XXXXXX'; // what `mkdtemp` appends
-const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` is root's alone, and no cleaner empties it
+const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` belongs to root, and is never cleaned up
 
 /**
- * The private directory (mode 0700) of one server's socket. It is not below `DATA_DIR`, whose path may be too long, and
- * its name is a new one each time: where everybody may write, others can take every name that they can guess.
+ * The private directory (mode 0700) of one server's socket. It is not below `DATA_DIR`, whose path may be too long. Its
+ * name is new each time: where everybody may write, others could take a name that they can guess.
  */
 export class SocketDirectory {
   private constructor(
@@ -35,7 +35,7 @@ export class SocketDirectory {
 
   /**
    * @param cluster path of the cluster's directory
-   * @param places where it may lie, the best first
+   * @param places where it may be, the best first
    * @returns undefined where there can be none: on Windows, or without a place that is short, safe and writable
    */
   static make(
@@ -58,10 +58,10 @@ export class SocketDirectory {
   }
 
   /**
-   * Prepares a server's start: makes the directory anew where it has been cleaned away, and removes what a killed server
-   * left in it, whose lock would stop the next one if another process had its number by now.
+   * Prepares a server's start: makes the directory anew where it has been cleaned away, and removes the files of a killed
+   * server. Its lock file would stop the next one if another process had the same number by now.
    *
-   * @throws where the name belongs to somebody else meanwhile
+   * @throws where somebody else has taken the name meanwhile
    */
   open(): Address {
     if (!lstatSync(this.path, { throwIfNoEntry: false })) {
@@ -88,7 +88,7 @@ export class SocketDirectory {
     }
   }
 
-  /** Removes what killed services left; only the owner of the cluster may do that. */
+  /** Removes the directories of killed services; only the owner of the cluster may do that. */
   removeOthers(): void {
     for (const prefix of prefixes(this.cluster, this.places)) {
       const place = dirname(prefix);
@@ -116,7 +116,7 @@ export class SocketDirectory {
   }
 }
 
-/** Where directories of this cluster may lie, and how their names begin. */
+/** Where directories of this cluster may be, and how their names begin. */
 function prefixes(cluster: string, places: readonly string[]): string[] {
   if (process.platform === 'win32') return [];
   const name = `latchkey-${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}-`;
@@ -124,7 +124,7 @@ function prefixes(cluster: string, places: readonly string[]): string[] {
   return [...new Set(safe)].map((place) => join(place, name));
 }
 
-/** Whether others cannot put a directory of theirs in the place of one of ours. */
+/** Whether others cannot replace a directory of ours by one of theirs. */
 function isSafe(place: string): boolean {
   const found = statSync(place, { throwIfNoEntry: false });
   if (!found?.isDirectory() || (found.uid !== 0 && found.uid !== process.getuid?.())) return false;

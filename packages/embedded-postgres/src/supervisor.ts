@@ -61,13 +61,13 @@ export class Supervisor {
     this.stopping = true;
     await this.takeDown();
     await this.watching;
-    await this.takeDown(); // what a restart has brought up meanwhile
+    await this.takeDown(); // a restart may have brought up another server meanwhile
     clearInterval(this.looking);
     this.socket?.remove();
     process.off('exit', this.signalStop);
   }
 
-  /** @param chooseTcp which address on loopback, where there is no socket */
+  /** @param chooseTcp chooses the address on loopback, where there is no socket */
   private async bringUp(chooseTcp: () => Promise<Address>): Promise<Address> {
     if (!this.server?.running()) this.server = await this.startServer(chooseTcp);
     this.owner = await claim(this.server.address, this.cluster.password);
@@ -91,7 +91,7 @@ export class Supervisor {
     }
   }
 
-  /** A server whose socket has been cleaned away reaches nobody new: it is stopped, and so comes back. */
+  /** New clients cannot reach a server whose socket has been cleaned away: it is stopped, and so started again. */
   private lookAfterSocket(): void {
     this.looking = setInterval(() => {
       if (this.owner && this.socket?.hasSocket() === false) this.server?.stop().catch(() => undefined);
@@ -120,7 +120,7 @@ export class Supervisor {
     if (this.server?.running()) await this.server.stop();
   }
 
-  /** For an end of the process without `stop`, where the operating system does not pass it on. */
+  /** For an end of the process without `stop`, where the operating system does not stop the server. */
   private readonly signalStop = (): void => {
     if (this.server?.running()) signalPostmaster(this.server.pid, 'INT', this.cluster.binaries.pgCtl);
   };

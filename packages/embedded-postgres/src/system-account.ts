@@ -8,10 +8,10 @@ export interface SystemAccount {
 }
 
 /**
- * PostgreSQL refuses to run as root: started as root, it runs as the account that owns its data already, else as
- * `nobody`, which every Linux has (so no `useradd` is needed). Not root: undefined, the service's own account.
+ * PostgreSQL refuses to run as root. Where the service runs as root, PostgreSQL runs as the account that already owns its
+ * data, else as `nobody`, which every Linux has (so no `useradd` is needed). Otherwise undefined: the service's own account.
  *
- * @param clusterDir where the data live, or will live
+ * @param clusterDir where the data are, or will be
  */
 export function postgresAccount(clusterDir: string): SystemAccount | undefined {
   const self = process.getuid?.();

@@ -8,7 +8,7 @@ import { startServer } from './server.js';
 import { sharedPlace } from './shared-place.js';
 
 export interface TemporaryPostgresOptions {
-  /** Where the data live until `stop`, which removes it: a new directory. */
+  /** A new directory for the data; `stop` removes it. */
   readonly dataDir: string;
   /** PostgreSQL's settings, `name=value`; its defaults are durable. */
   readonly settings?: readonly string[];
@@ -17,15 +17,15 @@ export interface TemporaryPostgresOptions {
 }
 
 export interface TemporaryPostgres {
-  /** Of the superuser, on loopback, without a database: ends in a slash. */
+  /** The superuser's URL, on loopback, without a database: ends in a slash. */
   readonly url: string;
-  /** Of the postmaster, whose children are the backends. */
+  /** The postmaster's process; its children are the backends. */
   readonly pid: number;
   /** Stops the server and removes its data. */
   stop(): Promise<void>;
 }
 
-/** Starts a PostgreSQL for a while: for tests and measurements, whose data nobody will miss. */
+/** Starts a PostgreSQL for tests and measurements, whose data are not kept. */
 export async function startTemporaryPostgres(options: TemporaryPostgresOptions): Promise<TemporaryPostgres> {
   const { dataDir, settings = [], initdb = [] } = options;
   const { path, account } = clusterDirectory(dataDir, () => undefined);
