@@ -4,9 +4,9 @@ import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
 import type { Target } from './target.js';
 
 /**
- * Whether a target does the work that is measured: a sign-in, a refresh with one of the filled-in tokens and one with
- * the sign-in's own; each gives an access token that verifies with the target's public key, and that is stored.
- * @throws Error that says what is not so.
+ * Checks that a target does the work that is measured: a sign-in, a refresh with one of the tokens from the database, and a
+ * refresh with the sign-in's own. Each gives an access token that verifies with the target's public key and is stored.
+ * @throws Error that says what is wrong.
  */
 export async function check({ name, port }: Target, admin: Client, refreshToken: string): Promise<void> {
   const base = `http://127.0.0.1:${port}`;

@@ -14,7 +14,7 @@ export function startChild(script: string, cleanup: Cleanup): ChildProcess {
   return child;
 }
 
-/** Its next message; rejects when it ends instead. */
+/** The child's next message; rejects when the child ends instead. */
 export async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
   const waiting = new AbortController();
   const ended = once(child, 'exit', waiting).then(([code]) => {

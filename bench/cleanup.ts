@@ -1,6 +1,6 @@
 type Undo = () => void | Promise<void>;
 
-/** What was made and must be undone, last first, whichever way the run ends. */
+/** What was made and must be undone, last first, however the run ends. */
 export class Cleanup {
   private readonly undos: Undo[] = [];
   private running?: Promise<void>;

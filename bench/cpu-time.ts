@@ -1,15 +1,15 @@
 import { readFileSync, readdirSync } from 'node:fs';
 
-const TICKS_PER_SECOND = 100; // USER_HZ, which Linux has fixed for what it tells programs
+const TICKS_PER_SECOND = 100; // USER_HZ: fixed in all figures that Linux gives to programs
 const MICROSECONDS_PER_TICK = 1e6 / TICKS_PER_SECOND;
 
-/** CPU time, user and system, that a process has used so far, in µs; undefined where there is no Linux to ask. */
+/** CPU time, user and system, that a process has used so far, in µs; undefined except on Linux. */
 export function cpuTime(pid: number): number | undefined {
   const stat = readStat(pid);
   return stat && stat.own * MICROSECONDS_PER_TICK;
 }
 
-/** The same of a process and all its children, living and ended: a PostgreSQL with its backends. */
+/** The same for a process and all its children, living and ended: a PostgreSQL with its backends. */
 export function cpuTimeOfFamily(pid: number): number | undefined {
   const parent = readStat(pid);
   if (!parent) return undefined;

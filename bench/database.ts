@@ -4,11 +4,11 @@ import { startTemporaryPostgres } from '../packages/embedded-postgres/src/tempor
 import type { Cleanup } from './cleanup.js';
 
 const SETTINGS = [
-  // What was acknowledged survives a crash: the defaults, named here because the numbers depend on them.
+  // Acknowledged writes survive a crash: these are the defaults, named here because the figures depend on them.
   'fsync=on',
   'synchronous_commit=on',
   'full_page_writes=on',
-  // Housekeeping happens between the turns (turn.ts), so that it falls into nobody's.
+  // Maintenance happens between the turns (turn.ts), so that no target pays for it.
   'autovacuum=off',
   'checkpoint_timeout=1h',
   'max_wal_size=2GB',
@@ -17,12 +17,12 @@ const SETTINGS = [
 
 export interface Database {
   readonly url: string;
-  /** Of the postmaster, whose children are the backends. */
+  /** The postmaster's process; its children are the backends. */
   readonly pid: number;
 }
 
 /**
- * Starts a PostgreSQL for this run alone, with full durability. Its files lie in the project's `data/`:
+ * Starts a PostgreSQL for this run alone, with full durability. Its files are in the project's `data/`:
  * a temporary directory may be in memory, where syncing costs nothing.
  */
 export async function startDatabase(cleanup: Cleanup): Promise<Database> {

@@ -12,7 +12,7 @@ const KNOWN_TOKENS = 4096;
 /**
  * Makes the tables of service and floors, and fills both with the same rows.
  * @param sessions how many refresh tokens in all.
- * @returns the plaintext of those that the load generator refreshes with, some thousands.
+ * @returns the plaintext of those with which the load generator refreshes: KNOWN_TOKENS at most.
  */
 export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<string[]> {
   const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };

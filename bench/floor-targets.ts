@@ -9,13 +9,13 @@ const FLOORS = [
   { kind: 'batch', workloads: ['W1'] },
 ] as const;
 
-/** Starts the floors (floors/floor.ts), a process each. */
+/** Starts the floors (floors/floor.ts), each in a process of its own. */
 export function startFloors(databaseUrl: string, providerUrl: string, cleanup: Cleanup): Promise<Target[]> {
   return Promise.all(
     FLOORS.map(async ({ kind, workloads }) => {
       const child = startChild('./floors/floor.js', cleanup);
       const settings: FloorSettings = { kind, databaseUrl, providerUrl };
-      child.send(settings); // no argument: it holds a password
+      child.send(settings); // not as an argument: it holds a password
       const port = await nextMessage<number>(child);
       return { name: `floor-${kind}`, pid: child.pid!, port, workloads };
     }),

@@ -53,7 +53,7 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   }
 }
 
-/** Each round gives each target a turn, beginning with another one each time: nobody profits from its place. */
+/** Each round gives each target a turn, and begins with another target: none profits from its place in the order. */
 async function interleave(
   bench: Bench,
   targets: readonly Target[],
@@ -92,7 +92,7 @@ process.once('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
 try {
   await main(options, cleanup);
 } catch (error) {
-  if (!cleanup.hasBegun) console.error(error); // else it was interrupted, and things end under its feet
+  if (!cleanup.hasBegun) console.error(error); // else it was interrupted, and errors follow from the clean-up
   process.exitCode = 1;
 }
 await cleanup.run();

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 
 const WORKLOADS = ['W1', 'W3', 'W4'] as const;
 export type Workload = (typeof WORKLOADS)[number];
-/** What is measured in requests. */
+/** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;
 
 export interface Options {
@@ -15,7 +15,7 @@ export interface Options {
   readonly workloads: readonly Workload[];
   /** Open at once in W4. */
   readonly sockets: number;
-  /** Of the service; its log goes nowhere, but is written. */
+  /** The service's log level; its log is written, but discarded. */
   readonly logLevel: string;
 }
 

@@ -1,7 +1,7 @@
 import { align, medianOf } from './report.js';
 import { SOCKETS_A_USER, type SocketTurn, type SocketTurns } from './sockets.js';
 
-/** The table of W4; its ratios are to the first target. Medians over the rounds, memory of the first. */
+/** The table of W4, with ratios to the first target. Medians over the rounds; the memory is from the first round. */
 export function socketsTable(sockets: number, measured: readonly SocketTurns[]): string {
   const yardstick = measured[0]!;
   const head = [

@@ -9,7 +9,7 @@ export interface TargetTurns {
 
 const TITLES: Readonly<Record<HttpWorkload, string>> = { W1: 'W1 refresh', W3: 'W3 whole sign-in' };
 
-/** The floors that a workload's ratios are to. */
+/** The floors with which a workload's figures are compared. */
 const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W1: ['floor-two', 'floor-batch'],
   W3: ['floor-two', 'floor-one'],

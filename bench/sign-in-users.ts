@@ -1,4 +1,4 @@
-/** So many people sign in, in turn; all have signed in before. */
+/** How many people sign in, in turn; all of them have signed in before. */
 export const SIGN_IN_USERS = 5000;
 
 /** Name of the stub provider, as all targets know it. */
@@ -17,7 +17,7 @@ export function deviceIdOf(n: number): string {
   return `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 }
 
-/** The stub does not keep codes: its answer follows from the code, so the same user always comes out the same. */
+/** The stub does not keep codes: its answer follows from the code, so the same code always gives the same user. */
 export function identityOf(code: string): { provider_user_id: string; username: string; email: string } {
   return { provider_user_id: code, username: code, email: `${code}@example.org` };
 }

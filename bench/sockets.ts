@@ -8,7 +8,7 @@ import type { SocketsAnswer, SocketsRequest, User } from './load/sockets.js';
 import { SERVICE_KEY } from './service-key.js';
 import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
 
-/** As many as a user may have. */
+/** The most that a user may have. */
 export const SOCKETS_A_USER = 20;
 const PUSH_MS = 2000;
 const WARM_UP_USERS = 10;
@@ -25,9 +25,9 @@ export interface SocketsBench {
 export interface SocketTurn {
   readonly connectsPerSecond: number;
   readonly messagesPerSecond: number;
-  /** KiB a connection; NaN where there is no Linux to ask. */
+  /** KiB per connection; NaN except on Linux. */
   readonly memory: number;
-  /** CPU µs of the target a connection, and a message. */
+  /** CPU µs of the target, per connection and per message. */
   readonly connectCpu: number;
   readonly messageCpu: number;
 }
@@ -46,8 +46,8 @@ interface SocketTarget {
 }
 
 /**
- * W4: opens sockets, then pushes to their users over HTTP. Targets are processes of their own that have done nothing
- * else, so that the memory of a connection can be told: in their first turn, afterwards the heap is large already.
+ * W4: opens sockets, then pushes to their users over HTTP. Targets are processes of their own that have done nothing else,
+ * so that the memory of a connection can be measured. Only their first turn counts for that: later, the heap is large already.
  */
 export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTurns[]> {
   const generator = startChild('./load/sockets.js', cleanup);
@@ -55,7 +55,7 @@ export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Pro
   const turns = new Map<SocketTarget, SocketTurn[]>(targets.map((target) => [target, []]));
   for (let round = 0; round < bench.rounds; round++) {
     for (const target of round % 2 ? targets.toReversed() : targets) {
-      // The first turn is what memory is read from, so it warms up with a few sockets only.
+      // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
       if (round === 0) await turn(generator, { ...target, users: target.users.slice(0, WARM_UP_USERS) });
       turns.get(target)!.push(await turn(generator, target));
     }

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { identityOf } from './sign-in-users.js';
 import { listen } from './listen.js';
 
-// An identity provider (spec §4.5.2) that answers at once, so that what is measured is the service.
+// An identity provider (spec §4.5.2) that answers at once, so that the service is measured and not the provider.
 const server = createServer((request, response) => {
   let form = '';
   request.setEncoding('latin1');

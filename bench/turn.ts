@@ -12,7 +12,7 @@ export interface Turn {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** CPU µs a request; undefined where it cannot be known. */
+  /** CPU µs per request; undefined where it cannot be measured. */
   readonly serviceCpu: number | undefined;
   readonly databaseCpu: number | undefined;
 }
@@ -29,7 +29,7 @@ export interface TurnLoad {
   readonly milliseconds: number;
 }
 
-/** Measures one target once, after a moment that does not count. */
+/** Measures one target once, after a warm-up that does not count. */
 export async function measure(bench: Bench, target: Target, load: TurnLoad): Promise<Turn> {
   const { port, pid } = target;
   await sweep(bench.admin);
@@ -46,7 +46,7 @@ export async function measure(bench: Bench, target: Target, load: TurnLoad): Pro
   };
 }
 
-/** Every turn finds the same tables: what earlier ones stored is gone, and nobody is left to pay for it. */
+/** Gives every turn the same tables: removes what earlier turns stored, and does the maintenance that this causes. */
 async function sweep(admin: Client): Promise<void> {
   await admin.query(`
     TRUNCATE access_tokens, authorization_states, floor.access_tokens, floor.authorization_states`);

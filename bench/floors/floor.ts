@@ -9,8 +9,8 @@ import { createFloorServer } from './server.js';
 import { signInInOne } from './sign-in-one.js';
 import { signInInTwo } from './sign-in-two.js';
 
-// The service's work without a framework: node:http, pg with named statements, node:crypto. What can be lost to one
-// is the distance from here. The first message tells which one to be.
+// The service's work without a framework: node:http, pg with named statements, node:crypto. The distance between this and
+// the service is what a framework can cost. The first message tells which kind of floor to be.
 const KINDS = {
   two: { refresh: refreshInTwo, signIn: signInInTwo },
   one: { refresh: refreshInOne, signIn: signInInOne },

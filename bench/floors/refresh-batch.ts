@@ -24,7 +24,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Like one, but what arrives while two statements are under way shares the next; no timer. */
+/** Like `refreshInOne`, but requests that arrive while two statements are under way share the next; no timer. */
 export function refreshInBatches(pool: Pool): Handler {
   let waiting: Waiting[] = [];
   let inFlight = 0;

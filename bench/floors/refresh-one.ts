@@ -21,7 +21,7 @@ export function refreshInOne(pool: Pool): Handler {
   };
 }
 
-/** Stores an access token if its refresh token is valid; whether it was. */
+/** Stores an access token if its refresh token is valid. @returns whether it was stored */
 export async function storeOne(pool: Pool, tokenHash: Buffer, accessToken: AccessToken): Promise<boolean> {
   const { token, jti, expiresAt } = accessToken;
   const { rowCount } = await pool.query({ ...STORE, values: [tokenHash, jti, expiresAt, token] });

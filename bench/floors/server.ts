@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-/** Answers one call: what it is given is the query of a GET, the parsed JSON body of a POST. */
+/** Answers one call; its parameters are the query of a GET, or the parsed JSON body of a POST. */
 export type Handler = (params: Params) => object | Promise<object>;
 export type Params = Readonly<Record<string, string>>;
 
-/** A server with nothing in it but what the calls need; `routes` by method and path. Any throw is a 500. */
+/** A server with only what the calls need; `routes` by method and path. An error is a 500. */
 export function createFloorServer(routes: ReadonlyMap<string, Handler>): Server {
   return createServer((request, response) => {
     const [path = '', query = ''] = request.url!.split('?');

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 
-/** The service's sessions and refresh tokens once more, so that a change there does not move the floor. */
+/** A copy of the service's sessions and refresh tokens, so that a change there does not move the floor. */
 export interface Session {
   readonly userId: string;
   readonly sessionId: string;

@@ -60,7 +60,7 @@ export function signInInOne(pool: Pool, providerUrl: string): Handler {
   };
 }
 
-/** The service's derivation: SHA-256 of both, as a UUID of version 8. */
+/** As the service derives it: SHA-256 of both, as a UUID of version 8. */
 function userIdOf(provider: string, providerUserId: string): string {
   const bytes = createHash('sha256').update(`${provider}\0${providerUserId}`).digest();
   bytes[6] = (bytes[6]! & 0x0f) | 0x80;

@@ -7,8 +7,8 @@ import { authorize } from './authorize.js';
 import { createFloorServer, type Params } from './server.js';
 import { signInInOne } from './sign-in-one.js';
 
-// Bare Socket.IO 4, as one writes it first: a middleware that checks the token's signature, a room for each user, and a
-// push that emits to it. It asks no database, keeps no history, and does not notice a sign-out.
+// Bare Socket.IO 4, as a first version is written: a middleware that checks the token's signature, a room for each user, and
+// a push that emits to it. It asks no database for a socket, keeps no history, and does not notice a sign-out.
 const KEY = createPublicKey({ key: JWKS.keys[0]!, format: 'jwk' });
 
 process.once('message', ({ databaseUrl, providerUrl }: { databaseUrl: string; providerUrl: string }) => {

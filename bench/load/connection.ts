@@ -4,12 +4,12 @@ import { once } from 'node:events';
 const LARGEST_READ = 64 * 1024;
 const HEAD_END = '\r\n\r\n';
 
-/** Takes the body of an answer; the bytes are valid during the call only. */
+/** Receives the body of an answer; its bytes are valid only during the call. */
 export type OnAnswer = (body: Buffer) => void;
 
 /**
- * One HTTP/1.1 connection with one request at a time, as cheap as Node allows: bytes out, bytes in, and of the head
- * only the status and the length are read. Two cores are shared with what is measured.
+ * One HTTP/1.1 connection with one request at a time, as cheap as Node allows: bytes out, bytes in, and only the status
+ * and the length of the head are read. The load generator may share its cores with the target that it measures.
  */
 export class Connection {
   private onAnswer: OnAnswer = () => undefined;
@@ -20,7 +20,7 @@ export class Connection {
     private readonly fail: (error: Error) => void,
   ) {}
 
-  /** @param fail told of every answer but 200, and of a connection that breaks. */
+  /** @param fail called for every answer but 200, and when the connection breaks. */
   static async open(port: number, fail: (error: Error) => void): Promise<Connection> {
     const buffer = Buffer.allocUnsafe(LARGEST_READ);
     const onread = {
@@ -64,7 +64,7 @@ function isOk(bytes: Buffer): boolean {
   return bytes.toString('latin1', 0, 13) === 'HTTP/1.1 200 ';
 }
 
-/** NaN, which no length equals, when the head names none. */
+/** The Content-Length; NaN, which no length equals, when the head has none. */
 function contentLength(bytes: Buffer, headEnd: number): number {
   return Number(/\r\ncontent-length: *(\d+)\r\n/i.exec(bytes.toString('latin1', 0, headEnd))?.[1]);
 }

@@ -3,8 +3,8 @@ import { refreshScript } from './refresh.script.js';
 import { run, type Load, type LoadResult } from './run.js';
 import { signInScript } from './sign-in.script.js';
 
-// The load generator: a process of its own, so that it costs what is measured no more than its CPU. The first message
-// holds the refresh tokens; each further one asks for a load, and is answered with a result.
+// The load generator: a process of its own, so that it takes nothing but CPU from the target. The first message holds the
+// refresh tokens; each further one asks for a load, and is answered with a result.
 export type LoadRequest = Load & { readonly workload: HttpWorkload };
 export type LoadAnswer = LoadResult | { readonly error: string };
 

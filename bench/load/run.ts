@@ -11,7 +11,7 @@ export interface Load {
 }
 
 export interface LoadResult {
-  /** Times that the script was done. */
+  /** How many times the script was run to its end. */
   readonly count: number;
   /** From the first request to the last answer. */
   readonly seconds: number;
@@ -21,13 +21,13 @@ export interface LoadResult {
 }
 
 /**
- * Runs a script on so many connections at once for a while; what is under way at its end is awaited.
+ * Runs a script on several connections at once for a while, then waits for the answers that are still under way.
  * @throws at the first answer that is not 200, and when an answer does not come.
  */
 export async function run(script: Script, { port, connections, milliseconds }: Load): Promise<LoadResult> {
   let fail!: (error: Error) => void;
   const failed = new Promise<never>((_, reject) => (fail = reject));
-  failed.catch(() => undefined); // it is raced below; an early one waits until then
+  failed.catch(() => undefined); // the race below throws it; an early one waits until then
   const opened = await Promise.all(Array.from({ length: connections }, () => Connection.open(port, fail)));
   const overdue = setTimeout(() => fail(new Error('an answer does not come')), milliseconds + LAST_ANSWER_MS);
   const latencies: number[] = [];

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.js';
 
-/** What one connection does over and over: `begin` once, `done` after each time. */
+/** What a connection does over and over: returns a function that begins it once; `done` is called at each end. */
 export type Script = (connection: Connection, done: () => void) => () => void;
 
 export function getRequest(path: string): Buffer {

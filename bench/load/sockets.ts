@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { WebSocket } from 'ws';
 
-// The load generator of W4: raw WebSockets that speak as much Socket.IO as they need, in a process of their own.
+// The load generator of W4: plain WebSockets that speak only as much Socket.IO as they need, in a process of their own.
 const CONNECTING_AT_ONCE = 64;
 const PUSHING_AT_ONCE = 8;
 
@@ -16,7 +16,7 @@ export type SocketsRequest =
   | { readonly do: 'push'; readonly milliseconds: number; readonly serviceKey: string }
   | { readonly do: 'close' };
 
-/** How many were opened, or messages received, in how many seconds. */
+/** How many sockets were opened, or messages received, and in how many seconds. */
 export type SocketsAnswer = { readonly count: number; readonly seconds: number } | { readonly error: string };
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
