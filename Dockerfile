@@ -8,7 +8,8 @@ RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY packages packages
 COPY src src
-RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
+# The links to packages/ lead nowhere in the image: what the service needs of them is in dist/.
+RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts && rm -r node_modules/@latchkey
 
 FROM node:22.23.2-bookworm-slim
 ENV NODE_ENV=production

@@ -1,4 +1,4 @@
-import { DECORATORS, files, GROUND, importsOf, roomOf, sourceOf } from './support/rooms.js';
+import { DECORATORS, files, GROUND, importsOf, packagesOf, roomOf, sourceOf } from './support/rooms.js';
 
 /**
  * Which room may import which room, or which single file, besides the ground. Only the application may import what is not
@@ -49,8 +49,17 @@ describe('who may import whom', () => {
     expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual(['events.js']);
   });
 
+  it('packages are imported where they are started', () => {
+    const importers = files.flatMap((file) => packagesOf(file).map((name) => `${file} ${name}`));
+    expect(importers.toSorted()).toEqual([
+      'keys/open-database.ts #embedded-postgres',
+      'latchkey.ts #check-provider',
+      'start.ts #embedded-postgres',
+    ]);
+  });
+
   it('only src/config reads the environment', () => {
-    const readers = files.filter((file) => sourceOf(file).includes('process.env'));
+    const readers = files.filter((file) => /process\.env|['"]node:process['"]/.test(sourceOf(file)));
     expect(readers.every((file) => roomOf(file) === 'config')).toBe(true);
   });
 });

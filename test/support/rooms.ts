@@ -6,7 +6,7 @@ const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
 
 /** The source files of the service without their specs, as paths under src. */
 export const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+  .filter((file) => /\.[cm]?ts$/.test(file) && !file.endsWith('.spec.ts'))
   .map((file) => file.replaceAll('\\', '/'));
 
 export function sourceOf(file: string): string {
@@ -15,9 +15,21 @@ export function sourceOf(file: string): string {
 
 /** What a file imports of the service, types as well; as paths under src, which end in `.js`. */
 export function importsOf(file: string): string[] {
-  return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?'(\.[^']+)'/g)].map(([, path]) =>
-    relative(SRC, resolve(SRC, dirname(file), path!)).replaceAll('\\', '/'),
-  );
+  return namedImportsOf(file).map(({ path }) => path);
+}
+
+/** The same with the names that are imported, as they are written; none where a file is imported as a whole. */
+export function namedImportsOf(file: string): { readonly path: string; readonly names: string }[] {
+  const found = sourceOf(file).matchAll(/(?:(\{[^{}]*\})\s*from|from|import)\s*\(?['"`](\.[^'"`]+)['"`]/g);
+  return [...found].map(([, names = '', path]) => ({
+    path: relative(SRC, resolve(SRC, dirname(file), path!)).replaceAll('\\', '/'),
+    names,
+  }));
+}
+
+/** Which packages of this repository a file imports (`#embedded-postgres`). */
+export function packagesOf(file: string): string[] {
+  return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
 }
 
 /** The folder under src; events.ts is a room of one file. Undefined for what puts the rooms together. */

@@ -16,7 +16,7 @@ function textOf(part: Part): string {
   return part instanceof Html ? part.text : part.map(textOf).join('');
 }
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const CHARACTER_REFERENCES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
@@ -25,5 +25,5 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character]!);
+  return text.replace(/[&<>"']/g, (character) => CHARACTER_REFERENCES[character]!);
 }
