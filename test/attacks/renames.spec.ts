@@ -84,7 +84,7 @@ describe('a flood of renames', () => {
     const refused = answers.find(({ status }) => status === 429)!;
     expect(JSON.parse(refused.body)).toEqual({ error: 'slow_down', error_description: expect.any(String) });
     expect(refused.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
-    expect(done).toBeGreaterThanOrEqual(WRITES);
+    expect(statuses.filter((status) => status !== 429).length).toBeGreaterThanOrEqual(WRITES);
     expect(done).toBeLessThanOrEqual(WRITES * minutes);
     expect(rows).toBeLessThanOrEqual(KEPT + 101);
 

@@ -46,7 +46,8 @@ export class Flood {
     for (const agent of this.agents) agent.destroy();
   }
 
-  private one(agent: Agent, { method, path, headers = {}, body }: FloodRequest): Promise<FloodAnswer> {
+  private one(agent: Agent, one: FloodRequest): Promise<FloodAnswer> {
+    const { method, path, headers = {}, body } = one;
     const text = body === undefined ? '' : JSON.stringify(body);
     const length = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
     return new Promise((resolve, reject) => {
@@ -58,7 +59,11 @@ export class Flood {
         socket = own; // Node takes it away from the answer, to use it again
         before = own.bytesWritten;
       });
-      call.on('error', reject);
+      call.on('error', (error: NodeJS.ErrnoException) => {
+        // On a slow machine the service may close a connection that was idle for long, at the moment that it is used again.
+        if (call.reusedSocket && error.code === 'ECONNRESET') resolve(this.one(agent, one));
+        else reject(error);
+      });
       call.on('response', (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
