@@ -6,6 +6,7 @@ import { freePort } from './support/free-port.js';
 import { migrate } from '../src/database/migrate.js';
 import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
+import { KeepingPooler } from './support/keeping-pooler.js';
 
 /** Fails when it is applied twice, and takes longer than a request may. */
 class Slow1700000000001 implements MigrationInterface {
@@ -99,6 +100,25 @@ describe('migrate', () => {
   it('leaves nothing of a migration that fails, and no lock', async () => {
     await expect(migrate(options(database.url, Broken1700000000003), patience())).rejects.toThrow(/broken/);
     expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
+    await migrate(options(database.url, Concurrent1700000000002), patience());
+  });
+
+  it('leaves no lock behind on a session that a pooler keeps', async () => {
+    const pooler = await KeepingPooler.before(database.url);
+    try {
+      const pooled = new URL(database.url);
+      pooled.port = String(pooler.port);
+      await migrate(options(pooled.href), patience());
+      await migrate(options(database.url, Concurrent1700000000002), patience());
+    } finally {
+      await pooler.close();
+    }
+  });
+
+  it('holds its lock to the end, and in nobody’s way, whatever the defaults of the database are', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    await query(`ALTER DATABASE ${name} SET idle_in_transaction_session_timeout = 100`);
+    await query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
     await migrate(options(database.url, Concurrent1700000000002), patience());
   });
 

@@ -114,7 +114,7 @@ describe('the start', () => {
       const lock = 'SELECT pg_advisory_lock(7165934107325011), pg_sleep(60)';
       const migrating = query(database.url, lock).catch(() => undefined); // ends with the database
       service = await spawnService({ DATABASE_URL: behindProxy() });
-      const asks = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%try_advisory_lock%' AND pid <> pg_backend_pid()`;
+      const asks = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%try_advisory_xact_lock%' AND pid <> pg_backend_pid()`;
       while ((await query(database.url, asks)).length === 0);
       await expectEndAtOnce('SIGTERM');
       await query(

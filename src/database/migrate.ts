@@ -1,12 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
 import { connectPatiently } from './connect-patiently.js';
+import { takeMigrationLock } from './migration-lock.js';
 import type { Patience } from './patiently.js';
-
-// Any fixed number will do, as long as every version of the service uses the same.
-const MIGRATION_LOCK = '7165934107325011';
-const LOCK_POLL_MS = 100;
 
 // The lock's own statements are quick: where they are not, the database hangs.
 const LOCK_CONNECTION = { keepAlive: true, query_timeout: 5000 };
@@ -41,11 +37,12 @@ export async function migrate(options: DataSourceOptions, patience: Patience): P
   const lock = await connectPatiently({ connectionString: options.url, ...LOCK_CONNECTION }, patience);
   try {
     await requireWritable(lock);
-    await acquire(lock, patience.signal);
+    await takeMigrationLock(lock, patience.signal);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
     await runPending(new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra }));
+    await lock.query('COMMIT'); // so that a pooler may keep the session
   } finally {
-    await lock.end(); // the lock goes with its connection
+    await lock.end(); // with which the lock goes, whatever has failed
   }
 }
 
@@ -54,20 +51,6 @@ async function requireWritable(client: Client): Promise<void> {
   const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
   if (rows[0]?.transaction_read_only === 'off') return;
   throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
-}
-
-/**
- * Asks again and again. Waiting inside a statement would hold a snapshot, and a `CREATE INDEX CONCURRENTLY` of the instance
- * that migrates would wait for that snapshot to end: both would wait forever.
- */
-async function acquire(lock: Client, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    const { rows } = await lock.query<{ locked: boolean }>(
-      `SELECT pg_try_advisory_lock(${MIGRATION_LOCK}) AS locked`,
-    );
-    if (rows[0]?.locked) return;
-    await delay(LOCK_POLL_MS, undefined, { signal });
-  }
 }
 
 /** @param dataSource with a pool of one connection */

@@ -1,0 +1,34 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from 'pg';
+
+// Any fixed number will do, as long as every version of the service takes the same.
+const MIGRATION_LOCK = '7165934107325011';
+const POLL_MS = 100;
+
+// The transaction is idle while others work. By name, since the second one is new in PostgreSQL 17.
+const NO_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
+/**
+ * Takes the lock that one instance at a time migrates under. It ends with the transaction: a lock of the session would stay
+ * behind a pooler in transaction mode, which hands the session to others.
+ *
+ * Asks again and again: whoever waits inside of a statement holds a snapshot meanwhile, for whose end a
+ * `CREATE INDEX CONCURRENTLY` of the one that migrates would wait in turn, forever. A transaction that is idle holds none
+ * at this level of isolation, whatever the database's default is.
+ *
+ * @param client in whose transaction the lock lives, until `COMMIT` or the end of the connection
+ */
+export async function takeMigrationLock(client: Client, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    const { rows } = await client.query<{ locked: boolean }>(
+      `SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK}) AS locked`,
+    );
+    if (rows[0]?.locked) break;
+    await client.query('ROLLBACK');
+    await delay(POLL_MS, undefined, { signal });
+  }
+  await client.query(NO_TIMEOUTS);
+}
