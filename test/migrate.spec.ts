@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from './support/free-port.js';
@@ -7,6 +8,7 @@ import { migrate } from '../src/database/migrate.js';
 import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
 import { KeepingPooler } from './support/keeping-pooler.js';
+import { waiting } from './support/waiting.js';
 
 /** Fails when it is applied twice, and takes longer than a request may. */
 class Slow1700000000001 implements MigrationInterface {
@@ -33,6 +35,14 @@ class Broken1700000000003 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query('CREATE TABLE half_done (id int)');
     await runner.query('SELECT broken');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Altering1700000000004 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE applied ADD COLUMN age int');
   }
 
   async down(): Promise<void> {}
@@ -126,6 +136,87 @@ describe('migrate', () => {
     await migrate(options(database.url), patience());
     const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     while ((await query(others)).length > 0); // the server notices the end of a connection a moment later
+  });
+});
+
+describe('a table that is held', () => {
+  let holder: Client;
+
+  beforeEach(async () => {
+    await migrate(options(database.url), patience());
+    holder = new Client(database.url);
+    await holder.connect();
+  });
+  afterEach(() => holder.end());
+
+  const hold = (mode: string) => holder.query(`BEGIN; LOCK TABLE applied IN ${mode} MODE`);
+  const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;
+
+  /** The longest that a statement of the service would wait meanwhile. */
+  async function longestWrite(until: Promise<unknown>): Promise<number> {
+    let longest = 0;
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    until.then(end, end);
+    const client = new Client(database.url);
+    await client.connect();
+    while (!ended.signal.aborted) {
+      const began = performance.now();
+      await client.query(`UPDATE applied SET name = 'changed'`);
+      longest = Math.max(longest, performance.now() - began);
+      await delay(5);
+    }
+    await client.end();
+    return longest;
+  }
+
+  it.each([
+    ['read', 'ACCESS SHARE', [expect.stringContaining('migration Altering1700000000004 needs a lock')]],
+    ['vacuumed, which would give way after a second', 'SHARE UPDATE EXCLUSIVE', []],
+  ])('because it is %s: nobody else waits for long', async (_name, mode, lines) => {
+    await hold(mode);
+    const migration = migrate(options(database.url, Altering1700000000004), patience());
+    const longest = longestWrite(migration);
+    expect(await waiting(database.url, 1, migration)).toBe(true);
+    await delay(1500);
+    await holder.query('COMMIT');
+    await migration;
+    expect(await query(altered)).toHaveLength(1);
+    expect(await longest).toBeLessThan(1000);
+    expect(log).toEqual(lines);
+  });
+
+  it('for longer than the start is patient: an error that says what to do, and nothing was changed', async () => {
+    await hold('ACCESS SHARE');
+    const migration = migrate(options(database.url, Altering1700000000004), patience({ patienceMs: 300 }));
+    await expect(migration).rejects.toThrow(
+      /Altering1700000000004 did not get its locks in time, nothing of it was applied: end what holds a table/,
+    );
+    expect(await query(altered)).toEqual([]);
+    await holder.query('COMMIT');
+    await migrate(options(database.url, Altering1700000000004), patience());
+  });
+
+  it('is not waited for any longer when the start is called off', async () => {
+    await hold('ACCESS SHARE');
+    const stop = new AbortController();
+    const stopAtFirstLine = (): void => stop.abort();
+    const migration = migrate(
+      options(database.url, Altering1700000000004),
+      patience({ signal: stop.signal, log: stopAtFirstLine }),
+    );
+    await expect(migration).rejects.toMatchObject({ name: 'AbortError' });
+    expect(await query(altered)).toEqual([]);
+  });
+
+  it('is waited for by what runs outside of a transaction, which would leave an invalid index behind', async () => {
+    await hold('ROW EXCLUSIVE');
+    const migration = migrate(options(database.url, Concurrent1700000000002), patience());
+    expect(await waiting(database.url, 1, migration)).toBe(true);
+    await delay(400);
+    await holder.query('COMMIT');
+    await migration;
+    expect(await query(`SELECT FROM pg_index WHERE NOT indisvalid`)).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { Client } from 'pg';
 import { DataSource, type DataSourceOptions } from 'typeorm';
+import { applyMigrations } from './apply-migrations.js';
 import { connectPatiently } from './connect-patiently.js';
 import { takeMigrationLock } from './migration-lock.js';
 import type { Patience } from './patiently.js';
@@ -28,18 +29,21 @@ const NO_TIMEOUTS = {
  * others wait (without the lock they would apply the same one, and fail). When there is nothing to do, this takes about 50 ms.
  *
  * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
- * @param patience with a database that is not there yet, as when both are started together
+ * @param patience with a database that is not there yet, as when both are started together, and with locks that others hold
  * @throws the database's error; when it is not reachable in time, one with its address and the reason, never the password
  */
 export async function migrate(options: DataSourceOptions, patience: Patience): Promise<void> {
   if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
-  // The lock has a connection of its own, since TypeORM takes one from the pool for each migration.
+  const deadline = Date.now() + patience.patienceMs;
+  // The lock has a connection of its own, since not every migration runs in a transaction.
   const lock = await connectPatiently({ connectionString: options.url, ...LOCK_CONNECTION }, patience);
   try {
     await requireWritable(lock);
     await takeMigrationLock(lock, patience.signal);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
-    await runPending(new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra }));
+    const dataSource = new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra });
+    const left = { ...patience, patienceMs: deadline - Date.now() };
+    await applyMigrations(dataSource, left);
     await lock.query('COMMIT'); // so that a pooler may keep the session
   } finally {
     await lock.end(); // with which the lock goes, whatever has failed
@@ -51,15 +55,4 @@ async function requireWritable(client: Client): Promise<void> {
   const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
   if (rows[0]?.transaction_read_only === 'off') return;
   throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
-}
-
-/** @param dataSource with a pool of one connection */
-async function runPending(dataSource: DataSource): Promise<void> {
-  await dataSource.initialize();
-  try {
-    await dataSource.query('SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0');
-    await dataSource.runMigrations({ transaction: 'each' }); // each may opt out of its own (CREATE INDEX CONCURRENTLY)
-  } finally {
-    await dataSource.destroy();
-  }
 }
