@@ -61,7 +61,9 @@ async function startApp(
   log: Logger,
   patience: Patience,
 ): Promise<NestExpressApplication> {
-  await migrate(dataSourceOptions(settings.databaseUrl, settings.databasePoolSize), patience);
+  const newer = await migrate(dataSourceOptions(settings.databaseUrl, settings.databasePoolSize), patience);
+  if (newer.length > 0)
+    log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
   try {
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));

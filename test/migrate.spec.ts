@@ -132,6 +132,11 @@ describe('migrate', () => {
     await migrate(options(database.url, Concurrent1700000000002), patience());
   });
 
+  it('says which migrations a newer version has applied, and goes on', async () => {
+    expect(await migrate(options(database.url, Concurrent1700000000002), patience())).toEqual([]);
+    expect(await migrate(options(database.url), patience())).toEqual(['Concurrent1700000000002']);
+  });
+
   it('leaves no connection behind', async () => {
     await migrate(options(database.url), patience());
     const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;

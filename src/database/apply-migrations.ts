@@ -14,9 +14,10 @@ const LOCK_NOT_AVAILABLE = '55P03'; // lock_not_available
  * lock gives up before it is in their way for long, and is tried again.
  *
  * @param dataSource that is not initialized yet, with a pool of one connection
+ * @returns the names of the migrations that the database has and this version does not know
  * @throws when a migration has not got its locks before the patience is over
  */
-export async function applyMigrations(dataSource: DataSource, patience: Patience): Promise<void> {
+export async function applyMigrations(dataSource: DataSource, patience: Patience): Promise<string[]> {
   const deadline = Date.now() + patience.patienceMs;
   await dataSource.initialize();
   try {
@@ -26,6 +27,9 @@ export async function applyMigrations(dataSource: DataSource, patience: Patience
       const apply = (): Promise<unknown> => executor.executeMigration(migration);
       await retryWhileLocked(migration, () => attempt(migration, runner, apply), deadline, patience);
     }
+    const known = new Set(dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name));
+    const applied = await executor.getExecutedMigrations();
+    return applied.map(({ name }) => name).filter((name) => !known.has(name));
   } finally {
     await dataSource.destroy();
   }

@@ -30,9 +30,10 @@ const NO_TIMEOUTS = {
  *
  * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
  * @param patience with a database that is not there yet, as when both are started together, and with locks that others hold
+ * @returns the names of migrations that a newer version has applied
  * @throws the database's error; when it is not reachable in time, one with its address and the reason, never the password
  */
-export async function migrate(options: DataSourceOptions, patience: Patience): Promise<void> {
+export async function migrate(options: DataSourceOptions, patience: Patience): Promise<string[]> {
   if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
   const deadline = Date.now() + patience.patienceMs;
   // The lock has a connection of its own, since not every migration runs in a transaction.
@@ -43,8 +44,9 @@ export async function migrate(options: DataSourceOptions, patience: Patience): P
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
     const dataSource = new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra });
     const left = { ...patience, patienceMs: deadline - Date.now() };
-    await applyMigrations(dataSource, left);
+    const newer = await applyMigrations(dataSource, left);
     await lock.query('COMMIT'); // so that a pooler may keep the session
+    return newer;
   } finally {
     await lock.end(); // with which the lock goes, whatever has failed
   }
