@@ -28,7 +28,7 @@ export async function applyMigrations(dataSource: DataSource, patience: Patience
       await retryWhileLocked(migration, () => attempt(migration, runner, apply), deadline, patience);
     }
     const known = new Set(dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name));
-    const applied = await executor.getExecutedMigrations();
+    const applied = (await runner.query('SELECT name FROM migrations ORDER BY id')) as { name: string }[];
     return applied.map(({ name }) => name).filter((name) => !known.has(name));
   } finally {
     await dataSource.destroy();
