@@ -127,7 +127,12 @@ describe('migrate', () => {
 
   it('holds its lock to the end, and in nobody’s way, whatever the defaults of the database are', async () => {
     const name = new URL(database.url).pathname.slice(1);
-    await query(`ALTER DATABASE ${name} SET idle_in_transaction_session_timeout = 100`);
+    const [{ version }] = (await query(`SELECT current_setting('server_version_num') AS version`)) as [
+      { version: string },
+    ];
+    const timeouts = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
+    if (Number(version) >= 170_000) timeouts.push('transaction_timeout');
+    for (const timeout of timeouts) await query(`ALTER DATABASE ${name} SET ${timeout} = 300`);
     await query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
     await migrate(options(database.url, Concurrent1700000000002), patience());
   });

@@ -1,4 +1,5 @@
 import type { Migration, QueryRunner } from 'typeorm';
+import { liftTimeouts } from './lift-timeouts.js';
 
 /** What waits for a lock on a table stands in front of every statement that comes later: each may be late by so much. */
 const LOCK_TIMEOUT_MS = 200;
@@ -24,7 +25,7 @@ export async function attempt(
   if (instance?.transaction === false) return outsideOfTransactions(runner, apply);
   await runner.startTransaction();
   try {
-    await runner.query('SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0');
+    await runner.query(liftTimeouts('transaction'));
     await keepVacuumAway(runner);
     await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await apply();
@@ -47,8 +48,6 @@ async function keepVacuumAway(runner: QueryRunner): Promise<void> {
 
 /** `CREATE INDEX CONCURRENTLY`: nobody waits behind it, and when it is given up an invalid index stays. So it has no limit. */
 async function outsideOfTransactions(runner: QueryRunner, apply: () => Promise<unknown>): Promise<void> {
-  await runner.query(
-    'SET statement_timeout = 0; SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0',
-  );
+  await runner.query(liftTimeouts('session'));
   await apply();
 }

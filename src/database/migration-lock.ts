@@ -1,14 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
+import { liftTimeouts } from './lift-timeouts.js';
 
 // Any fixed number will do, as long as every version of the service takes the same.
 const MIGRATION_LOCK = '7165934107325011';
 const POLL_MS = 100;
-
-// The transaction is idle while others work. By name, since the second one is new in PostgreSQL 17.
-const NO_TIMEOUTS = `
-  SELECT set_config(name, '0', true) FROM pg_settings
-  WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')`;
 
 /**
  * Takes the lock that one instance at a time migrates under. It ends with the transaction: a lock of the session would stay
@@ -30,5 +26,5 @@ export async function takeMigrationLock(client: Client, signal: AbortSignal): Pr
     await client.query('ROLLBACK');
     await delay(POLL_MS, undefined, { signal });
   }
-  await client.query(NO_TIMEOUTS);
+  await client.query(liftTimeouts('transaction')); // it is idle while the migrations run
 }
