@@ -1,5 +1,4 @@
 import { Logger } from '@nestjs/common';
-import type { Redis } from 'ioredis';
 import {
   RateLimiterMemory,
   RateLimiterRedis,
@@ -8,6 +7,7 @@ import {
 } from 'rate-limiter-flexible';
 import { LiveKeys } from './live-keys.js';
 import { widerNetworkOf } from '../http/network.js';
+import type { RedisConnection } from '../redis/redis-connection.js';
 
 const MINUTE_S = 60;
 /** How many keys are counted apart in memory, about 25 MB: someone with a whole network could otherwise take all of it. */
@@ -32,7 +32,7 @@ export class Counter {
   constructor(
     name: string,
     private readonly points: number,
-    private readonly redis?: Redis,
+    private readonly redis?: RedisConnection,
     private readonly mostKeys = MOST_KEYS,
   ) {
     const options = { keyPrefix: `latchkey:limit:${name}`, points, duration: MINUTE_S };
@@ -41,14 +41,14 @@ export class Counter {
     // A key that was refused is refused from memory until its minute has ended: a flood costs Redis nothing.
     this.shared = new RateLimiterRedis({
       ...options,
-      storeClient: redis,
+      storeClient: redis.client,
       inMemoryBlockOnConsumed: points + 1,
     });
   }
 
   /** Counts one use of a key. @returns undefined while it may go on. */
   async count(key: string): Promise<Exceeded | undefined> {
-    if (!this.shared) return this.countInMemory(key);
+    if (!this.shared || !this.redis?.isUsable) return this.countInMemory(key);
     try {
       const exceeded = await this.countIn(this.shared, key);
       if (exceeded && exceeded.milliseconds > MINUTE_S * 1000) throw this.notOurs();
@@ -74,7 +74,7 @@ export class Counter {
 
   /** Warns of a Redis that answers but refuses (full, no permission); RedisConnection warns of one that is away. */
   private warnOnce(error: unknown): void {
-    if (this.failing || this.redis?.status !== 'ready') return;
+    if (this.failing || this.redis?.client.status !== 'ready') return;
     this.failing = true;
     this.logger.warn({ err: error, msg: 'Redis does not count: each instance counts alone' });
   }

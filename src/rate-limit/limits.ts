@@ -21,12 +21,12 @@ export class Limits extends RateLimits {
   ) {
     super();
     this.counters = {
-      authorize: new Counter('authorize', settings.rateLimitAuthorize, redis?.client),
-      token: new Counter('token', settings.rateLimitToken, redis?.client),
-      refresh: new Counter('refresh', settings.rateLimitRefresh, redis?.client),
-      bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis?.client),
-      connect: new Counter('connect', settings.rateLimitConnect, redis?.client),
-      write: new Counter('write', settings.rateLimitWrite, redis?.client),
+      authorize: new Counter('authorize', settings.rateLimitAuthorize, redis),
+      token: new Counter('token', settings.rateLimitToken, redis),
+      refresh: new Counter('refresh', settings.rateLimitRefresh, redis),
+      bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis),
+      connect: new Counter('connect', settings.rateLimitConnect, redis),
+      write: new Counter('write', settings.rateLimitWrite, redis),
     };
   }
 

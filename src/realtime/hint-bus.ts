@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { Redis } from 'ioredis';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -10,8 +9,6 @@ import { LONGEST_HINT, parseHint, type Hint, type Reach } from './hint.js';
 import { seal, unseal } from './seal.js';
 
 const PREFIX = 'latchkey:user:';
-/** A connection that only listens would not notice that it is dead, so it pings. */
-const PING_EVERY_MS = 1000;
 const CHANNELS_A_COMMAND = 1000;
 /** The most users with a hint still to be sent. Of more, the oldest is dropped: the user's next event makes up for it. */
 const MOST_UNSENT = 10_000;
@@ -24,10 +21,8 @@ const MOST_UNSENT = 10_000;
  * cannot do more: a hint that is not sealed with our key only makes an instance look into the history.
  */
 @Injectable()
-export class HintBus implements OnApplicationShutdown {
+export class HintBus {
   private readonly logger = new Logger(HintBus.name);
-  private readonly subscriber?: Redis;
-  private readonly pings?: NodeJS.Timeout;
   private readonly users = new Set<string>();
   /** Redis also sends us our own hints; an event that is not kept would then come twice. */
   private readonly ownName = randomUUID();
@@ -50,19 +45,13 @@ export class HintBus implements OnApplicationShutdown {
   ) {
     this.key = secretKey.derive('hints');
     if (!redis) return;
-    redis.client.on('ready', () => this.sendUnsent());
-    const subscriber = redis.client.duplicate({
-      connectionName: 'latchkey-hints',
-      autoResubscribe: false, // resubscribe() knows better who is still here
-      autoResendUnfulfilledCommands: false,
+    redis.subscriber.on('message', (channel: string, message: string) => {
+      if (channel.startsWith(PREFIX)) this.receive(channel.slice(PREFIX.length), message);
     });
-    subscriber.on('error', () => undefined); // RedisConnection logs it
-    subscriber.on('message', (channel: string, message: string) =>
-      this.receive(channel.slice(PREFIX.length), message),
-    );
-    subscriber.on('ready', () => void this.resubscribe());
-    this.subscriber = subscriber;
-    this.pings = setInterval(() => void subscriber.ping().catch(() => undefined), PING_EVERY_MS).unref();
+    redis.onUp(() => {
+      this.sendUnsent();
+      void this.resubscribe(redis);
+    });
   }
 
   /** @throws OAuthError `server_error` while Redis is away: a push would not reach everyone (contract §7). */
@@ -74,25 +63,22 @@ export class HintBus implements OnApplicationShutdown {
   /** Resolves when hints of a user arrive. While Redis is away, resolves soon: the history is read once it is back. */
   async subscribe(userId: string): Promise<void> {
     this.users.add(userId);
-    await this.subscriber?.subscribe(PREFIX + userId).catch(() => this.reconnect());
+    if (this.redis?.isUsable)
+      await this.redis.subscriber.subscribe(PREFIX + userId).catch(() => this.reconnect());
   }
 
   unsubscribe(userId: string): void {
     this.users.delete(userId);
-    this.subscriber?.unsubscribe(PREFIX + userId).catch(() => this.reconnect());
+    this.redis?.subscriber.unsubscribe(PREFIX + userId).catch(() => this.reconnect());
   }
 
   publish(event: ChannelEvent): void {
     this.send(event.userId, event).catch((error: unknown) => {
       this.logger.debug({ err: error, msg: 'a hint was lost' });
+      this.redis?.onFailure(error);
       const { userId, offset } = event;
       if (offset !== null) this.sendLater({ userId, offset });
     });
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.pings);
-    this.subscriber?.disconnect();
   }
 
   private async send(userId: string, hint: ChannelEvent | Reach): Promise<void> {
@@ -137,10 +123,10 @@ export class HintBus implements OnApplicationShutdown {
     this.onDoubt(userId);
   }
 
-  private async resubscribe(): Promise<void> {
+  private async resubscribe({ subscriber }: RedisConnection): Promise<void> {
     const channels = [...this.users].map((userId) => PREFIX + userId);
     try {
-      while (channels.length > 0) await this.subscriber!.subscribe(...channels.splice(-CHANNELS_A_COMMAND));
+      while (channels.length > 0) await subscriber.subscribe(...channels.splice(-CHANNELS_A_COMMAND));
       this.onBack();
     } catch (error) {
       this.logger.debug({ err: error, msg: 'Redis went away again' });
@@ -150,6 +136,6 @@ export class HintBus implements OnApplicationShutdown {
 
   /** A connection whose subscriptions are uncertain is useless; a new one begins with all of them. */
   private reconnect(): void {
-    if (this.subscriber?.status === 'ready') this.subscriber.disconnect(true);
+    if (this.redis?.isUsable) this.redis.renewSubscriber();
   }
 }

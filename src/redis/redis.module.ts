@@ -12,6 +12,7 @@ const OPTIONS = {
   socketTimeout: 500, // no answer for so long: the connection is dead, a new one is tried
   disconnectTimeout: 500,
   enableOfflineQueue: false,
+  enableReadyCheck: false, // trial.ts asks for more, and tells it in the log
   maxRetriesPerRequest: 1,
   retryStrategy: (attempt: number) => Math.min(attempt * 100, 1000),
 } satisfies RedisOptions;
@@ -27,8 +28,8 @@ const OPTIONS = {
 })
 export class RedisModule {}
 
-async function connect({ redisUrl }: Settings): Promise<RedisConnection | undefined> {
+async function connect({ redisUrl, rateLimit }: Settings): Promise<RedisConnection | undefined> {
   if (redisUrl === undefined) return undefined;
   const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
-  return new RedisConnection(new Redis(redisUrl, OPTIONS));
+  return new RedisConnection(new Redis(redisUrl, OPTIONS), rateLimit);
 }

@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Redis } from 'ioredis';
+import request from 'supertest';
+import { RIGHTS, tryOut } from '../src/redis/trial.js';
+import { createDatabase, type TestDatabase } from './support/database.js';
+import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js';
+import { startTestService, type TestService } from './support/service.js';
+import { signIn } from './support/sign-in.js';
+import { SocketClient } from './support/socket-client.js';
+import { StubProvider } from './support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+const PASSWORD = 'hunter2';
+const LIMIT = 3;
+const ENV = {
+  PUBLIC_URL: 'http://latchkey.test',
+  SERVICE_KEYS: SERVICE_KEY,
+  RATE_LIMIT: 'on',
+  RATE_LIMIT_REFRESH: String(LIMIT),
+};
+const ALL_RIGHTS = RIGHTS.split(' ');
+/** A connection is of use without them: they bring clearer words, other databases, and a name in Redis's lists. */
+const NOT_ESSENTIAL = ['+info', '+select', '+client|setname'];
+
+it('the documents tell of the rights that the service needs', () => {
+  const text = readFileSync(new URL('../docs/production.md', import.meta.url), 'utf8');
+  expect(text.replaceAll(/\s+/g, ' ')).toContain(RIGHTS);
+});
+
+(hasRedis ? describe : describe.skip)(
+  'a Redis that answers and is of no use (skipped where redis-server is not installed)',
+  () => {
+    let redis: RedisServer;
+    let admin: Redis;
+    let stub: StubProvider;
+    let database: TestDatabase;
+    const services: TestService[] = [];
+    const sockets: SocketClient[] = [];
+
+    beforeAll(async () => {
+      [redis, stub, database] = await Promise.all([
+        RedisServer.start(),
+        StubProvider.start(),
+        createDatabase(),
+      ]);
+      admin = new Redis(redis.url);
+    });
+    afterEach(async () => {
+      sockets.splice(0).forEach((socket) => socket.close());
+      for (const service of services.splice(0)) {
+        await service.close();
+        expect(service.log.join('')).not.toContain(PASSWORD);
+      }
+    });
+    afterAll(async () => {
+      admin?.disconnect();
+      await redis?.kill();
+      await database?.drop();
+      await stub?.close();
+    });
+
+    async function start(redisUrl: string): Promise<TestService> {
+      const env = { ...ENV, ...stub.env(), DATABASE_URL: database.url, REDIS_URL: redisUrl };
+      const service = await startTestService(env);
+      services.push(service);
+      return service;
+    }
+    /** An instance as a user of Redis who has these rights. */
+    async function startAs(user: string, rights?: readonly string[]): Promise<TestService> {
+      if (rights) await admin.acl('SETUSER', user, 'reset', 'on', `>${PASSWORD}`, ...rights);
+      return start(redis.url.replace('//', `//${user}:${PASSWORD}@`));
+    }
+    async function connect({ url }: TestService, token: string): Promise<SocketClient> {
+      const socket = await SocketClient.connect(url, token);
+      sockets.push(socket);
+      return socket;
+    }
+    async function until(holds: () => boolean): Promise<void> {
+      while (!holds()) await delay(20);
+    }
+    async function redisOf({ url }: TestService): Promise<string> {
+      const { status, body } = await request(url).get('/health/ready');
+      expect(status).toBe(200);
+      return (body as { redis: string }).redis;
+    }
+    async function untilRedisIs(state: 'up' | 'down', ...instances: TestService[]): Promise<void> {
+      for (const instance of instances) while ((await redisOf(instance)) !== state) await delay(20);
+    }
+    const told = ({ log }: TestService, level: string): string[] =>
+      log
+        .map((line) => JSON.parse(line) as { level: string; context: string; msg: string })
+        .filter((line) => line.context === 'RedisConnection' && line.level === level)
+        .map(({ msg }) => msg);
+    const push = ({ url }: TestService, user_id: string, event: string): request.Test =>
+      request(url).post('/push').set('Authorization', `Bearer ${SERVICE_KEY}`).send({ user_id, event });
+    const refresh = async ({ url }: TestService): Promise<number> =>
+      (await request(url).post('/oauth2/refresh').send({ refresh_token: 'unknown' })).status;
+
+    it('with the rights that the documents name, everything is done on all instances together', async () => {
+      const [a, b] = [await startAs('all', ALL_RIGHTS), await startAs('all')];
+      await untilRedisIs('up', a, b);
+      const { user_id, access_token } = await signIn(a.url);
+      const both = [await connect(a, access_token), await connect(b, access_token)];
+      await push(a, user_id, 'heard').expect(202);
+      await Promise.all(both.map((socket) => socket.next('heard')));
+      const statuses: number[] = [];
+      for (let i = 0; i < LIMIT; i++) statuses.push(await refresh(a), await refresh(b));
+      expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
+      expect([...told(a, 'warn'), ...told(b, 'warn')]).toEqual([]);
+      expect(await admin.acl('LOG')).toEqual([]); // nothing was refused, and nobody had to find out
+    });
+
+    it.each([
+      ['every right but to channels, as Redis 7 gives it', ['~*', '+@all', 'resetchannels']],
+      ['every right but to keys', ['allchannels', '+@all']],
+      ['no right at all', ['resetchannels']],
+    ])('%s: it counts as away, one line says what to grant, and that mends it', async (_name, given) => {
+      const unstructured = jest.spyOn(console, 'warn');
+      const [a, b] = [await startAs('app', given), await startAs('app')];
+      await until(() => told(a, 'warn').length > 0 && told(b, 'warn').length > 0);
+      expect([await redisOf(a), await redisOf(b)]).toEqual(['down', 'down']);
+      const { user_id, access_token } = await signIn(a.url);
+      const [here, there] = [await connect(a, access_token), await connect(b, access_token)];
+      const { status, body, headers } = await push(a, user_id, 'unheard');
+      expect([status, body.error, headers['retry-after']]).toEqual([500, 'server_error', '1']);
+      await admin.flushall();
+      for (const instance of [a, b]) {
+        for (let i = 0; i < LIMIT; i++) expect(await refresh(instance)).toBe(401); // each counts alone
+        expect(await refresh(instance)).toBe(429);
+      }
+      await delay(1200); // it was tried again
+      const [line, ...more] = told(a, 'warn');
+      expect([line, more]).toEqual([expect.stringMatching(/^Redis cannot be used.*NOPERM/), []]);
+      expect(told(b, 'warn')).toEqual([line]);
+      expect(unstructured).not.toHaveBeenCalled();
+
+      const [, grant] = /ACL (SETUSER app .*)$/.exec(line!)!;
+      await admin.acl(...(grant!.split(' ') as ['SETUSER', string]));
+      await untilRedisIs('up', a, b);
+      await push(a, user_id, 'heard').expect(202);
+      await Promise.all([here.next('heard'), there.next('heard')]);
+      for (const { history } of [here, there]) expect(history.map(({ event }) => event)).toEqual(['heard']);
+      const back = [a, b].flatMap((instance) => told(instance, 'info')); // Nest has one logger for both
+      expect(back).toEqual(['Redis is back', 'Redis is back']);
+    });
+
+    it.each(ALL_RIGHTS.filter((right) => !NOT_ESSENTIAL.includes(right)))(
+      '%s is needed: its lack is found, and the line that mends it',
+      async (right) => {
+        const user = `lacks-${randomUUID()}`;
+        const others = ALL_RIGHTS.filter((other) => other !== right);
+        await admin.acl('SETUSER', user, 'on', `>${PASSWORD}`, 'resetchannels', ...others);
+        const as = { username: user, password: PASSWORD };
+        const [client, subscriber] = [new Redis(redis.url, as), new Redis(redis.url, as)];
+        const trial = (): Promise<void> => tryOut({ client, subscriber }, 'latchkey:trial:test', true);
+        try {
+          const { message } = await trial().then(
+            () => new Error('nothing is lacking'),
+            (error: Error) => error,
+          );
+          expect(message).toContain(`ACL SETUSER ${user} `);
+          expect(message.split(' ')).toContain(right);
+          await admin.acl('SETUSER', user, right);
+          await trial();
+        } finally {
+          client.disconnect();
+          subscriber.disconnect();
+        }
+      },
+    );
+
+    it('rights that are taken away while it runs: the first push that is not heard tells it', async () => {
+      const service = await startAs('fickle', ALL_RIGHTS);
+      await untilRedisIs('up', service);
+      const { user_id } = await signIn(service.url);
+      await admin.acl('SETUSER', 'fickle', '-publish');
+      await push(service, user_id, 'one').expect(202);
+      await untilRedisIs('down', service);
+      await push(service, user_id, 'two').expect(500);
+      expect(told(service, 'warn')).toEqual([expect.stringContaining("'publish'")]);
+      await admin.acl('SETUSER', 'fickle', '+publish');
+      await untilRedisIs('up', service);
+    });
+
+    it('full, it carries pushes all the same', async () => {
+      await admin.config('SET', 'maxmemory', '1');
+      try {
+        await untilRedisIs('up', await start(redis.url));
+      } finally {
+        await admin.config('SET', 'maxmemory', '0');
+      }
+    });
+
+    it.each([
+      [
+        'a Sentinel',
+        () => SentinelServer.of(redis),
+        'is a Sentinel, not a Redis: use redis+sentinel://127.0.0.1:',
+      ],
+      ['a replica', () => RedisServer.replicaOf(redis), 'is a replica, not the master'],
+    ] as const)('%s counts as away, and one line says what it is', async (_name, startOther, words) => {
+      const other = await startOther();
+      try {
+        const service = await start(other.url);
+        await until(() => told(service, 'warn').length > 0);
+        expect(await redisOf(service)).toBe('down');
+        const { user_id } = await signIn(service.url);
+        await push(service, user_id, 'unheard').expect(500);
+        await delay(1500); // it was tried again, over a new connection where that may help
+        expect(told(service, 'warn')).toEqual([expect.stringContaining(words)]);
+      } finally {
+        await other.kill();
+      }
+    });
+
+    it('what is said of a wrong password does not show it', async () => {
+      const service = await start(redis.url.replace('//', `//nobody:${PASSWORD}@`));
+      await until(() => told(service, 'warn').length > 0);
+      expect(service.log.find((line) => line.includes('Redis is away'))).toContain('WRONGPASS');
+    });
+  },
+);
