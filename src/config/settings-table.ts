@@ -1,4 +1,5 @@
 import * as kinds from './kinds.js';
+import { redisUrl } from './redis-url.js';
 import { secretKey } from './secret-key.js';
 import type { Setting } from './setting-row.js';
 import { connectionUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
@@ -69,9 +70,9 @@ export const settingsTable = {
   redisUrl: {
     name: 'REDIS_URL',
     section: 'Storage',
-    kind: connectionUrl('redis:', 'rediss:'),
+    kind: redisUrl,
     secret: true,
-    doc: 'Redis, needed as soon as more than one instance runs: it carries pushes to the sockets of all of them, and they share their rate limits.',
+    doc: 'Redis, needed as soon as more than one instance runs: it carries pushes to the sockets of all of them, and they share their rate limits. `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, by its Sentinels.',
   },
   secretKey: {
     name: 'SECRET_KEY',

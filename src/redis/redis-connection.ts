@@ -25,7 +25,6 @@ export class RedisConnection implements OnApplicationShutdown {
   private nextTrial?: NodeJS.Timeout;
   /** What was last said to be wrong, until it is right again. */
   private told: string | undefined;
-  private sentinelError: Error | undefined;
 
   /**
    * @param client for commands; fails at once while Redis is away: whoever uses it does without meanwhile
@@ -41,7 +40,6 @@ export class RedisConnection implements OnApplicationShutdown {
       autoResendUnfulfilledCommands: false,
     });
     for (const connection of [client, this.subscriber]) {
-      connection.on('sentinelError', (error: Error) => (this.sentinelError = error));
       connection.on('error', (error) => this.onError(error));
       connection.on('ready', () => void this.try());
       connection.on('close', () => this.forget());
@@ -104,7 +102,6 @@ export class RedisConnection implements OnApplicationShutdown {
     this.usable = true;
     if (this.told !== undefined) this.logger.log('Redis is back');
     this.told = undefined;
-    this.sentinelError = undefined;
     for (const listener of this.listeners) listener();
   }
 
@@ -122,9 +119,7 @@ export class RedisConnection implements OnApplicationShutdown {
   /** Every attempt to reconnect brings an error: only the first one is logged. */
   private onError(error: Error): void {
     if (this.told !== undefined) return;
-    // What each Sentinel said is not in ioredis's own summary of them.
-    const err = this.sentinelError ? new Error(error.message, { cause: this.sentinelError }) : error;
-    this.logger.warn({ err, msg: 'Redis is away' });
+    this.logger.warn({ err: error, msg: 'Redis is away' });
     this.told = error.message;
   }
 
