@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
 import { RIGHTS, tryOut } from '../src/redis/trial.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { freePort } from './support/free-port.js';
 import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -78,8 +82,8 @@ it('the documents tell of the rights that the service needs', () => {
       sockets.push(socket);
       return socket;
     }
-    async function until(holds: () => boolean): Promise<void> {
-      while (!holds()) await delay(20);
+    async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+      while (!(await holds())) await delay(20);
     }
     async function redisOf({ url }: TestService): Promise<string> {
       const { status, body } = await request(url).get('/health/ready');
@@ -191,6 +195,39 @@ it('the documents tell of the rights that the service needs', () => {
         await untilRedisIs('up', await start(redis.url));
       } finally {
         await admin.config('SET', 'maxmemory', '0');
+      }
+    });
+
+    it('every node of a Cluster is of use, a replica as well', async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'redis-cluster-'));
+      const nodes: RedisServer[] = [];
+      const clients: Redis[] = [];
+      try {
+        for (const name of ['master', 'replica']) {
+          const files = ['--dir', directory, '--cluster-config-file', `${name}.conf`];
+          const port = ['--cluster-port', String(await freePort())];
+          nodes.push(await RedisServer.start('--cluster-enabled', 'yes', ...files, ...port));
+          clients.push(new Redis(nodes.at(-1)!.url));
+        }
+        const [master, replica] = clients as [Redis, Redis];
+        const nodesOf = async (node: Redis): Promise<string> => String(await node.call('CLUSTER', 'NODES'));
+        await master.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+        const [, id, bus] = /^(\w+) \S+@(\d+)/.exec(await nodesOf(master))!;
+        await replica.call('CLUSTER', 'MEET', '127.0.0.1', String(nodes[0]!.port), bus!);
+        await until(async () => (await nodesOf(replica)).includes(id!));
+        await replica.call('CLUSTER', 'REPLICATE', id!);
+        await until(async () => (await replica.info('replication')).includes('master_link_status:up'));
+
+        const [a, b] = [await start(nodes[0]!.url), await start(nodes[1]!.url)];
+        await untilRedisIs('up', a, b);
+        const { user_id, access_token } = await signIn(a.url);
+        const there = await connect(a, access_token);
+        await push(b, user_id, 'heard').expect(202);
+        await there.next('heard');
+      } finally {
+        for (const client of clients) client.disconnect();
+        for (const node of nodes) await node.kill();
+        await rm(directory, { recursive: true, force: true });
       }
     });
 

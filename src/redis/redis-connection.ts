@@ -49,7 +49,7 @@ export class RedisConnection implements OnApplicationShutdown {
 
   /** Whether both connections have been tried and are still there. */
   get isUsable(): boolean {
-    return this.usable && [this.client, this.subscriber].every(isReady);
+    return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
 
   /** Whether Redis is usable, and answers now. */
@@ -88,7 +88,7 @@ export class RedisConnection implements OnApplicationShutdown {
 
   private async try(): Promise<void> {
     clearTimeout(this.nextTrial);
-    if (![this.client, this.subscriber].every(isReady)) return; // the other one will call
+    if (!isReady(this.client) || !isReady(this.subscriber)) return; // the other one will call
     const epoch = ++this.epoch;
     try {
       await tryOut(this, this.channel, this.counts);
