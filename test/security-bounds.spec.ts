@@ -37,6 +37,7 @@ describe('the list of bounds', () => {
     ['database/data-source.ts', 'CONNECT_TIMEOUT_MS = 900;', '10,000, 0.9 s'],
     ['database/data-source.ts', 'QUERY_TIMEOUT_MS = 1000;', '| 1 s '],
     ['device/last-seen.ts', 'MOST_SEEN = 20_000;', '20,000 between two writes'],
+    ['token/ended-sessions.ts', 'REMEMBER_MS = 15_000;', 'those of the last 30 s'],
     ['realtime/json-data.ts', 'LONGEST = 512 * 1024;', '512 KiB of JSON'],
     ['realtime/waiting-room.ts', 'MOST_OF_A_NETWORK = 500;', '500 of an address'],
     ['realtime/waiting-room.ts', 'MOST = 5000;', '5,000 in all, 10 s each'],

@@ -5,6 +5,7 @@ import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signe
 import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
 import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
 import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
+import { SignOutTransactions1700000009000 } from './migrations/1700000009000-sign-out-transactions.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -25,6 +26,7 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
       KeyRotation1700000002000,
       ExpiryIndexes1700000003000,
       Channels1700000004000,
+      SignOutTransactions1700000009000,
     ],
     synchronize: false,
     poolSize,

@@ -1,30 +1,22 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
-import { Events, type Session } from '../events.js';
+import { Events } from '../events.js';
+import { endedSince, PLACE, type Place } from './ended-sessions.store.js';
+import { Recent } from './recent.js';
 
 /** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
 const READ_EVERY_MS = 500;
-/** Seconds that a transaction may take from its `now()` until others see it. What is read again is not told again. */
-const OVERLAP_S = 10;
-
-const NOW = { name: 'ended-sessions-now', text: 'SELECT now()::text AS now' };
-
-// SQL by hand: every instance asks twice a second. Every row carries the time of reading; where no session has ended, one
-// row carries only that. As text, because a Date would lose the microseconds.
-const READ = {
-  name: 'ended-sessions',
-  text: `
-    SELECT now()::text AS now, user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId"
-    FROM (SELECT) AS one
-    LEFT JOIN refresh_tokens ON signed_out_at >= $1::timestamptz - make_interval(secs => ${OVERLAP_S})`,
-};
+/** How long it is remembered who was told, at least: longer than what may be read twice, and than a handshake. */
+const REMEMBER_MS = 15_000;
 
 /** Tells this instance of every session that is signed out, wherever that happened. */
 @Injectable()
 export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(EndedSessions.name);
-  private readonly told = new Map<string, number>();
-  private readUntil = '';
+  private readonly told = new Recent(REMEMBER_MS);
+  private place!: Place;
+  /** Whether the last reading went well, so that the next one may take the database for the same, with the same clock. */
+  private certain = false;
   private timer?: NodeJS.Timeout;
   private reading = false;
 
@@ -34,8 +26,8 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   ) {}
 
   async onModuleInit(): Promise<void> {
-    const [row] = await this.sql.query<{ now: string }>(NOW, []);
-    this.readUntil = row!.now;
+    const [place] = await this.sql.query<Place>(PLACE, []);
+    this.place = place!;
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -53,28 +45,23 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     if (this.reading) return;
     this.reading = true;
     try {
-      const rows = await this.sql.query<Session & { now: string }>(READ, [this.readUntil]);
-      this.readUntil = rows[0]!.now;
-      for (const { userId, sessionId, deviceId } of rows) {
-        if (sessionId !== null) this.tell({ userId, sessionId, deviceId });
-      }
-      this.forget();
+      while (!(await this.readOn())); // several times after a long pause
     } catch (error) {
+      this.certain = false;
       this.logger.debug({ err: error });
     } finally {
       this.reading = false;
     }
   }
 
-  private tell(session: Session): void {
-    const known = this.told.has(session.sessionId);
-    this.told.set(session.sessionId, Date.now());
-    if (!known) this.events.emit('session.ended', session);
-  }
-
-  /** Keeps only what the next reading may bring again; insertion order is not time order, so all are looked at. */
-  private forget(): void {
-    const before = Date.now() - 3 * OVERLAP_S * 1000;
-    for (const [sessionId, at] of this.told) if (at < before) this.told.delete(sessionId);
+  /** @returns whether all was read that has ended until now, as far as this database knows */
+  private async readOn(): Promise<boolean> {
+    const { place, ended } = await endedSince(this.sql, this.place, this.certain);
+    for (const { userId, sessionId, deviceId } of ended) {
+      if (this.told.add(sessionId)) this.events.emit('session.ended', { userId, sessionId, deviceId });
+    }
+    this.certain = place.snapshot !== null; // a standby's is no place to go on from
+    if (this.certain) this.place = place;
+    return place.isNow || !this.certain;
   }
 }

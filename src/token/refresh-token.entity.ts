@@ -5,6 +5,9 @@ import { NEEDED_NO_MORE } from './session.sql.js';
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
 @Expires({ mayGo: NEEDED_NO_MORE })
 @Entity('refresh_tokens')
+@Index('refresh_tokens_signed_out_xid', ['signedOutXid', 'signedOutAt'], {
+  where: 'signed_out_xid IS NOT NULL',
+})
 export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'user_id' })
   userId!: string;
@@ -29,6 +32,13 @@ export class RefreshToken {
 
   /** Set by signing out, which also sets `expires_at` to now; a token that expires by itself has none. */
   @Index('refresh_tokens_signed_out_at', { where: 'signed_out_at IS NOT NULL' })
+  @Index('refresh_tokens_signed_out_without_xid', {
+    where: 'signed_out_at IS NOT NULL AND signed_out_xid IS NULL',
+  })
   @Column('timestamptz', { name: 'signed_out_at', nullable: true })
   signedOutAt!: Date | null;
+
+  /** The transaction that signed it out (`pg_current_xact_id()`): see EndedSessions. */
+  @Column('bigint', { name: 'signed_out_xid', nullable: true })
+  signedOutXid!: string | null;
 }

@@ -4,9 +4,11 @@ import type { Session } from '../events.js';
 /** Which sessions of a user: with `device`, all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
-// Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out.
+// Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out, with
+// the number of this transaction: EndedSessions finds it by that.
 const END = `
-  UPDATE refresh_tokens SET signed_out_at = now(), expires_at = least(expires_at, now())
+  UPDATE refresh_tokens SET
+    signed_out_at = now(), signed_out_xid = pg_current_xact_id()::text::bigint, expires_at = least(expires_at, now())
   WHERE user_id = $1 AND signed_out_at IS NULL AND CASE $2
     WHEN 'session' THEN session_id = $3
     WHEN 'device' THEN device_id = $4

@@ -1,0 +1,80 @@
+import type { Sql } from '../database/sql.js';
+import type { Session } from '../events.js';
+
+/** Until where sign-outs were read: all that the snapshot sees, and that was signed out before the time. */
+export interface Place {
+  /** Time of the database, as text: a Date would lose its microseconds. */
+  readonly at: string;
+  /** Which transactions were under way (`pg_snapshot`); null: asked of a standby, which does not know. */
+  readonly snapshot: string | null;
+  /** Whether `at` is the time of the reading: after a long pause it is not, and there is more to read. */
+  readonly isNow: boolean;
+}
+
+/** Seconds before the last reading's time at which the next begins: a crash of the server may give numbers out once more. */
+const AGAIN_S = 1;
+/** The same after a reading that failed: the database may be another machine since then, with a clock of its own. */
+const CLOCKS_DIFFER_S = 10;
+/** Seconds that a transaction may take that writes no number: one of an older version, or by hand. */
+const WITHOUT_NUMBER_S = 10;
+/** Seconds of sign-outs that are read at once: after a long pause it is done in parts, each far below a statement's timeout. */
+const PART_S = 10;
+
+const SNAPSHOT = `CASE WHEN NOT pg_is_in_recovery() THEN pg_current_snapshot()::text END`;
+
+/** Where to begin: now. Its row is a `Place`. */
+export const PLACE = {
+  name: 'ended-sessions-place',
+  text: `SELECT now()::text AS at, ${SNAPSHOT} AS snapshot, true AS "isNow"`,
+};
+
+const ENDED = 'SELECT NULL, NULL, NULL::boolean, user_id, session_id, device_id FROM refresh_tokens WHERE';
+
+const XMAX = 'pg_snapshot_xmax($2::pg_snapshot)::text::bigint';
+
+// By hand: every instance asks twice a second. One row is the place, and the others are the sessions.
+const READ = {
+  name: 'ended-sessions',
+  text: `
+    SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, ${SNAPSHOT} AS snapshot,
+      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow",
+      NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId"
+    UNION ALL
+    ${ENDED} signed_out_at >= $1::timestamptz - make_interval(secs => $3)
+      AND signed_out_at < $1::timestamptz + interval '${PART_S} s'
+    UNION ALL
+    ${ENDED} signed_out_xid BETWEEN ${XMAX} AND ${XMAX} + 1000000000000 -- so that the plan goes by the number
+      AND signed_out_at < $1::timestamptz - make_interval(secs => $3)
+    UNION ALL
+    ${ENDED} signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))
+    UNION ALL
+    ${ENDED} signed_out_xid IS NULL AND signed_out_at >= $1::timestamptz - interval '${WITHOUT_NUMBER_S} s'`,
+};
+
+/**
+ * Reads the sessions that were signed out and committed since a place, each at least once, whatever happened meanwhile.
+ *
+ * What a snapshot does not see was under way, or began later: then its number is among those that the snapshot lists, or not
+ * below its `xmax` (which may be lower than the numbers of some that are under way). So the next reading finds it by its
+ * number, however long its commit took: behind a lost standby, or in a prepared transaction, that may be an hour. No bound on
+ * how long a sign-out takes is needed, and no clock. Most are found by their time, which lets a long pause be read in parts.
+ *
+ * Numbers mean the same after a crash and on a standby that took over, but those whose transactions were lost are given out
+ * once more. Such sign-outs began after the place, so they are found by their time; that needs clocks of two machines that
+ * differ by no more than `CLOCKS_DIFFER_S` around a reading that failed, and `AGAIN_S` where none did. A standby tells of
+ * what it sees, but is no place to go on from: its snapshot does not say what is under way.
+ *
+ * @param certain whether the place is of the last reading, which went well
+ */
+export async function endedSince(
+  sql: Sql,
+  { at, snapshot }: Place,
+  certain: boolean,
+): Promise<{ place: Place; ended: Session[] }> {
+  const behind = certain ? AGAIN_S : CLOCKS_DIFFER_S;
+  const rows = await sql.query<(Place & Record<keyof Session, null>) | (Session & Record<keyof Place, null>)>(
+    READ,
+    [at, snapshot, behind],
+  );
+  return { place: rows.find((row) => row.at !== null)!, ended: rows.filter((row) => row.at === null) };
+}
