@@ -209,13 +209,73 @@ describe('beside others', () => {
     }
   });
 
-  it('while another instance removes rows, nothing is removed', async () => {
-    await insert['sample_codes']!(3, `now() - interval '1 minute'`);
+  const text = (table: string): string =>
+    removedFrom().find((rows) => rows.table === table)!.removeBatch.text;
+  /** As another instance does, in the middle of a batch. */
+  async function takeBatch(client: Client, table: string): Promise<Batch> {
+    await client.query('BEGIN');
+    return (await client.query<Batch>(text(table), ['-infinity'])).rows[0]!;
+  }
+
+  it.each(TABLES.filter((table) => table !== 'refresh_tokens'))(
+    '%s: while another instance has a batch, this one removes the other rows; a third removes none',
+    async (table) => {
+      await insert[table]!(BATCH + 5, `now() - i * interval '1 second'`);
+      await connected(async (one) => {
+        expect(await takeBatch(one, table)).toMatchObject({ seen: BATCH, removed: BATCH });
+        await connected(async (two) => {
+          expect(await takeBatch(two, table)).toMatchObject({ seen: 5, removed: 5 });
+          expect(await removal.run()).toEqual({});
+          await two.query('ROLLBACK');
+        });
+        expect(await removal.run()).toEqual({ [table]: 5 });
+        await one.query('ROLLBACK');
+      });
+      expect(await removal.run()).toEqual({ [table]: BATCH });
+    },
+  );
+
+  it('sessions, of which some must stay: while another instance is at it, this one looks at none', async () => {
+    await insert['refresh_tokens']!(BATCH + 5, `now() - i * interval '1 minute'`);
     await connected(async (client) => {
-      await client.query('SELECT pg_advisory_lock($1)', [REMOVAL_LOCK]);
+      expect(await takeBatch(client, 'refresh_tokens')).toMatchObject({ seen: BATCH, removed: BATCH });
       expect(await removal.run()).toEqual({});
+      await client.query('COMMIT');
     });
-    expect(await removal.run()).toEqual({ sample_codes: 3 });
+    expect(await removal.run()).toEqual({ refresh_tokens: 5 });
+  });
+
+  it('a table that others are at keeps no other waiting', async () => {
+    for (const table of TABLES) await insert[table]!(3, `now() - interval '1 minute'`);
+    await connected(async (client) => {
+      const [last, ...others] = TABLES.toReversed();
+      await client.query('SELECT pg_advisory_lock($1, hashtext($2)), pg_advisory_lock($1, hashtext($3))', [
+        REMOVAL_LOCK,
+        `${last} 0`,
+        `${last} 1`,
+      ]);
+      expect(await removal.run()).toEqual(Object.fromEntries(others.map((table) => [table, 3])));
+    });
+  });
+
+  it('access tokens wait for no other table, however much there is of it', async () => {
+    jest.useFakeTimers();
+    try {
+      const asked: string[] = [];
+      const ask = ({ name }: { name: string }) => {
+        asked.push(name);
+        if (name !== 'remove-expired-access_tokens') return new Promise(() => undefined); // without end
+        return Promise.resolve([{ seen: 0, removed: 0, next: null }]);
+      };
+      const alone = new Removal({ query: ask } as unknown as Sql, service.app.get(DataSource));
+      alone.onApplicationBootstrap();
+      await jest.advanceTimersByTimeAsync(4 * 40_000);
+      const others = asked.filter((name) => name !== 'remove-expired-access_tokens');
+      expect(others).toHaveLength(1);
+      expect(asked.length - others.length).toBeGreaterThanOrEqual(4);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   it('a row that somebody has locked is left for the next time', async () => {

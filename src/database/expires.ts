@@ -1,7 +1,7 @@
 import { Reflector } from '@nestjs/core';
 
 export interface Expiry {
-  /** Whether they are removed before those of the other tables. */
+  /** Whether they are removed without waiting for those of other tables. */
   readonly first?: boolean;
   /** SQL condition on a row that may be removed. For tables whose rows may be needed beyond their expiry. */
   readonly mayGo?: string;

@@ -12,14 +12,14 @@ import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows
 /** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
 const EVERY_MS = 30_000;
 
-/** Removes what has expired, in small batches, on one instance at a time. */
+/** Removes what has expired, in small batches, beside other instances. */
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
   private readonly tables: readonly ExpiredRows[];
-  private timer?: NodeJS.Timeout;
+  private readonly timers = new Map<boolean, NodeJS.Timeout>();
+  private readonly running = new Map<boolean, Promise<unknown>>();
   private stopping = false;
-  private running: Promise<unknown> = Promise.resolve();
 
   constructor(
     private readonly sql: Sql,
@@ -28,15 +28,16 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.tables = expiredRows(dataSource);
   }
 
+  /** What must go first has a run of its own: however much there is of the rest, it waits for none of it. */
   onApplicationBootstrap(): void {
-    this.runLater();
+    for (const first of [true, false]) this.runLater(first);
   }
 
   /** Waits for the batch that is running: the connection pool is closed only after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
-    clearTimeout(this.timer);
-    await this.running;
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    await Promise.all(this.running.values());
   }
 
   /**
@@ -44,9 +45,9 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
    * A table that fails is left for the next time.
    * @returns how many rows were removed from each table, where there were any.
    */
-  async run(): Promise<Record<string, number>> {
+  async run(tables = this.tables): Promise<Record<string, number>> {
     const removed: Record<string, number> = {};
-    for (const rows of this.tables) {
+    for (const rows of tables) {
       try {
         const count = await this.remove(rows);
         if (count > 0) removed[rows.table] = count;
@@ -73,11 +74,13 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return total;
   }
 
-  /** Waits a quarter more or less, so that instances that were started together do not always compete. */
-  private runLater(): void {
+  /** A quarter more or less, so that instances that were started together do not always compete. */
+  private runLater(first: boolean): void {
+    const run = async (): Promise<void> => {
+      await this.run(this.tables.filter((table) => table.first === first));
+      if (!this.stopping) this.runLater(first);
+    };
     const ms = EVERY_MS * (0.75 + Math.random() / 2);
-    this.timer = setTimeout(() => {
-      this.running = this.run().finally(() => !this.stopping && this.runLater());
-    }, ms).unref();
+    this.timers.set(first, setTimeout(() => this.running.set(first, run()), ms).unref());
   }
 }
