@@ -5,7 +5,8 @@ import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signe
 import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
 import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
 import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
-import { SignOutTransactions1700000009000 } from './migrations/1700000009000-sign-out-transactions.js';
+import { SignOutTransactions1700000005000 } from './migrations/1700000005000-sign-out-transactions.js';
+import { SignOutIndexes1700000006000 } from './migrations/1700000006000-sign-out-indexes.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -26,8 +27,10 @@ export function dataSourceOptions(databaseUrl: string, poolSize: number): DataSo
       KeyRotation1700000002000,
       ExpiryIndexes1700000003000,
       Channels1700000004000,
-      SignOutTransactions1700000009000,
+      SignOutTransactions1700000005000,
+      SignOutIndexes1700000006000,
     ],
+    migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,
     poolSize,
     applicationName: 'latchkey',
