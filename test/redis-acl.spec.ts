@@ -14,6 +14,7 @@ import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
+import { until } from './support/until.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
@@ -82,16 +83,13 @@ it('the documents tell of the rights that the service needs', () => {
       sockets.push(socket);
       return socket;
     }
-    async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-      while (!(await holds())) await delay(20);
-    }
     async function redisOf({ url }: TestService): Promise<string> {
       const { status, body } = await request(url).get('/health/ready');
       expect(status).toBe(200);
       return (body as { redis: string }).redis;
     }
     async function untilRedisIs(state: 'up' | 'down', ...instances: TestService[]): Promise<void> {
-      for (const instance of instances) while ((await redisOf(instance)) !== state) await delay(20);
+      for (const instance of instances) await until(async () => (await redisOf(instance)) === state);
     }
     const told = ({ log }: TestService, level: string): string[] =>
       log
