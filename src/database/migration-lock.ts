@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { liftTimeouts } from './lift-timeouts.js';
 
-// Any fixed number will do, as long as every version of the service takes the same.
+// Any fixed number will do, as long as every version of the service uses the same.
 const MIGRATION_LOCK = '7165934107325011';
 const POLL_MS = 100;
 
@@ -10,9 +10,9 @@ const POLL_MS = 100;
  * Takes the lock that one instance at a time migrates under. It ends with the transaction: a lock of the session would stay
  * behind a pooler in transaction mode, which hands the session to others.
  *
- * Asks again and again: whoever waits inside of a statement holds a snapshot meanwhile, for whose end a
- * `CREATE INDEX CONCURRENTLY` of the one that migrates would wait in turn, forever. A transaction that is idle holds none
- * at this level of isolation, whatever the database's default is.
+ * Asks again and again. Waiting inside a statement would hold a snapshot, and a `CREATE INDEX CONCURRENTLY` of the instance
+ * that migrates would wait for that snapshot to end: both would wait forever. At this isolation level an idle transaction
+ * holds none, whatever the database's default is.
  *
  * @param client in whose transaction the lock lives, until `COMMIT` or the end of the connection
  */

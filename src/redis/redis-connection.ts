@@ -3,7 +3,7 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { asRefusal, tryOut, Unusable } from './trial.js';
 
-/** A connection that only listens would not notice that nothing comes any more: it asks. */
+/** A connection that only listens would not notice that it is dead, so it pings. */
 const PING_EVERY_MS = 1000;
 /** Rights can be mended while the service runs. */
 const TRY_AGAIN_MS = 1000;
@@ -13,7 +13,7 @@ const TRY_AGAIN_MS = 1000;
  * (contract §2, REDIS_URL): each new one is, before anything relies on it.
  */
 export class RedisConnection implements OnApplicationShutdown {
-  /** For subscriptions; whoever has some makes them again at each `onUp`. */
+  /** For subscriptions, which their owner makes again at each `onUp`. */
   readonly subscriber: Redis;
   private readonly logger = new Logger(RedisConnection.name);
   private readonly channel = `latchkey:trial:${randomUUID()}`;
@@ -27,7 +27,7 @@ export class RedisConnection implements OnApplicationShutdown {
   private told: string | undefined;
 
   /**
-   * @param client for commands; fails at once while Redis is away: whoever uses it does without meanwhile
+   * @param client for commands; fails at once while Redis is away: callers go on without it meanwhile
    * @param counts whether requests are counted in this Redis
    */
   constructor(

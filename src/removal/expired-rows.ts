@@ -7,12 +7,12 @@ import type { Statement } from '../database/sql.js';
 /** How many rows one statement looks at: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
 
-/** First key of the locks for a turn; the second says the table. Each batch holds one, for its own transaction. */
+/** First key of the locks for a turn; the second names the table. Each batch holds one, for its own transaction. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
 /**
- * How many instances remove rows of a table side by side: their batches have no row in common. More would leave requests
- * less than half of a small database; whoever finds no turn leaves the table to the others until its next run.
+ * How many instances remove rows of a table side by side: their batches have no row in common. More would leave
+ * requests less than half of a small database. An instance that finds no turn leaves the table to the others until its next run.
  */
 const SIDE_BY_SIDE = 2;
 
