@@ -43,7 +43,8 @@ export async function startService(
     : startEmbeddedPostgres({ dataDir: settings.dataDir, log: patience.log });
   try {
     const databaseUrl = settings.databaseUrl ?? (await unlessAborted(embedded!, signal)).url;
-    const complete = { ...settings, databaseUrl };
+    const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
+    const complete = { ...settings, databaseUrl, databaseDirectUrl };
     const starting = patiently(
       (msLeft) => startApp(complete, log, { ...patience, patienceMs: msLeft }),
       patience,
@@ -57,11 +58,11 @@ export async function startService(
 
 /** One attempt. */
 async function startApp(
-  settings: Settings & { readonly databaseUrl: string },
+  settings: Settings & { readonly databaseDirectUrl: string },
   log: Logger,
   patience: Patience,
 ): Promise<NestExpressApplication> {
-  const newer = await migrate(dataSourceOptions(settings.databaseUrl, settings.databasePoolSize), patience);
+  const newer = await migrate(dataSourceOptions(settings.databaseDirectUrl, 1), patience);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });

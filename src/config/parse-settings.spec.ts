@@ -32,6 +32,7 @@ describe('defaults', () => {
       host: '127.0.0.1',
       port: 3000,
       publicUrl: 'http://localhost:3000',
+      databasePooler: 'session',
       databasePoolSize: 10,
       dataDir: '/srv/data',
       serviceKeys: [],
@@ -75,6 +76,8 @@ it('reads every variable', () => {
     PORT: '4000',
     PUBLIC_URL: 'https://ID.example:443/',
     DATABASE_URL: 'postgresql://u:p@db.example:5432/x?sslmode=require',
+    DATABASE_POOLER: 'transaction',
+    DATABASE_DIRECT_URL: 'postgresql://u:p@direct.example/x',
     DATABASE_POOL_SIZE: '20',
     DATA_DIR: '/var/lib/latchkey',
     REDIS_URL: 'rediss://:p@redis.example',
@@ -110,6 +113,8 @@ it('reads every variable', () => {
     port: 4000,
     publicUrl: 'https://id.example',
     databaseUrl: 'postgresql://u:p@db.example:5432/x?sslmode=require',
+    databasePooler: 'transaction',
+    databaseDirectUrl: 'postgresql://u:p@direct.example/x',
     databasePoolSize: 20,
     dataDir: '/var/lib/latchkey',
     redisUrl: 'rediss://:p@redis.example',
@@ -171,6 +176,8 @@ describe('a value that is not accepted', () => {
     ['PUBLIC_URL', 'https://id.example//'],
     ['PUBLIC_URL', 'https://id.example/.'],
     ['DATABASE_URL', 'mysql://db.example'],
+    ['DATABASE_POOLER', 'statement'],
+    ['DATABASE_DIRECT_URL', 'direct.example'],
     ['DATABASE_POOL_SIZE', '0'],
     ['DATA_DIR', ' '],
     ['REDIS_URL', 'http://redis.example'],
@@ -235,6 +242,34 @@ describe('a value that is not accepted', () => {
       'providers.a.client_id',
     ]);
     expect(faults.join('\n')).not.toContain(hidden);
+  });
+});
+
+describe('the way around a pooler', () => {
+  const pooled = { DATABASE_URL: 'postgres://pooler.example/x', DATABASE_POOLER: 'transaction' };
+
+  it('is DATABASE_URL unless it was set', () => {
+    const DATABASE_URL = pooled.DATABASE_URL;
+    expect(parseSettings({ DATABASE_URL }).databaseDirectUrl).toBe(DATABASE_URL);
+    const direct = 'postgres://direct.example/x';
+    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+    expect(parseSettings({}).databaseDirectUrl).toBeUndefined();
+  });
+
+  it('is needed behind one in transaction mode, unless there is Redis', () => {
+    expect(faultsOf(pooled)).toEqual([
+      expect.stringMatching(
+        /^DATABASE_POOLER: was "transaction", with neither DATABASE_DIRECT_URL nor REDIS/,
+      ),
+    ]);
+    expect(faultsOf({ ...pooled, REDIS_URL: 'redis://redis.example' })).toEqual([]);
+    expect(faultsOf({ ...pooled, DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([]);
+  });
+
+  it('is refused without the other one', () => {
+    expect(faultsOf({ DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([
+      expect.stringContaining('DATABASE_URL: was unset'),
+    ]);
   });
 });
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Faults } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
+import { applyDatabaseRules } from './database-rules.js';
 import { enabledProviders } from './enabled-providers.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
@@ -34,6 +35,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   const production = values.nodeEnv === 'production';
   const given = providerVariables(env, faults);
   const providers = enabledProviders(given, production, cwd, faults);
+  applyDatabaseRules(values, faults);
   if (production) applyProductionRules(values, env, faults);
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 
@@ -44,6 +46,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
     ...asRead,
     production,
     publicUrl: values.publicUrl ?? `http://localhost:${values.port}`,
+    databaseDirectUrl: values.databaseDirectUrl ?? values.databaseUrl,
     dataDir,
     secretKey: kept.key,
     serviceKeys: values.serviceKeys ?? [],

@@ -53,6 +53,21 @@ export const settingsTable = {
     secret: true,
     doc: 'PostgreSQL. Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
   },
+  databasePooler: {
+    name: 'DATABASE_POOLER',
+    section: 'Storage',
+    kind: kinds.oneOf('session', 'transaction'),
+    default: 'session',
+    doc: '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode (or its like), so nothing is used that lives as long as a session. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
+  },
+  databaseDirectUrl: {
+    name: 'DATABASE_DIRECT_URL',
+    section: 'Storage',
+    kind: connectionUrl('postgres:', 'postgresql:'),
+    secret: true,
+    defaultShown: '`DATABASE_URL`',
+    doc: 'The way around a pooler to the same database, for migrations and for the connection that listens.',
+  },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
     section: 'Storage',

@@ -17,6 +17,8 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly production: boolean;
   /** `{base_url}` as clients see it, an origin; issuer and audience of the tokens. */
   readonly publicUrl: string;
+  /** The way around a pooler: `databaseUrl`, unless it was set. Undefined where that is. */
+  readonly databaseDirectUrl: string | undefined;
   /** Absolute path. */
   readonly dataDir: string;
   readonly secretKey: SecretKey;
