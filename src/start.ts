@@ -9,6 +9,7 @@ import { dataSourceOptions } from './database/data-source.js';
 import { errorMessage } from './database/error-facts.js';
 import { migrate } from './database/migrate.js';
 import { patiently, type Patience } from './database/patiently.js';
+import { directWay } from './database/ways.js';
 import { createApp } from './http/create-app.js';
 import { NestLog } from './operations/log.js';
 import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
@@ -58,11 +59,11 @@ export async function startService(
 
 /** One attempt. */
 async function startApp(
-  settings: Settings & { readonly databaseDirectUrl: string },
+  settings: Settings,
   log: Logger,
   patience: Patience,
 ): Promise<NestExpressApplication> {
-  const newer = await migrate(dataSourceOptions(settings.databaseDirectUrl, 1), patience);
+  const newer = await migrate(dataSourceOptions(directWay(settings), 1), patience);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });

@@ -2,8 +2,10 @@ import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { DataSourceOptions, MigrationInterface, QueryRunner } from 'typeorm';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { freePort } from './support/free-port.js';
+import { clientFor } from '../src/database/client.js';
+import type { DatabaseOptions } from '../src/database/data-source.js';
 import { migrate } from '../src/database/migrate.js';
 import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
@@ -63,13 +65,13 @@ afterEach(async () => {
   await database.drop();
 });
 
-function options(url: string, ...more: (new () => MigrationInterface)[]): DataSourceOptions {
+function options(url: string, ...more: (new () => MigrationInterface)[]): DatabaseOptions {
   return {
     type: 'postgres',
-    url,
+    pooler: 'session',
     migrations: [Slow1700000000001, ...more],
     connectTimeoutMS: 200,
-    extra: { statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
+    extra: { Client: clientFor(() => url), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
   };
 }
 

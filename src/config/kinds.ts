@@ -11,7 +11,11 @@ export interface Kind<T> {
 
 /** Thrown by a `Kind`; carries the part that was refused. The message holds no value: it may be a secret. */
 export class Refused extends Error {
-  constructor(readonly part: string) {
+  /** @param was what is wrong with it, in words that hold no value, where that helps */
+  constructor(
+    readonly part: string,
+    readonly was?: string,
+  ) {
     super('value refused');
   }
 }

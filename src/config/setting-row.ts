@@ -38,7 +38,8 @@ export function read<T>(
     return setting.kind.parse(text);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    faults.add(variable, setting.secret ? NOT_SHOWN : quote(error.part), setting.kind.accepts);
+    const was = error.was ?? (setting.secret ? NOT_SHOWN : quote(error.part));
+    faults.add(variable, was, setting.kind.accepts);
     return undefined;
   }
 }

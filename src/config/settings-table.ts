@@ -1,8 +1,9 @@
+import { databaseUrl } from './database-url.js';
 import * as kinds from './kinds.js';
 import { redisUrl } from './redis-url.js';
 import { secretKey } from './secret-key.js';
 import type { Setting } from './setting-row.js';
-import { connectionUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
+import { isOrigin, isRedirectUri, origin } from './url-kinds.js';
 
 const TEN_YEARS = 315_360_000;
 const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
@@ -49,7 +50,7 @@ export const settingsTable = {
   databaseUrl: {
     name: 'DATABASE_URL',
     section: 'Storage',
-    kind: connectionUrl('postgres:', 'postgresql:'),
+    kind: databaseUrl,
     secret: true,
     doc: 'PostgreSQL. Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
   },
@@ -63,7 +64,7 @@ export const settingsTable = {
   databaseDirectUrl: {
     name: 'DATABASE_DIRECT_URL',
     section: 'Storage',
-    kind: connectionUrl('postgres:', 'postgresql:'),
+    kind: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
     doc: 'The way around a pooler to the same database, for migrations and for the connection that listens.',

@@ -1,5 +1,4 @@
 import { kind } from './kinds.js';
-import type { Kind } from './kinds.js';
 
 // RFC 3986 §2 without `#`: no fragment, no space, no control character, no backslash, ASCII only.
 const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
@@ -31,13 +30,6 @@ export const endpointUrl = kind(
       ? value
       : undefined,
 );
-
-/** A connection URL of one of some schemes (`postgres:`); kept as it is. */
-export function connectionUrl(...schemes: readonly string[]): Kind<string> {
-  return kind(`a URL that begins with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`, (value) =>
-    URL.canParse(value) && schemes.some((scheme) => value.startsWith(`${scheme}//`)) ? value : undefined,
-  );
-}
 
 /** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
 export function isRedirectUri(text: string): boolean {

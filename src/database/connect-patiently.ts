@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, DatabaseError, type ClientConfig } from 'pg';
+import { type Client, DatabaseError, type ClientConfig } from 'pg';
+import type { DatabaseClient } from './client.js';
 import { errorCode, errorMessage } from './error-facts.js';
 import type { Patience } from './patiently.js';
 
@@ -16,6 +17,7 @@ const NOT_YET = new Set<string | undefined>(['57P03', '53300']); // cannot_conne
  * @throws at once, errors that waiting does not change (a wrong password, no such database); in the end, address and reason
  */
 export async function connectPatiently(
+  Client: DatabaseClient,
   config: ClientConfig,
   { patienceMs, signal, log }: Patience,
 ): Promise<Client> {

@@ -5,6 +5,7 @@ import type { Settings } from '../config/settings.js';
 import { Clock } from './clock.js';
 import { dataSourceOptions } from './data-source.js';
 import { Sql } from './sql.js';
+import { usualWay } from './ways.js';
 
 @Global()
 @Module({ providers: [Sql, Clock], exports: [Sql, Clock] })
@@ -14,7 +15,7 @@ export class DatabaseModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
-        ...dataSourceOptions(settings.databaseUrl!, settings.databasePoolSize), // start.ts has made sure of a URL
+        ...dataSourceOptions(usualWay(settings), settings.databasePoolSize),
         entities,
         retryAttempts: 0, // start.ts tries again
         toRetry: () => false, // so Nest prints no `Retrying`

@@ -1,7 +1,8 @@
 import type { Client } from 'pg';
-import { DataSource, type DataSourceOptions } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { applyMigrations } from './apply-migrations.js';
 import { connectPatiently } from './connect-patiently.js';
+import type { DatabaseOptions } from './data-source.js';
 import { takeMigrationLock } from './migration-lock.js';
 import type { Patience } from './patiently.js';
 
@@ -28,16 +29,15 @@ const NO_TIMEOUTS = {
  * Applies the migrations that the database lacks. Of any number of instances that start at once, one does it and the
  * others wait (without the lock they would apply the same one, and fail). When there is nothing to do, this takes about 50 ms.
  *
- * @param options TypeORM's options with a `url`; timeouts and pool size in them do not apply to the migrations
+ * @param options timeouts and pool size in them do not apply to the migrations
  * @param patience with a database that is not there yet, as when both are started together, and with locks that others hold
  * @returns the names of migrations that a newer version has applied
  * @throws the database's error; when it is not reachable in time, one with its address and the reason, never the password
  */
-export async function migrate(options: DataSourceOptions, patience: Patience): Promise<string[]> {
-  if (options.type !== 'postgres') throw new Error(`only PostgreSQL is supported, not ${options.type}`);
+export async function migrate(options: DatabaseOptions, patience: Patience): Promise<string[]> {
   const deadline = Date.now() + patience.patienceMs;
   // The lock has a connection of its own, since not every migration runs in a transaction.
-  const lock = await connectPatiently({ connectionString: options.url, ...LOCK_CONNECTION }, patience);
+  const lock = await connectPatiently(options.extra.Client, LOCK_CONNECTION, patience);
   try {
     await requireWritable(lock);
     await takeMigrationLock(lock, patience.signal);

@@ -1,4 +1,5 @@
 import type { Migration, QueryRunner } from 'typeorm';
+import { keepsSession } from './data-source.js';
 import { liftTimeouts } from './lift-timeouts.js';
 
 /** What waits for a lock on a table stands in front of every statement that comes later: each may be late by so much. */
@@ -46,8 +47,11 @@ async function keepVacuumAway(runner: QueryRunner): Promise<void> {
   if (own?.names) await runner.query(`LOCK TABLE ${own.names} IN SHARE UPDATE EXCLUSIVE MODE`);
 }
 
-/** `CREATE INDEX CONCURRENTLY`: nobody waits behind it, and when it is given up an invalid index stays. So it has no limit. */
+/**
+ * `CREATE INDEX CONCURRENTLY`: nobody waits behind it, and when it is given up an invalid index stays. So it has no limit;
+ * except through a pooler in transaction mode, where lifting it would lift it for others (docs/production.md).
+ */
 async function outsideOfTransactions(runner: QueryRunner, apply: () => Promise<unknown>): Promise<void> {
-  await runner.query(liftTimeouts('session'));
+  if (keepsSession(runner.dataSource)) await runner.query(liftTimeouts('session'));
   await apply();
 }

@@ -2,8 +2,12 @@ import { Injectable } from '@nestjs/common';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { keepsSession } from './data-source.js';
 
-/** A statement that PostgreSQL parses and plans once per connection: `name` must be unique for its `text`. */
+/**
+ * A statement that PostgreSQL parses and plans once per connection, unless a pooler hands each transaction another one:
+ * `name` must be unique for its `text`.
+ */
 export interface Statement {
   readonly name: string;
   readonly text: string;
@@ -16,14 +20,16 @@ export interface Statement {
 @Injectable()
 export class Sql {
   private readonly pool: Pool;
+  private readonly named: boolean;
 
   constructor(dataSource: DataSource) {
     this.pool = (dataSource.driver as PostgresDriver).master as Pool;
+    this.named = keepsSession(dataSource);
   }
 
   /** Runs one statement, in a transaction of its own, and returns its rows. */
-  async query<Row extends QueryResultRow>(statement: Statement, values: unknown[]): Promise<Row[]> {
-    const { rows } = await this.pool.query<Row>({ ...statement, values });
+  async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
+    const { rows } = await this.pool.query<Row>(this.named ? { name, text, values } : { text, values });
     return rows;
   }
 }

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings.js';
-import { dataSourceOptions } from '../database/data-source.js';
+import { dataSourceOptions, type Database } from '../database/data-source.js';
+import { usualWay } from '../database/ways.js';
 import { ENTITIES } from '../entities.js';
 
 const QUIET = (): void => undefined;
@@ -18,10 +19,10 @@ export interface OpenDatabase {
  * alone, unless the running service has started it already.
  */
 export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
-  const { url, stop } = await locate(settings);
+  const { database, stop } = await locate(settings);
   try {
     const dataSource = await new DataSource({
-      ...dataSourceOptions(url, 1),
+      ...dataSourceOptions(database, 1),
       entities: ENTITIES,
     }).initialize();
     return {
@@ -37,16 +38,18 @@ export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
   }
 }
 
-async function locate({
-  databaseUrl,
-  dataDir,
-}: Settings): Promise<{ url: string; stop?: () => Promise<void> }> {
-  if (databaseUrl) return { url: databaseUrl };
+async function locate(
+  settings: Settings,
+): Promise<{ database: Database | string; stop?: () => Promise<void> }> {
+  const { databaseUrl, dataDir } = settings;
+  if (databaseUrl) return { database: usualWay(settings) };
   if (!existsSync(join(dataDir, 'postgres'))) {
     throw new Error(
       `There is no database in ${dataDir}: start the service once, or set DATABASE_URL or DATA_DIR.`,
     );
   }
-  const url = runningEmbeddedPostgres(dataDir);
-  return url ? { url } : startEmbeddedPostgres({ dataDir, log: QUIET });
+  const running = runningEmbeddedPostgres(dataDir);
+  if (running) return { database: running };
+  const started = await startEmbeddedPostgres({ dataDir, log: QUIET });
+  return { database: started.url, stop: () => started.stop() };
 }
