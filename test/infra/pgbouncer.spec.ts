@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { bearer } from '../support/bearer.js';
+import { Cluster } from '../support/cluster.js';
+import { keysCommand } from '../support/keys-command.js';
+import { PgBouncer } from '../support/pgbouncer.js';
+import { query } from '../support/query.js';
+import { SignInLoad } from '../support/sign-in-load.js';
+import { signIn } from '../support/sign-in.js';
+
+const full = process.env['INFRA'] === '1';
+const PEOPLE = 16;
+const SECONDS = 10;
+
+// Through a pooler in session mode as well, pg's startup parameters come through only where it is told to ignore them.
+const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
+
+(full ? describe : describe.skip)('two instances under load behind PgBouncer', () => {
+  let cluster: Cluster;
+  let pooler: PgBouncer;
+  beforeEach(async () => {
+    cluster = await Cluster.create();
+  });
+  afterEach(async () => {
+    await cluster.close();
+    await pooler?.stop();
+  });
+
+  it.each([
+    ['transaction', 2, 'transaction', []],
+    ['transaction', 5, 'transaction', []],
+    ['session', 40, 'transaction', []],
+    ['session', 40, 'session', [IGNORED]],
+  ] as const)('in %s mode with %i connections, DATABASE_POOLER=%s', async (mode, size, setting, settings) => {
+    pooler = await PgBouncer.before(cluster.database.url, mode, size, ...settings);
+    const env = {
+      DATABASE_URL: pooler.url,
+      DATABASE_DIRECT_URL: cluster.database.url,
+      DATABASE_POOLER: setting,
+    };
+    const instances = await Promise.all([cluster.start(env), cluster.start(env)]);
+    const loads = instances.map(({ url }) => new SignInLoad(cluster, url, PEOPLE / 2));
+    const others = await meanwhile(instances[0]!.url, cluster, env);
+    await Promise.all(loads.map((load) => load.stop()));
+    const answered = loads.flatMap((load) => load.answered);
+    const failed = loads.flatMap((load) => load.failed());
+    const longest = Math.round(Math.max(...loads.map((load) => load.longest())));
+    process.stdout.write(
+      `PgBouncer in ${mode} mode, ${size} connections, DATABASE_POOLER=${setting}: ` +
+        `${failed.length} of ${answered.length} requests failed, the longest took ${longest} ms; ` +
+        `beside them ${others} rounds of all other calls, with a key rotation\n`,
+    );
+    expect(failed).toEqual([]);
+  });
+});
+
+/** What happens less often: devices, sign-outs, a new key, removal. @returns how many rounds of it there were */
+async function meanwhile(url: string, cluster: Cluster, env: Record<string, string>): Promise<number> {
+  const end = performance.now() + SECONDS * 1000;
+  const rotation = await keysCommand(env, 'rotate');
+  expect(rotation).toMatchObject({ code: 0, stderr: '' });
+  let rounds = 0;
+  while (performance.now() < end) {
+    const { access_token } = await signIn(url, randomUUID(), { device_id: randomUUID() });
+    const me = bearer(url, access_token);
+    await me.get('/me').expect(200);
+    await me.get('/devices').expect(200);
+    await bearer(url, Cluster.serviceKey).post('/oauth2/introspect', { token: access_token }).expect(200);
+    await me.post('/sign-out', { scope: 'all' }).expect(204);
+    await query(cluster.database.url, `UPDATE access_tokens SET expires_at = now() WHERE random() < 0.01`);
+    rounds++;
+    await delay(20);
+  }
+  return rounds;
+}
