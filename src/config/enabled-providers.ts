@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import type { Faults } from './invalid-settings.js';
 import { isEnabled, options, ownCallback, parseProvider } from './parse-provider.js';
+import type { ProviderSurroundings } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from './settings.js';
@@ -11,14 +12,13 @@ export const SAMPLE_PROVIDER = 'mock';
 /** The enabled ones among the providers that were given, and the built-in one where it is enabled. */
 export function enabledProviders(
   given: ReadonlyMap<string, ProviderVariables>,
-  production: boolean,
-  cwd: string,
+  { production, cwd, secretFiles }: ProviderSurroundings,
   faults: Faults,
 ): Pick<Settings, 'providers' | 'sampleProvider'> {
   const providers = new Map<string, ProviderSettings>();
   for (const [name, variables] of given) {
     if (isBuiltIn(name, variables) || !isEnabled(name, variables, faults)) continue;
-    const provider = parseProvider(name, variables, { production, cwd }, faults);
+    const provider = parseProvider(name, variables, { production, cwd, secretFiles }, faults);
     if (provider) providers.set(name, provider);
   }
   const mock: ProviderVariables = given.get(SAMPLE_PROVIDER) ?? new Map();

@@ -37,8 +37,12 @@ export function loadCommandSettings(
 
 function load(env: Environment, cwd: string, keepKey?: (dataDir: string) => KeptSecretKey): Settings {
   const faults = new Faults();
-  const variables = readSecretFiles({ ...readDotEnv(cwd, faults), ...env }, cwd, faults);
-  return parseSettings(variables, { cwd, faults, ...(keepKey && { keptSecretKey: keepKey }) });
+  const { env: variables, secretFiles } = readSecretFiles(
+    { ...readDotEnv(cwd, faults), ...env },
+    cwd,
+    faults,
+  );
+  return parseSettings(variables, { cwd, faults, secretFiles, ...(keepKey && { keptSecretKey: keepKey }) });
 }
 
 function readDotEnv(cwd: string, faults: Faults): Environment {

@@ -8,9 +8,16 @@ import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
 import { read } from './setting-row.js';
 import type { Setting } from './setting-row.js';
-import type { ProviderSettings } from './settings.js';
+import type { ProviderSettings, Settings } from './settings.js';
 
 const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
+
+export interface ProviderSurroundings {
+  readonly production: boolean;
+  /** Relative paths begin here. */
+  readonly cwd: string;
+  readonly secretFiles: Settings['secretFiles'];
+}
 
 /** Whether clients may sign in with it: as `enabled` says, else once the key of `defaultsToOn` is given (contract §2). */
 export function isEnabled(name: string, given: ProviderVariables, faults: Faults): boolean {
@@ -27,7 +34,7 @@ export function defaultsToOn(given: ProviderVariables): 'url' | 'client_id' {
 export function parseProvider(
   name: string,
   given: ProviderVariables,
-  { production, cwd }: { readonly production: boolean; readonly cwd: string },
+  { production, cwd, secretFiles }: ProviderSurroundings,
   faults: Faults,
 ): ProviderSettings | undefined {
   const adapter = readKey(name, given, providerKeys.adapter, faults) ?? providerKeys.adapter.default;
@@ -41,12 +48,14 @@ export function parseProvider(
   }
   if (clientId === undefined || clientSecret === undefined) return undefined;
   if (production) refuseWeak(given, clientSecret, faults);
+  const clientSecretFile = secretFiles.get(providerVariable(name, 'client_secret', given));
   return {
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,
+    ...(clientSecretFile && { clientSecretFile }),
     ...ownCallback(name, given, faults),
     options: options(given),
   };

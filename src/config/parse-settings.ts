@@ -6,6 +6,7 @@ import { applyDatabaseRules } from './database-rules.js';
 import { enabledProviders } from './enabled-providers.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
+import type { SecretFile } from './secret-files.js';
 import { SecretKey } from './secret-key.js';
 import { read } from './setting-row.js';
 import type { Environment, Setting } from './setting-row.js';
@@ -19,6 +20,8 @@ export interface Surroundings {
   readonly cwd?: string;
   /** The key to use where `SECRET_KEY` is unset outside production; by default a new one, kept nowhere. */
   readonly keptSecretKey?: (dataDir: string) => KeptSecretKey;
+  /** The files that secrets of the environment were read from, by variable. */
+  readonly secretFiles?: ReadonlyMap<string, SecretFile>;
   /** Faults that are known already. */
   readonly faults?: Faults;
 }
@@ -31,10 +34,11 @@ export interface Surroundings {
  */
 export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
   const { cwd = process.cwd(), keptSecretKey = newSecretKey, faults = new Faults() } = surroundings;
+  const { secretFiles = new Map<string, SecretFile>() } = surroundings;
   const values = readValues(env, faults);
   const production = values.nodeEnv === 'production';
   const given = providerVariables(env, faults);
-  const providers = enabledProviders(given, production, cwd, faults);
+  const providers = enabledProviders(given, { production, cwd, secretFiles }, faults);
   applyDatabaseRules(values, faults);
   if (production) applyProductionRules(values, env, faults);
   faults.check(); // before a key is generated: a refused start leaves nothing behind
@@ -50,6 +54,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
     dataDir,
     secretKey: kept.key,
     serviceKeys: values.serviceKeys ?? [],
+    secretFiles,
     ...providers,
     warnings: warningsFor(env, values, given, kept.created),
   };

@@ -6,12 +6,27 @@ import { providerKeys } from './provider-keys.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
+/** The file of a secret. */
+export interface SecretFile {
+  /** Absolute. */
+  readonly path: string;
+  /** The variable that names it, as it was spelled. */
+  readonly variable: string;
+}
+
+interface WithSecrets {
+  readonly env: Environment;
+  /** By the secret's variable (`DATABASE_URL`). */
+  readonly secretFiles: ReadonlyMap<string, SecretFile>;
+}
+
 /**
  * The environment with each `<NAME>_FILE` of a secret replaced by `<NAME>` and what the file holds,
  * without the line break at its end (contract §2). For providers, in both spellings.
  */
-export function readSecretFiles(env: Environment, cwd: string, faults: Faults): Environment {
+export function readSecretFiles(env: Environment, cwd: string, faults: Faults): WithSecrets {
   const result: Record<string, string | undefined> = { ...env };
+  const secretFiles = new Map<string, SecretFile>();
   for (const [variable, path] of Object.entries(env)) {
     const secret = secretOf(variable);
     if (!path || secret === undefined) continue;
@@ -19,17 +34,25 @@ export function readSecretFiles(env: Environment, cwd: string, faults: Faults): 
     if (env[secret]) {
       faults.add(secret, `and ${variable} are both set`, 'one of the two');
     } else {
+      const file = { path: resolve(cwd, path), variable };
       faults.spelled(secret, variable);
-      result[secret] = readSecret(secret, resolve(cwd, path), faults);
+      result[secret] = readSecret(secret, file.path, faults);
+      secretFiles.set(secret, file);
     }
   }
-  return result;
+  return { env: result, secretFiles };
+}
+
+/** What a file says, without the line break at its end; undefined when it says nothing. */
+export function textOfSecret(content: string): string | undefined {
+  const text = content.replace(/[\r\n]+$/, '');
+  return text.trim() === '' ? undefined : text;
 }
 
 function readSecret(secret: string, path: string, faults: Faults): string | undefined {
   try {
-    const content = readFileSync(path, 'utf8').replace(/[\r\n]+$/, '');
-    if (content.trim() !== '') return content;
+    const text = textOfSecret(readFileSync(path, 'utf8'));
+    if (text !== undefined) return text;
     faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
   } catch (error) {
     faults.add(secret, unreadable(path, error), `the path of a readable file that holds ${secret}`);

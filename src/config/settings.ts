@@ -1,3 +1,4 @@
+import type { SecretFile } from './secret-files.js';
 import type { SecretKey } from './secret-key.js';
 import type { Setting } from './setting-row.js';
 import type { settingsTable } from './settings-table.js';
@@ -23,6 +24,8 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly dataDir: string;
   readonly secretKey: SecretKey;
   readonly serviceKeys: readonly string[];
+  /** By the variable of the secret (`DATABASE_URL`), which is above as it was at the start; see current-secret.ts. */
+  readonly secretFiles: ReadonlyMap<string, SecretFile>;
   /** Those that are enabled, without the built-in one. */
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
@@ -41,7 +44,9 @@ export interface ProviderSettings {
   /** `{provider_url}` as the service itself reaches it, where that differs (the built-in `mock`). */
   readonly internalUrl?: string;
   readonly clientId: string;
+  /** Adapters are given the one that holds now (provider/provider.ts). */
   readonly clientSecret: string;
+  readonly clientSecretFile?: SecretFile;
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[];
   /** What `iss` in the callback must be, where the adapter does not know it (RFC 9207). */

@@ -1,15 +1,34 @@
+import { Logger } from '@nestjs/common';
+import { currentSecret } from '../config/current-secret.js';
+import type { Setting } from '../config/setting-row.js';
+import { settingsTable } from '../config/settings-table.js';
 import type { Settings } from '../config/settings.js';
-import { clientFor } from './client.js';
+import { clientFor, type DatabaseClient } from './client.js';
 import type { Database } from './data-source.js';
 
+const logger = new Logger('Database');
+
 /** The usual way to the database: through a pooler, where there is one. */
-export function usualWay({ databaseUrl, databasePooler }: Settings): Database {
-  return { Client: clientFor(() => databaseUrl!), pooler: databasePooler }; // start.ts has made sure of a URL
+export function usualWay({ secretFiles, databaseUrl, databasePooler }: Settings): Database {
+  return { Client: clientAt(databaseUrl!, settingsTable.databaseUrl, secretFiles), pooler: databasePooler };
 }
 
 /** The way around the pooler: for what lives longer than a transaction. It is the usual one, unless another was set. */
 export function directWay(settings: Settings): Database {
-  const { databaseUrl, databaseDirectUrl } = settings;
+  const { secretFiles, databaseUrl, databaseDirectUrl } = settings;
   if (databaseDirectUrl === databaseUrl) return usualWay(settings);
-  return { Client: clientFor(() => databaseDirectUrl!), pooler: 'session' };
+  return {
+    Client: clientAt(databaseDirectUrl!, settingsTable.databaseDirectUrl, secretFiles),
+    pooler: 'session',
+  };
+}
+
+/** @param url start.ts has made sure that there is one */
+function clientAt(
+  url: string,
+  { name, kind }: Setting<string>,
+  secretFiles: Settings['secretFiles'],
+): DatabaseClient {
+  const current = currentSecret(secretFiles.get(name), kind, url, (line) => logger.warn(line));
+  return clientFor(() => current.now());
 }

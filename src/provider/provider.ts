@@ -1,3 +1,6 @@
+import { Logger } from '@nestjs/common';
+import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
+import { providerKeys } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import { checkIssuer } from './callback-issuer.js';
@@ -8,6 +11,8 @@ import type {
   ExchangeRequest,
   ProviderAdapter,
 } from './provider-adapter.js';
+
+const logger = new Logger('Provider');
 
 /** The time that a provider has for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
@@ -24,16 +29,24 @@ const REFUSALS = new Map<unknown, Refusal>([
 
 /** One configured provider, with the limits that hold for every adapter. */
 export class Provider {
+  private readonly clientSecret: CurrentSecret<string>;
+  private latest: ProviderSettings;
+
   constructor(
     readonly settings: ProviderSettings,
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
-  ) {}
+  ) {
+    const { clientSecretFile, clientSecret } = settings;
+    const { kind } = providerKeys.clientSecret;
+    this.latest = settings;
+    this.clientSecret = currentSecret(clientSecretFile, kind, clientSecret, (line) => logger.warn(line));
+  }
 
   /** The provider's authorization page for a state, and what the adapter wants kept with it. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     return this.ask(async () => {
-      const answer = await this.adapter.authorizationUrl(this.settings, request);
+      const answer = await this.adapter.authorizationUrl(await this.current(), request);
       const authorization = 'memory' in answer ? answer : { url: answer };
       if (!(authorization.url instanceof URL)) throw new Error('the adapter made no URL');
       return authorization;
@@ -46,11 +59,19 @@ export class Provider {
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
     return this.ask(async (signal) => {
+      const settings = await this.current();
       // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
-      if (request.iss !== undefined) await checkIssuer(this.adapter, this.settings, request.iss);
+      if (request.iss !== undefined) await checkIssuer(this.adapter, settings, request.iss);
       signal.throwIfAborted(); // once the deadline has passed, the code is not sent
-      return parseIdentity(await this.adapter.exchange(this.settings, { ...request, signal }));
+      return parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
     });
+  }
+
+  /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
+  private async current(): Promise<ProviderSettings> {
+    const clientSecret = await this.clientSecret.recent();
+    if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };
+    return this.latest;
   }
 
   private async ask<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

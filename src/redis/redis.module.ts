@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
 import { RedisConnection } from './redis-connection.js';
+import { followSecret } from './redis-credentials.js';
 import { REDIS_OPTIONS, sentinelOptions } from './redis-options.js';
 
 /**
@@ -15,10 +16,12 @@ import { REDIS_OPTIONS, sentinelOptions } from './redis-options.js';
 })
 export class RedisModule {}
 
-async function connect({ redisUrl, rateLimit }: Settings): Promise<RedisConnection | undefined> {
+async function connect({ redisUrl, rateLimit, secretFiles }: Settings): Promise<RedisConnection | undefined> {
   if (redisUrl === undefined) return undefined;
   const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
   const client =
     typeof redisUrl === 'string' ? new Redis(redisUrl, REDIS_OPTIONS) : new Redis(sentinelOptions(redisUrl));
-  return new RedisConnection(client, rateLimit);
+  const redis = new RedisConnection(client, rateLimit);
+  for (const connection of [redis.client, redis.subscriber]) followSecret(connection, redisUrl, secretFiles);
+  return redis;
 }

@@ -1,0 +1,31 @@
+import { Logger } from '@nestjs/common';
+import type { Redis, RedisOptions } from 'ioredis';
+import { currentSecret } from '../config/current-secret.js';
+import type { SentinelUrl } from '../config/redis-url.js';
+import type { Settings } from '../config/settings.js';
+import { settingsTable } from '../config/settings-table.js';
+
+const logger = new Logger('Redis');
+
+/** Each new connection uses the user and the password that `REDIS_URL_FILE` holds then (contract §2). */
+export function followSecret(
+  connection: Redis,
+  redisUrl: string | SentinelUrl,
+  secretFiles: Settings['secretFiles'],
+): void {
+  const { name, kind } = settingsTable.redisUrl;
+  const file = secretFiles.get(name);
+  if (!file) return;
+  const current = currentSecret(file, kind, redisUrl, (line) => logger.warn(line));
+  // ioredis says so before each attempt, and reads its options at the attempt.
+  connection.on('reconnecting', () => Object.assign(connection.options, credentialsOf(current.now())));
+}
+
+function credentialsOf(url: string | SentinelUrl): RedisOptions {
+  if (typeof url === 'string') {
+    const { username, password } = new URL(url);
+    return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  }
+  const { username, password, sentinelUsername, sentinelPassword } = url;
+  return { username, password, sentinelUsername, sentinelPassword };
+}
