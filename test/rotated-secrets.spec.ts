@@ -18,6 +18,7 @@ describe('a secret in a file', () => {
   let database: TestDatabase;
   let provider: StubProvider;
   let redis: RedisServer | undefined;
+  let admin: Redis | undefined;
   let service: ServiceProcess | undefined;
   const roles: string[] = [];
   const secrets: string[] = [];
@@ -59,10 +60,13 @@ describe('a secret in a file', () => {
     directory = await mkdtemp(join(tmpdir(), 'latchkey-secrets-'));
     database = await createDatabase();
     provider = await StubProvider.start();
-    if (hasRedis) redis = await RedisServer.start();
+    if (!hasRedis) return;
+    redis = await RedisServer.start();
+    admin = new Redis(redis.url);
   });
   afterAll(async () => {
     await service?.end('SIGTERM');
+    admin?.disconnect();
     await redis?.kill();
     await provider?.close();
     await query(database.url, `DROP ROLE ${roles.join(', ')}`);
@@ -71,7 +75,6 @@ describe('a secret in a file', () => {
   });
 
   it('is read again for each new connection to PostgreSQL and Redis, and for sign-ins, and is in no line of the log', async () => {
-    const admin = redis && new Redis(redis.url);
     const role = await makeRole();
     const [first, forRedis, forProvider] = [secret(), secret(), secret()];
     await setPassword(role.name, first);
@@ -119,7 +122,6 @@ describe('a secret in a file', () => {
       await until(async () => /"redis":"down"/.test(await readiness()));
       await put('redis', `redis://app:${next}@127.0.0.1:${redis!.port}`);
       await until(async () => /"redis":"up"/.test(await readiness()));
-      admin.disconnect();
     }
 
     const agreed = secret();

@@ -3,6 +3,7 @@ import { type Client, DatabaseError, type ClientConfig } from 'pg';
 import type { DatabaseClient } from './client.js';
 import { errorCode, errorMessage } from './error-facts.js';
 import type { Patience } from './patiently.js';
+import { settingFault } from './setting-fault.js';
 
 const RETRY_MS = 250;
 const MIN_ATTEMPT_MS = 100;
@@ -31,6 +32,8 @@ export async function connectPatiently(
       return client;
     } catch (error) {
       client.end().catch(() => undefined);
+      const fault = settingFault(error);
+      if (fault) throw new Error(fault, { cause: error });
       if (isAnswer(error)) throw error;
       const address = `${client.host}:${client.port}`;
       if (Date.now() >= deadline) {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { errorCode, errorMessage } from './error-facts.js';
+import { settingFault } from './setting-fault.js';
 
 const RETRY_MS = 250;
 
@@ -32,6 +33,8 @@ export async function patiently<Result>(
       return await work(Math.max(0, deadline - Date.now()));
     } catch (error) {
       signal.throwIfAborted();
+      const fault = settingFault(error);
+      if (fault) throw new Error(fault, { cause: error });
       if (!isDatabaseAway(error)) throw error;
       const reason = errorMessage(error) || String(errorCode(error));
       if (Date.now() >= deadline) {

@@ -2,9 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from '../support/bearer.js';
 import { Cluster } from '../support/cluster.js';
+import { createDatabase } from '../support/database.js';
 import { keysCommand } from '../support/keys-command.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { query } from '../support/query.js';
+import { spawnService } from '../support/service-process.js';
 import { SignInLoad } from '../support/sign-in-load.js';
 import { signIn } from '../support/sign-in.js';
 
@@ -53,6 +55,25 @@ const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transacti
     expect(failed).toEqual([]);
   });
 });
+
+(full ? it : it.skip)(
+  'a pooler that refuses what DATABASE_POOLER=session needs stops the start at once',
+  async () => {
+    const database = await createDatabase();
+    const pooler = await PgBouncer.before(database.url, 'session', 5);
+    try {
+      const service = await spawnService({ DATABASE_URL: pooler.url, DATABASE_DIRECT_URL: database.url });
+      expect(await service.ended).toBe(1);
+      expect(service.output()).toMatch(
+        /^the database cannot be used: unsupported .*DATABASE_POOLER=transaction/m,
+      );
+      expect(service.output()).not.toContain('waiting for');
+    } finally {
+      await pooler.stop();
+      await database.drop();
+    }
+  },
+);
 
 /** What happens less often: devices, sign-outs, a new key, removal. @returns how many rounds of it there were */
 async function meanwhile(url: string, cluster: Cluster, env: Record<string, string>): Promise<number> {
