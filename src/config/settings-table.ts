@@ -52,7 +52,7 @@ export const settingsTable = {
     section: 'Storage',
     kind: databaseUrl,
     secret: true,
-    doc: 'PostgreSQL. Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
+    doc: 'PostgreSQL, as libpq writes it (docs/production.md: TLS, sockets, passwords). Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
   },
   databasePooler: {
     name: 'DATABASE_POOLER',

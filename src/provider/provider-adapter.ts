@@ -4,6 +4,7 @@ import type { ProviderSettings } from '../config/settings.js';
  * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; other adapters are for
  * "supporting different provider paths" (spec §4.6). An adapter keeps nothing of a sign-in itself, since another
  * instance may get the code: what it must remember between the two calls goes into `memory`. Each call has 5 s.
+ * Nor does it keep `provider.clientSecret`: each call is given the one that holds then.
  */
 export interface ProviderAdapter {
   /**

@@ -42,7 +42,7 @@ const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transacti
     };
     const instances = await Promise.all([cluster.start(env), cluster.start(env)]);
     const loads = instances.map(({ url }) => new SignInLoad(cluster, url, PEOPLE / 2));
-    const others = await meanwhile(instances[0]!.url, cluster, env);
+    const others = await meanwhile(instances[0].url, cluster, env);
     await Promise.all(loads.map((load) => load.stop()));
     const answered = loads.flatMap((load) => load.answered);
     const failed = loads.flatMap((load) => load.failed());

@@ -12,24 +12,12 @@ export interface Certificate {
  */
 export function privateCa(directory: string): { ca: string; server: Certificate } {
   const path = (name: string): string => join(directory, name);
-  const openssl = (...args: string[]): unknown => execFileSync('openssl', args, { stdio: 'pipe' });
-  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  openssl(
-    'req',
-    '-x509',
-    ...newKey,
-    '-subj',
-    '/CN=Our CA',
-    '-keyout',
-    path('ca.key'),
-    '-out',
-    path('ca.pem'),
-  );
-  openssl(
-    ...['req', '-x509', ...newKey, '-CA', path('ca.pem'), '-CAkey', path('ca.key')],
-    ...['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
-    ...['-addext', 'basicConstraints=critical,CA:FALSE'],
-    ...['-keyout', path('server.key'), '-out', path('server.pem')],
-  );
+  const openssl = (line: string): unknown =>
+    execFileSync('openssl', line.split(' '), { cwd: directory, stdio: 'pipe' });
+  const newKey = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 1';
+  openssl(`${newKey} -subj /CN=ours -keyout ca.key -out ca.pem`);
+  const localhost =
+    '-subj /CN=localhost -addext subjectAltName=DNS:localhost -addext basicConstraints=critical,CA:FALSE';
+  openssl(`${newKey} -CA ca.pem -CAkey ca.key ${localhost} -keyout server.key -out server.pem`);
   return { ca: path('ca.pem'), server: { certificate: path('server.pem'), key: path('server.key') } };
 }
