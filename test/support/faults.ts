@@ -1,0 +1,32 @@
+import { appendFileSync } from 'node:fs';
+
+/** Whether `npm run test:infra` runs the specs in full; `npm test` and `-- --short` run what takes a few seconds. */
+export const isFull = process.env['INFRA'] === '1';
+
+/** What a fault has cost, while requests went on: one row of the table in docs/scaling-out.md. */
+export interface FaultRow {
+  /** What was done to the service, e.g. `primary killed, standby promoted (HAProxy)`. */
+  readonly fault: string;
+  /** All requests that were sent, and those of them that did not succeed. */
+  readonly requests: number;
+  readonly failed: number;
+  /** The longest time without a success, in milliseconds, of the kind of request for which it was longest. */
+  readonly longestGapMs: number;
+  /** Tokens and pushes that the service has acknowledged, and those of them that were gone afterwards, or came twice. */
+  readonly acknowledged: number;
+  readonly lost: number;
+  readonly doubled: number;
+  /** What a reader has to know besides. */
+  readonly notes?: string;
+}
+
+/** Prints a row at once, and hands it to `npm run test:infra` (test/infra/main.ts) for its table. */
+export function reportFault(row: FaultRow): void {
+  const { fault, requests, failed, longestGapMs, acknowledged, lost, doubled, notes } = row;
+  const costs = `${failed} of ${requests} requests failed, longest gap ${longestGapMs.toFixed(0)} ms`;
+  const kept = `${acknowledged} acknowledged, ${lost} lost, ${doubled} doubled`;
+  process.stdout.write(`  fault: ${fault}: ${costs}; ${kept}${notes ? ` (${notes})` : ''}\n`);
+  const file = process.env['INFRA_ROWS'];
+  const spec = expect.getState().testPath;
+  if (file) appendFileSync(file, `${JSON.stringify({ spec, ...row })}\n`);
+}
