@@ -59,7 +59,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     lines.on('line', (line) => {
       lastLines.push(line);
       if (lastLines.length > 10) lastLines.shift();
-      if (line.includes('ready to accept connections')) resolve(true);
+      if (/ready to accept (read-only )?connections/.test(line)) resolve(true);
     });
   });
   const outcome = await Promise.race([ready, ended]);
