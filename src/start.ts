@@ -11,6 +11,7 @@ import { migrate } from './database/migrate.js';
 import { patiently, type Patience } from './database/patiently.js';
 import { directWay } from './database/ways.js';
 import { createApp } from './http/create-app.js';
+import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
 import { Readiness } from './operations/readiness.js';
@@ -87,6 +88,7 @@ function running(app: NestExpressApplication, settings: Settings, database?: Emb
       app.get(Readiness).stop();
       closeConnectionsAfterAnswer(app.getHttpServer());
       await delay(settings.shutdownDelay * 1000);
+      await stopListening(app.getHttpServer());
       await app.close();
       await database?.stop();
     },
