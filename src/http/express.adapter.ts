@@ -15,6 +15,9 @@ const SERVER_LIMITS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 500,
   requireHostHeader: false,
+  // Longer than proxies keep a connection that is idle (60 s, mostly). Were it this side that closes it, a request might be on
+  // its way, which the proxy must not send again.
+  keepAliveTimeout: 65_000,
 };
 
 /**
