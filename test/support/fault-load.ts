@@ -1,0 +1,89 @@
+import { FaultHttp, SLOW_DATABASE } from './fault-http.js';
+import { FaultPerson, type Damage } from './fault-person.js';
+import { FaultTally } from './fault-tally.js';
+import type { FaultRow } from './faults.js';
+
+const PAUSE_MS = 100;
+
+/** What a fault has cost, with what only a test asks for. */
+export interface FaultResult extends FaultRow {
+  /** Events that came to a socket after one with a higher offset. */
+  readonly disordered: number;
+}
+
+/**
+ * Sign-ins, refreshes, pushes and sockets that go on while something is broken. Afterwards it asks for everything that
+ * was acknowledged: each token must work, and each push must have come once and in order to a socket that was there all
+ * the time, and to one that comes now and asks for the whole history.
+ */
+export class FaultLoad {
+  readonly tally = new FaultTally();
+  private readonly http: FaultHttp;
+  private readonly people: FaultPerson[];
+  private ended = false;
+  private work: Promise<unknown> = Promise.resolve();
+
+  private constructor(urls: readonly string[], people: number, ca?: string) {
+    this.http = new FaultHttp(this.tally, ca);
+    const addresses = urls.map((url) => url.replace('//localhost:', '//127.0.0.1:'));
+    this.people = Array.from({ length: people }, (_, i) => new FaultPerson(this.http, addresses, i, ca));
+  }
+
+  /**
+   * Resolves once everybody has signed in and listens.
+   * @param urls of instances, or of the proxy before them; requests go to them in turn
+   * @param people each sends some 20 requests a second
+   * @param ca what to trust at `https:` addresses
+   */
+  static async start(urls: readonly string[], people = 8, ca?: string): Promise<FaultLoad> {
+    const load = new FaultLoad(urls, people, ca);
+    await Promise.all(load.people.map((person) => person.begin()));
+    load.work = Promise.all(load.people.map((person) => person.run(() => load.ended, PAUSE_MS)));
+    return load;
+  }
+
+  /** Resolves after so many more successes: work goes on (again). */
+  async successes(count: number): Promise<void> {
+    const { tally } = this;
+    const succeeded = (): number => tally.requests - tally.failed;
+    const wanted = succeeded() + count;
+    while (succeeded() < wanted && !this.ended) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  /** Failures that are not those of a busy machine, whose database takes too long: `<kind of request> <status>`. */
+  unexcused(): string[] {
+    return [...this.tally.failures.keys()].filter((failure) => !failure.endsWith(SLOW_DATABASE));
+  }
+
+  /** Ends the load, and looks for what was acknowledged: the service must be well again. */
+  async finish(fault: string, notes?: string): Promise<FaultResult> {
+    await this.end();
+    const longestGapMs = this.tally.longestGap();
+    const damages = await Promise.all(this.people.map((person) => person.damage()));
+    const sum = (of: (damage: Damage) => number): number => damages.reduce((all, one) => all + of(one), 0);
+    const { requests, failed } = this.tally;
+    return {
+      fault,
+      requests,
+      failed,
+      longestGapMs,
+      acknowledged: this.people.reduce((all, { acknowledged }) => all + acknowledged, 0),
+      lost: sum(({ lost }) => lost),
+      doubled: sum(({ doubled }) => doubled),
+      disordered: sum(({ disordered }) => disordered),
+      ...(notes !== undefined && { notes }),
+    };
+  }
+
+  /** Also where a test has failed: leaves no socket, and no request under way. */
+  async close(): Promise<void> {
+    await this.end();
+    for (const person of this.people) person.close();
+    this.http.close();
+  }
+
+  private async end(): Promise<void> {
+    this.ended = true;
+    await this.work;
+  }
+}
