@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import { Cluster } from '../support/cluster.js';
+import { Endings } from '../support/endings.js';
+import { FaultHttp } from '../support/fault-http.js';
+import { FaultLoad } from '../support/fault-load.js';
+import { FaultTally } from '../support/fault-tally.js';
+import { isFull, reportFault } from '../support/faults.js';
+import { hasRedis, RedisServer } from '../support/redis-server.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+import { hasWebProxies, WebProxy, type Kind } from '../support/web-proxy.js';
+
+const KINDS: Kind[] = ['nginx', 'haproxy'];
+const NAMES = { nginx: 'nginx', haproxy: 'HAProxy' };
+/** The files' times, a fraction of them: a stop then takes a second. */
+const SHORTER = {
+  nginx: { 'keepalive_timeout 3s': 'keepalive_timeout 300ms' },
+  haproxy: { 'inter 1s': 'inter 200ms' },
+};
+
+/** nginx and HAProxy with the files of deploy/ as they stand, but for addresses and paths. */
+(hasWebProxies && hasRedis ? describe : describe.skip)(
+  'proxies (skipped where nginx, haproxy, openssl or redis-server is not installed)',
+  () => {
+    let cluster: Cluster;
+    const endings = new Endings();
+    let env: Record<string, string>;
+
+    beforeEach(async () => {
+      const redis = endings.after(await RedisServer.start(), (server) => server.kill());
+      cluster = endings.after(await Cluster.create(), (all) => all.close());
+      env = { TRUST_PROXY: '1', REDIS_URL: redis.url };
+    });
+    afterEach(() => endings.run());
+
+    async function proxyBefore(kind: Kind, instances: readonly ServiceProcess[], changes = {}) {
+      const urls = instances.map(({ url }) => url);
+      const proxy = endings.after(await WebProxy.before(kind, urls, changes), (one) => one.stop());
+      expect(proxy.complaints()).toBe('');
+      return proxy.start();
+    }
+    async function loadOn({ url, ca }: WebProxy, people?: number): Promise<FaultLoad> {
+      return endings.after(await FaultLoad.start([url], people, ca), (load) => load.close());
+    }
+
+    it('an instance of two is stopped: no request fails; the proxies pass on what they should', async () => {
+      const instances = await Promise.all([1, 2].map(() => cluster.start({ ...env, SHUTDOWN_DELAY: '1' })));
+      const proxies = await Promise.all(KINDS.map((kind) => proxyBefore(kind, instances, SHORTER[kind])));
+      const loads = await Promise.all(proxies.map((proxy) => loadOn(proxy, 4)));
+      await Promise.all(loads.map((load) => load.successes(50)));
+      expect(await instances[0]!.end('SIGTERM')).toBe(0);
+      await Promise.all(loads.map((load) => load.successes(50)));
+      for (const [i, load] of loads.entries()) {
+        const row = await load.finish(`one of two instances stopped behind ${NAMES[KINDS[i]!]}`);
+        reportFault(row);
+        expect(load.unexcused()).toEqual([]);
+        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+      }
+
+      for (const { url, ca, log } of proxies) {
+        const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+        const large = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x'.repeat(65_536) });
+        expect([large.status, large.body['error']]).toEqual([413, 'payload_too_large']);
+        const path = `/${randomBytes(8).toString('hex')}`;
+        await http.ask(url + path, undefined, undefined, { 'X-Forwarded-For': '203.0.113.9' });
+        await until(() => instances[1]!.output().includes(path));
+        expect(instances[1]!.output()).toContain('"address":"127.0.0.1"');
+        expect(instances[1]!.output()).not.toContain('203.0.113.9');
+        await until(() => log().includes(path));
+        expect(log()).toContain('/oauth2/authorize');
+        expect(log()).not.toContain('provider=stub'); // a query, like those with codes and states
+      }
+
+      await instances[1]!.end('SIGKILL');
+      for (const { url, ca } of proxies) {
+        const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+        const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
+        expect([status, body['error']]).toEqual([503, 'server_error']);
+      }
+    });
+
+    (isFull ? it : it.skip).each(KINDS)(
+      'a rolling restart of three instances behind %s: no request fails',
+      async (kind) => {
+        const all = { ...env, SHUTDOWN_DELAY: '5' };
+        const instances = await Promise.all([1, 2, 3].map(() => cluster.start(all)));
+        const load = await loadOn(await proxyBefore(kind, instances), 12);
+        await load.successes(200);
+        for (const instance of instances) {
+          expect(await instance.end('SIGTERM')).toBe(0);
+          await cluster.start({ ...all, PORT: new URL(instance.url).port });
+        }
+        await load.successes(200);
+        const row = await load.finish(`rolling restart of three instances behind ${NAMES[kind]}`);
+        reportFault(row);
+        expect(load.unexcused()).toEqual([]);
+        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+      },
+      180_000,
+    );
+
+    (isFull ? it : it.skip).each(KINDS)(
+      'each of three instances behind %s is killed: nothing that was acknowledged is lost',
+      async (kind) => {
+        const instances = await Promise.all([1, 2, 3].map(() => cluster.start(env)));
+        const load = await loadOn(await proxyBefore(kind, instances));
+        await load.successes(200);
+        for (const instance of instances) {
+          await instance.end('SIGKILL');
+          await cluster.start({ ...env, PORT: new URL(instance.url).port });
+          await load.successes(100);
+        }
+        const row = await load.finish(`each of three instances killed behind ${NAMES[kind]}`);
+        reportFault(row);
+        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+      },
+      180_000,
+    );
+  },
+);

@@ -1,0 +1,54 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { PROGRAMS } from './installed.js';
+import { until } from './until.js';
+
+/** A proxy that runs in the foreground, with what it has written. */
+export class ProxyProcess {
+  private text = '';
+  private readonly closed: Promise<unknown>;
+
+  private constructor(private readonly child: ChildProcess) {
+    this.closed = once(child, 'close');
+    for (const stream of [child.stdout!, child.stderr!])
+      stream.on('data', (chunk: Buffer) => (this.text += chunk.toString()));
+  }
+
+  /** @param port on which it listens once it has started */
+  static async start(program: string, args: readonly string[], port: number): Promise<ProxyProcess> {
+    const child = spawn(program, args, { env: { PATH: PROGRAMS }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const proxy = new ProxyProcess(child);
+    await until(() => {
+      if (child.exitCode !== null) throw new Error(`${program} ended:\n${proxy.text}`);
+      return accepts(port);
+    });
+    return proxy;
+  }
+
+  /** Standard output and error so far. */
+  output(): string {
+    return this.text;
+  }
+
+  /** At once: whatever goes through it is cut. */
+  async stop(): Promise<void> {
+    this.child.kill('SIGTERM');
+    await this.closed;
+  }
+}
+
+/** What a program says of its configuration file. @returns empty when it has nothing to say */
+export function complaints(program: string, args: readonly string[]): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { env: { PATH: PROGRAMS }, encoding: 'utf8' });
+  return status === 0 ? '' : `${stdout}${stderr}`;
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true));
+    socket.once('error', () => resolve(false));
+    socket.once('close', () => undefined);
+    socket.once('connect', () => socket.destroy());
+  });
+}

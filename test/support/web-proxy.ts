@@ -1,0 +1,108 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { deployed } from './deployed.js';
+import { freePort } from './free-port.js';
+import { isInstalled } from './installed.js';
+import { complaints, ProxyProcess } from './proxy-process.js';
+import { tlsCertificate } from './tls-certificate.js';
+
+export const hasWebProxies = ['nginx', 'haproxy', 'openssl'].every(isInstalled);
+
+export type Kind = 'nginx' | 'haproxy';
+type Changes = Readonly<Record<string, string>>;
+
+/** Who a program becomes when root starts it is for root alone to say. */
+const isRoot = process.getuid?.() === 0;
+const ADDRESSES = ['10.0.0.11:3000', '10.0.0.12:3000', '10.0.0.13:3000'];
+
+/** nginx or HAProxy before instances, with the configuration of deploy/ as it stands. */
+export class WebProxy {
+  private process?: ProxyProcess;
+
+  private constructor(
+    private readonly kind: Kind,
+    private readonly directory: string,
+    private readonly port: number,
+    /** What its clients have to trust. */
+    readonly ca: string,
+  ) {}
+
+  /**
+   * @param instances their URLs; where there are fewer than in the file, the last one stands there more than once
+   * @param changes more of them, beside addresses and paths
+   */
+  static async before(kind: Kind, instances: readonly string[], changes: Changes = {}): Promise<WebProxy> {
+    const directory = mkdtempSync(join(tmpdir(), `latchkey-${kind}-`));
+    const { certificate, key, ca } = tlsCertificate(directory);
+    const proxy = new WebProxy(kind, directory, await freePort(), ca);
+    const both = join(directory, 'both.pem');
+    writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'));
+    const addresses = ADDRESSES.map((address, i): [string, string] => [
+      address,
+      `127.0.0.1:${new URL(instances[i] ?? instances.at(-1)!).port}`,
+    ]);
+    const other = String(await freePort());
+    const paths: Changes =
+      kind === 'nginx'
+        ? {
+            ...(!isRoot && { 'user www-data;': '' }),
+            '/run/nginx.pid': join(directory, 'pid'),
+            '/var/log/nginx/error.log': join(directory, 'error.log'),
+            '/var/log/nginx/access.log': join(directory, 'access.log'),
+            'listen 80;': `listen 127.0.0.1:${other};`,
+            'listen 443 ssl;': `listen 127.0.0.1:${proxy.port} ssl;`,
+            '/etc/ssl/id.example/fullchain.pem': certificate,
+            '/etc/ssl/id.example/privkey.pem': key,
+            'http {\n': `http {\n${temporaryPaths(directory)}`,
+          }
+        : {
+            ...(!isRoot && { '    user haproxy\n    group haproxy\n': '' }),
+            'log /dev/log local0': 'log stdout format raw local0',
+            'maxconn 20000': 'maxconn 500', // whoever starts it must be allowed twice as many file descriptors
+            'bind :80\n': `bind 127.0.0.1:${other}\n`,
+            'bind :443 ': `bind 127.0.0.1:${proxy.port} `,
+            '/etc/ssl/id.example/haproxy.pem': both,
+          };
+    const file = kind === 'nginx' ? 'nginx.conf' : 'haproxy.cfg';
+    writeFileSync(proxy.file, deployed(file, { ...paths, ...Object.fromEntries(addresses), ...changes }));
+    return proxy;
+  }
+
+  /** `https://127.0.0.1:<port>` */
+  get url(): string {
+    return `https://127.0.0.1:${this.port}`;
+  }
+
+  /** What the program says of the configuration; empty when it has nothing to say. */
+  complaints(): string {
+    return complaints(this.kind, this.kind === 'nginx' ? ['-t', '-c', this.file] : ['-c', '-f', this.file]);
+  }
+
+  async start(): Promise<this> {
+    const args = this.kind === 'nginx' ? ['-g', 'daemon off;', '-c', this.file] : ['-db', '-f', this.file];
+    this.process = await ProxyProcess.start(this.kind, args, this.port);
+    return this;
+  }
+
+  /** All that it has logged. */
+  readonly log = (): string => {
+    const files = ['access.log', 'error.log'].map((name) => join(this.directory, name)).filter(existsSync);
+    return [...files.map((file) => readFileSync(file, 'utf8')), this.process?.output()].join('\n');
+  };
+
+  async stop(): Promise<void> {
+    await this.process?.stop();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private get file(): string {
+    return join(this.directory, 'configuration');
+  }
+}
+
+/** nginx makes them at its start, by default where only root may. */
+function temporaryPaths(directory: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  return kinds.map((kind) => `    ${kind}_temp_path ${join(directory, kind)};\n`).join('');
+}
