@@ -1,0 +1,159 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
+import { Cluster } from '../support/cluster.js';
+import { Endings } from '../support/endings.js';
+import { FaultLoad, type FaultResult } from '../support/fault-load.js';
+import { isFull, reportFault } from '../support/faults.js';
+import { isInstalled } from '../support/installed.js';
+import { PostgresProxy } from '../support/postgres-proxy.js';
+import { query } from '../support/query.js';
+import { hasRedis, RedisServer } from '../support/redis-server.js';
+import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
+import { ReplicatedPostgres } from '../support/standby.js';
+
+const FAULT_MS = 5000;
+/** How long it takes until somebody, or Patroni, has decided to promote the standby. */
+const DECISION_MS = 1000;
+const LONG = 180_000;
+/** Small files. (No operating system crashes here, so it may do without full pages.) */
+const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off'];
+
+/** Two instances on a database of their own, under load, while something happens to it. Only in full. */
+(isFull ? describe : describe.skip)('faults of the database', () => {
+  const endings = new Endings();
+  let cluster: Cluster;
+
+  beforeEach(async () => {
+    cluster = endings.after(await Cluster.create(), (all) => all.close());
+  });
+  afterEach(() => endings.run());
+
+  /** @param work what happens between load that goes well and load that goes well again */
+  async function underLoad(
+    DATABASE_URL: string,
+    fault: string,
+    work: () => Promise<unknown>,
+    notes?: string,
+  ) {
+    const redis = endings.after(await RedisServer.start(), (server) => server.kill());
+    const env = { DATABASE_URL, REDIS_URL: redis.url };
+    const instances = await Promise.all([cluster.start(env), cluster.start(env)]);
+    const urls = instances.map(({ url }) => url);
+    const load = endings.after(await FaultLoad.start(urls), (one) => one.close());
+    await load.successes(200);
+    await work();
+    await load.successes(200);
+    const row = await load.finish(fault, notes);
+    reportFault(row);
+    whole(row);
+    expect(instances.map((instance) => instance.output()).join('')).not.toMatch(/uncaught|unhandled/i);
+  }
+  const whole = (row: FaultResult): void => expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+
+  (isInstalled('haproxy') && hasRedis ? describe : describe.skip)(
+    'with a synchronous standby (skipped where haproxy or redis-server is not installed)',
+    () => {
+      let pair: ReplicatedPostgres;
+      let proxy: PostgresProxy;
+      let url: string;
+
+      beforeEach(async () => {
+        pair = endings.after(await ReplicatedPostgres.start(), (both) => both.stop());
+        proxy = endings.after(await PostgresProxy.before(pair), (one) => one.stop());
+        const behind = new URL(pair.primary.url);
+        behind.port = String(proxy.port);
+        url = behind.href;
+      });
+
+      it(
+        'the primary is killed, and the standby promoted behind HAProxy',
+        async () => {
+          const work = async (): Promise<void> => {
+            await pair.primary.kill();
+            await delay(DECISION_MS);
+            await proxy.failOver(pair.standby);
+          };
+          await underLoad(
+            url,
+            'primary killed, synchronous standby promoted after 1 s, behind HAProxy',
+            work,
+          );
+        },
+        LONG,
+      );
+
+      it(
+        'the primary is frozen, and the standby promoted behind HAProxy; then it wakes up',
+        async () => {
+          const work = async (): Promise<void> => {
+            pair.primary.freeze();
+            await delay(DECISION_MS);
+            await proxy.failOver(pair.standby);
+            await delay(FAULT_MS);
+            pair.primary.thaw();
+          };
+          await underLoad(
+            url,
+            'primary frozen, synchronous standby promoted after 1 s, behind HAProxy; the old one wakes up 5 s later',
+            work,
+          );
+        },
+        LONG,
+      );
+
+      it(
+        'the primary is frozen, and comes back',
+        async () => {
+          const work = async (): Promise<void> => {
+            pair.primary.freeze();
+            await delay(FAULT_MS);
+            pair.primary.thaw();
+          };
+          await underLoad(url, 'primary frozen for 5 s', work);
+        },
+        LONG,
+      );
+
+      it(
+        'the primary is read-only for a while',
+        async () => {
+          const readOnly = async (setting: 'on' | 'off'): Promise<void> => {
+            await pair.primary.query(`ALTER SYSTEM SET default_transaction_read_only = ${setting}`);
+            await pair.primary.query('SELECT pg_reload_conf()');
+          };
+          const work = async (): Promise<void> => {
+            await readOnly('on');
+            await delay(FAULT_MS);
+            await readOnly('off');
+          };
+          await underLoad(url, 'database read-only for 5 s', work);
+        },
+        LONG,
+      );
+    },
+  );
+
+  (hasSmallDisks && hasRedis ? it : it.skip)(
+    'the disk is full (skipped where nobody may mount one, or redis-server is not installed)',
+    async () => {
+      const disk = endings.after(SmallDisk.create(250), (one) => one.remove());
+      const dataDir = join(disk.path, 'data');
+      const postgres = endings.after(
+        await startTemporaryPostgres({ dataDir, settings: SMALL, initdb: ['--no-sync'] }),
+        (server) => server.stop(),
+      );
+      await query(`${postgres.url}postgres`, 'CREATE DATABASE latchkey');
+      const work = async (): Promise<void> => {
+        // Room for the log of five seconds: where that is full, PostgreSQL stops, and this is the fault "killed".
+        await query(`${postgres.url}postgres`, 'SELECT pg_switch_wal()');
+        await query(`${postgres.url}postgres`, 'CREATE TABLE first_of_the_next ()');
+        disk.fill();
+        await delay(FAULT_MS);
+        disk.free();
+      };
+      await underLoad(`${postgres.url}latchkey`, 'disk of the database full for 5 s', work);
+    },
+    LONG,
+  );
+});
