@@ -84,7 +84,8 @@ const SHORTER = {
       async (kind) => {
         const all = { ...env, SHUTDOWN_DELAY: '5' };
         const instances = await Promise.all([1, 2, 3].map(() => cluster.start(all)));
-        const load = await loadOn(await proxyBefore(kind, instances), 12);
+        const proxy = await proxyBefore(kind, instances);
+        const load = await loadOn(proxy, 12);
         await load.successes(200);
         for (const instance of instances) {
           expect(await instance.end('SIGTERM')).toBe(0);
@@ -93,6 +94,7 @@ const SHORTER = {
         await load.successes(200);
         const row = await load.finish(`rolling restart of three instances behind ${NAMES[kind]}`);
         reportFault(row);
+        if (load.unexcused().length > 0) process.stderr.write(proxy.errors());
         expect(load.unexcused()).toEqual([]);
         expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
       },

@@ -91,6 +91,12 @@ export class WebProxy {
     return [...files.map((file) => readFileSync(file, 'utf8')), this.process?.output()].join('\n');
   };
 
+  /** The lines of the log that tell why a request failed: those of requests answered with 5xx, and what nginx says besides. */
+  errors(): string {
+    const lines = this.log().split('\n');
+    return lines.filter((line) => /\[error\]|\s5\d\d\s/.test(line)).join('\n');
+  }
+
   async stop(): Promise<void> {
     await this.process?.stop();
     rmSync(this.directory, { recursive: true, force: true });
