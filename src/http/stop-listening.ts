@@ -2,11 +2,11 @@ import type { Server } from 'node:http';
 
 /** No longer than this from asking the kernel for connections to closing. */
 const QUIET_MS = 0.5;
-const LONGEST_SEARCH_MS = 1000;
+const LONGEST_SEARCH_MS = 3000;
 
 /**
  * Stops listening; connections that are open stay. Those that the kernel has taken and the process has not are reset by this,
- * and with them requests that have been sent, which a proxy must not send again (RFC 9110 §9.2.2). So it waits, a second at
+ * and with them requests that have been sent, which a proxy must not send again (RFC 9110 §9.2.2). So it waits, 3 s at
  * most, for a turn of the event loop that found no new connection and was short, and closes at the end of that turn.
  */
 export function stopListening(server: Server): Promise<void> {
