@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ManagerOptions } from 'socket.io-client';
 import { Cluster } from './cluster.js';
 import type { FaultHttp } from './fault-http.js';
 import { SocketClient, type Received } from './socket-client.js';
@@ -46,15 +45,7 @@ export class FaultPerson {
   /** Signs in, and resolves once the socket is ready. */
   async begin(): Promise<void> {
     while (this.accessTokens.length === 0) await this.signIn();
-    const comesBack = { reconnection: true, reconnectionDelay: 100, reconnectionDelayMax: 500 };
-    const auth = (send: (auth: object) => void): void => send(this.auth());
-    this.socket = this.open(auth, comesBack);
-    const { socket } = this.socket;
-    // A stock client does not come back by itself where the service refused it or ended it: the application decides.
-    const comeBack = (): void =>
-      void setTimeout(() => this.hasLeft || socket.active || socket.connect(), 200).unref();
-    socket.on('connect_error', comeBack);
-    socket.on('disconnect', comeBack);
+    this.socket = this.open();
     await this.socket.next('ready');
   }
 
@@ -78,7 +69,7 @@ export class FaultPerson {
       const last = { user_id: this.userId, event: LAST };
       return (await this.http.ask(`${this.url()}/push`, last, Cluster.serviceKey)).status === 202;
     });
-    const stored = this.open({ token: this.accessTokens.at(-1), offset: 0 });
+    const stored = this.open(0);
     try {
       const sockets = [this.socket!, stored];
       await until(() => sockets.every((socket) => socket.of(LAST).length > 0));
@@ -90,6 +81,7 @@ export class FaultPerson {
         disordered: most('disordered'),
       };
     } finally {
+      this.hasLeft = true;
       stored.close();
     }
   }
@@ -157,13 +149,22 @@ export class FaultPerson {
     return { lost, doubled: pushes.length - offsets.size, disordered };
   }
 
-  private open(auth: object, options: Partial<ManagerOptions> = {}): SocketClient {
-    return SocketClient.open(this.url(), auth, { ...options, ...(this.ca !== undefined && { ca: this.ca }) });
-  }
-
-  private auth(): object {
-    const offset = this.socket?.history.at(-1)?.meta?.offset ?? undefined;
-    return { token: this.accessTokens.at(-1), ...(offset !== undefined && { offset }) };
+  /** A socket that comes back by itself with its offset. @param from the offset with which it begins */
+  private open(from?: number): SocketClient {
+    const comesBack = { reconnection: true, reconnectionDelay: 100, reconnectionDelayMax: 500 };
+    const auth = (send: (auth: object) => void): void => {
+      const offset = client.history.at(-1)?.meta?.offset ?? from;
+      send({ token: this.accessTokens.at(-1), ...(offset !== undefined && { offset }) });
+    };
+    const ca = this.ca !== undefined && { ca: this.ca };
+    const client = SocketClient.open(this.url(), auth, { ...comesBack, ...ca });
+    const { socket } = client;
+    // A stock client does not come back by itself where the service refused it or ended it: the application decides.
+    const comeBack = (): void =>
+      void setTimeout(() => this.hasLeft || socket.active || socket.connect(), 200).unref();
+    socket.on('connect_error', comeBack);
+    socket.on('disconnect', comeBack);
+    return client;
   }
 
   private url(): string {
