@@ -1,0 +1,97 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { cancelRequest } from './cancel-request.js';
+import { CommitUnconfirmed, isUnconfirmed } from './commit-unconfirmed.js';
+import { errorCode, errorMessage } from './error-facts.js';
+
+/**
+ * How long a statement that was given up is waited for, once its end was asked for. A server that lives answers at once; one
+ * that is frozen or lost never does, and a pool that waited for it longer would still be empty when another has taken its place.
+ */
+const LONGEST_FAREWELL_MS = 5000;
+
+const GIVEN_UP = 'Query read timeout'; // pg's words for `query_timeout`; its error has no code
+const DISK_FULL = '53100';
+
+type Callback = (error: unknown, result?: unknown) => unknown;
+
+/**
+ * A client of pg that is as `Base`, with two differences.
+ *
+ * A statement that takes longer than `query_timeout` is cancelled on the server: pg alone closes the socket, and the server
+ * goes on (a commit that waits for a standby notices nothing of it). The connection is not used again, since a cancel that is
+ * late would hit the next statement; it closes when the server has answered, at most LONGEST_FAREWELL_MS later.
+ *
+ * A commit whose wait for the standby was cancelled, by whomever, fails (CommitUnconfirmed).
+ *
+ * Emits `leaving` when it is told to end, and `disk full` when the server has no room for a statement.
+ */
+export function cancelling(Base: typeof pg.Client): typeof pg.Client {
+  return class CancellingClient extends Base {
+    /** While set: the server has said so of the statement under way. */
+    private unconfirmed = false;
+    /** Since a statement was given up: resolves when the server has ended it, or never will. */
+    private farewell: Promise<unknown> | undefined;
+
+    constructor(config?: string | pg.ClientConfig) {
+      super(config);
+      this.on('notice', (notice) => {
+        if (isUnconfirmed(notice)) this.unconfirmed = true;
+      });
+    }
+
+    // pg's nine signatures: (text or config, values?, callback?).
+    override query(...call: never[]): never {
+      // oxlint-disable-next-line typescript/unbound-method -- it is called on `this`
+      const send = super.query as (...call: unknown[]) => unknown;
+      const callback: unknown = call.at(-1);
+      if (typeof callback !== 'function') {
+        const answer = send.apply(this, call);
+        return (answer instanceof Promise ? this.judgeLater(answer) : answer) as never;
+      }
+      const judged: Callback = (error, result) => {
+        const fault = this.judge(error);
+        return (callback as Callback)(fault, fault ? undefined : result);
+      };
+      return send.call(this, call[0], call.length > 2 ? call[1] : undefined, judged) as never;
+    }
+
+    override end(): Promise<void>;
+    override end(callback: (error: Error) => void): void;
+    override end(callback?: (error: Error) => void): Promise<void> | void {
+      this.emit('leaving');
+      const end = callback ? () => super.end(callback) : () => super.end();
+      return this.farewell ? this.farewell.then(end) : end();
+    }
+
+    private async judgeLater(answer: Promise<unknown>): Promise<unknown> {
+      let error: unknown;
+      const result = await answer.catch((thrown: unknown) => void (error = thrown));
+      const fault = this.judge(error);
+      if (fault) throw fault;
+      return result;
+    }
+
+    /** @returns what the statement has failed with, if it has */
+    private judge(error: unknown): unknown {
+      const { unconfirmed } = this;
+      this.unconfirmed = false;
+      if (!error) return unconfirmed ? new CommitUnconfirmed() : undefined;
+      if (errorMessage(error) === GIVEN_UP) this.giveUp();
+      if (errorCode(error) === DISK_FULL) this.emit('disk full');
+      return error;
+    }
+
+    private giveUp(): void {
+      if (this.farewell) return;
+      // From here on pg refuses statements (a ROLLBACK would wait behind the one under way), and the pool does not take it back.
+      Object.assign(this, { _ending: true });
+      const { connection } = this;
+      const answered = new Promise((resolve) => void connection.once('readyForQuery', resolve));
+      const closed = new Promise((resolve) => void connection.once('end', resolve));
+      const cancelled = cancelRequest(this, LONGEST_FAREWELL_MS);
+      const tooLate = delay(LONGEST_FAREWELL_MS, undefined, { ref: false });
+      this.farewell = Promise.race([Promise.all([cancelled, answered]), closed, tooLate]);
+    }
+  };
+}

@@ -1,0 +1,158 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Pool, QueryResult } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { isDatabaseAway } from '../src/errors/database-error.js';
+import { createEmptyDatabase, type TestDatabase } from './support/database.js';
+import { query } from './support/query.js';
+import { TcpProxy } from './support/tcp-proxy.js';
+import { until } from './support/until.js';
+
+const SIZE = 2;
+const GIVEN_UP_MS = 250;
+const CONNECT_MS = 400;
+
+/** Statements that are given up are ended on the server, and their connections count until it is rid of them (issue 11). */
+describe('a statement that is given up', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let dataSource: DataSource;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    const options = dataSourceOptions(behind.href, SIZE);
+    // As behind a pooler in transaction mode: only the cancel ends a statement.
+    const extra: object = { ...options.extra, query_timeout: GIVEN_UP_MS, statement_timeout: undefined };
+    dataSource = await new DataSource({
+      ...options,
+      connectTimeoutMS: CONNECT_MS,
+      extra,
+    } as typeof options).initialize();
+    pool = (dataSource.driver as PostgresDriver).master as Pool;
+    await query(database.url, 'CREATE TABLE rows (n int PRIMARY KEY)');
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await proxy.refuse();
+    await database.drop();
+  });
+
+  /** The backends of the pool, oldest first. */
+  const backends = (): Promise<{ pid: number; state: string; query: string }[]> =>
+    query(
+      database.url,
+      `SELECT pid, state, query FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'latchkey' ORDER BY backend_start`,
+    );
+  const sleepers = async (): Promise<number> =>
+    (await backends()).filter(({ state, query: text }) => state === 'active' && text.includes('pg_sleep'))
+      .length;
+  const asleep = () => pool.query('SELECT pg_sleep(60)');
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['by the pool', asleep],
+    ['by a repository', () => dataSource.query('SELECT pg_sleep(60)')],
+    [
+      'in a transaction',
+      () =>
+        dataSource.transaction(async (manager) => {
+          await manager.query('INSERT INTO rows VALUES (1)');
+          await manager.query('SELECT pg_sleep(60)');
+        }),
+    ],
+  ])('%s is cancelled on the server, and its connection never used again', async (_name, work) => {
+    const error = await work().catch((thrown: unknown) => thrown);
+    expect(isDatabaseAway(error)).toBe(true);
+    const used = (await backends()).map(({ pid }) => pid);
+    await until(async () => (await sleepers()) === 0);
+    const answers: QueryResult<{ pid: number }>[] = [];
+    for (let i = 0; i < 4; i++) answers.push(await pool.query('SELECT pg_backend_pid() AS pid'));
+    await until(async () => (await backends()).every(({ state }) => state === 'idle'));
+    expect(used).not.toContain(answers[0]!.rows[0]!.pid);
+    expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
+  });
+
+  const WARN = `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication due to user request'; END $$`;
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['by the pool', () => pool.query(WARN)],
+    ['by a repository', () => dataSource.query(WARN)],
+  ])(
+    '%s: a commit that has not waited for the standby is no success, and the next one is',
+    async (_name, work) => {
+      const error = await work().catch((thrown: unknown) => thrown);
+      expect(isDatabaseAway(error)).toBe(true);
+      for (let i = 0; i < SIZE + 1; i++) await expect(pool.query('SELECT 1')).resolves.toBeDefined();
+    },
+  );
+
+  it('leaves no more backends than the pool may have', async () => {
+    let most = 0;
+    const work = Promise.allSettled(Array.from({ length: 6 }, asleep));
+    const isOver = work.then(() => true);
+    while (!(await Promise.race([isOver, delay(10)]))) most = Math.max(most, (await backends()).length);
+    expect(most).toBe(SIZE);
+    await expect(pool.query('SELECT 1')).resolves.toBeDefined();
+  });
+
+  it('counts while the server does not answer', async () => {
+    await Promise.all(Array.from({ length: SIZE }, () => pool.query('SELECT pg_sleep(0.05)')));
+    proxy.freeze();
+    const error = await Promise.allSettled(Array.from({ length: SIZE }, asleep));
+    expect(error.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(pool.query('SELECT 1')).rejects.toThrow('timeout exceeded when trying to connect');
+    const thaw = performance.now();
+    await proxy.restore(); // which closes the connections
+    await expect(pool.query('SELECT 1')).resolves.toBeDefined();
+    expect(performance.now() - thaw).toBeLessThan(1000);
+  });
+});
+
+/** The server runs out of connections (53300): those that the pool has are shared. */
+describe('a server without a free connection', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  const role = `short_${process.pid}`;
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    await query(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'short' CONNECTION LIMIT 1`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role, 'short'];
+    const options = { ...dataSourceOptions(url.href, 5), connectTimeoutMS: 500 };
+    dataSource = await new DataSource(options).initialize();
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+    await query(new URL('/postgres', database.url).href, `DROP ROLE ${role}`);
+  });
+
+  it('fails a request that has waited as long as for any other connection', async () => {
+    const holder = dataSource.query('SELECT pg_sleep(0.9)');
+    const before = performance.now();
+    const error = await dataSource.query('SELECT 1').catch((thrown: unknown) => thrown);
+    expect(isDatabaseAway(error)).toBe(true);
+    expect(performance.now() - before).toBeLessThan(850);
+    await holder;
+  });
+
+  it('lets requests wait for the connections that there are, and asks for more later', async () => {
+    const pool = (dataSource.driver as PostgresDriver).master as Pool;
+    const together = (): Promise<PromiseSettledResult<unknown>[]> =>
+      Promise.allSettled(Array.from({ length: 8 }, () => dataSource.query('SELECT pg_sleep(0.02)')));
+    const refused = (await together()).filter(({ status }) => status === 'rejected');
+    expect(refused).toEqual([]);
+    expect(pool.totalCount).toBe(1);
+    await query(database.url, `ALTER ROLE ${role} CONNECTION LIMIT 5`);
+    await until(async () => {
+      await together();
+      return pool.totalCount === 5;
+    });
+  });
+});
