@@ -21,7 +21,7 @@ export class HealthController {
     return { status: 'ok' };
   }
 
-  /** Requests may be sent here: 200, or 503 while the database is away or the service is stopping. */
+  /** Requests may be sent here: 200, or 503 while the database cannot be written to or the service is stopping. */
   @Get('ready')
   async ready(@Res({ passthrough: true }) response: Response): Promise<Health> {
     const [database, redis] = await Promise.all([this.readiness.database(), this.readiness.redis()]);

@@ -1,16 +1,16 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { Sql } from '../database/sql.js';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { WriteCheck } from '../database/write-check.js';
 import { RedisConnection } from '../redis/redis-connection.js';
-
-const PING = { name: 'ping', text: 'SELECT 1' };
 
 /** Whether a load balancer should send requests here. */
 @Injectable()
 export class Readiness {
+  private readonly logger = new Logger(Readiness.name);
   private stopping = false;
+  private isUsable = true;
 
   constructor(
-    private readonly sql: Sql,
+    private readonly writes: WriteCheck,
     @Inject(RedisConnection) private readonly redisConnection: RedisConnection | undefined,
   ) {}
 
@@ -23,13 +23,23 @@ export class Readiness {
     return this.stopping;
   }
 
+  /** `up`: what a client is told to be stored will be. A server that can only be read is `down` (contract §4). */
   async database(): Promise<'up' | 'down'> {
-    try {
-      await this.sql.query(PING, []);
-      return 'up';
-    } catch {
-      return 'down';
-    }
+    const fault = await this.writes.check().then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    this.tell(fault);
+    return fault === undefined ? 'up' : 'down';
+  }
+
+  /** The answer has no room for a reason; the log has. */
+  private tell(fault: unknown): void {
+    const isUsable = fault === undefined;
+    if (isUsable === this.isUsable) return;
+    this.isUsable = isUsable;
+    if (isUsable) this.logger.log('the database can be written to again');
+    else this.logger.warn({ msg: 'not ready: the database cannot be written to', err: fault });
   }
 
   /** Undefined where no Redis is configured. */
