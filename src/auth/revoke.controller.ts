@@ -1,4 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
+import { CONFIRM_READ } from '../database/confirm-read.js';
+import { Sql } from '../database/sql.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Public } from '../token/access.js';
@@ -11,6 +13,7 @@ export class RevokeController {
     private readonly tokens: TokenInspector,
     private readonly signOuts: SignOutService,
     private readonly limits: RateLimits,
+    private readonly sql: Sql,
   ) {}
 
   /**
@@ -23,7 +26,10 @@ export class RevokeController {
   async revoke(@Body() { token }: TokenAndHintDto, @Ip() address?: string): Promise<Record<string, never>> {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.signOuts.signOut('session', inspected.session);
-    else await this.limits.count('bad_token', address);
+    else {
+      await this.limits.count('bad_token', address);
+      await this.sql.query(CONFIRM_READ, []); // its session may have been ended before
+    }
     return {};
   }
 }

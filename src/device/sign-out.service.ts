@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
+import { CONFIRM_READ } from '../database/confirm-read.js';
 import { Events, type Session } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
 import { endSessions, type SessionScope } from '../token/session.store.js';
@@ -53,6 +54,7 @@ export class SignOutService {
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
     const ended = await endSessions(manager, scope, of);
+    if (ended.length === 0) await manager.query(CONFIRM_READ.text); // it may have been tried before
     const devices = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, ended]);
     for (const { facts } of devices) await append(userId, 'device.signed_out', facts);
     return ended.length;
