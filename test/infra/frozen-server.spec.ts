@@ -1,0 +1,48 @@
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import type { BoundedPool } from '../../src/database/bounded-pool.js';
+import { dataSourceOptions } from '../../src/database/data-source.js';
+import { createEmptyDatabase } from '../support/database.js';
+import { isFull } from '../support/faults.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const SIZE = 2;
+
+/** It takes 6 s. What a server that answers does: test/given-up.spec.ts. */
+(isFull ? it : it.skip)(
+  'connections to a server that never answers are given up after 5 s, and new ones made',
+  async () => {
+    const database = await createEmptyDatabase();
+    const lost = await TcpProxy.before(database.url);
+    const url = new URL(database.url);
+    url.port = String(lost.port);
+    const dataSource = await new DataSource(dataSourceOptions(url.href, SIZE)).initialize();
+    try {
+      const pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
+      const all = (seconds: number): Promise<unknown>[] =>
+        Array.from({ length: SIZE }, () => pool.query('SELECT pg_sleep($1)', [seconds]));
+      await Promise.all(all(0.1));
+      lost.freeze();
+      expect((await Promise.allSettled(all(60))).map(({ status }) => status)).toEqual([
+        'rejected',
+        'rejected',
+      ]);
+      const began = performance.now();
+      pool.options.connectionString = database.url; // as when a name leads to another server
+      await until(() =>
+        pool.query('SELECT 1').then(
+          () => true,
+          () => false,
+        ),
+      );
+      const milliseconds = performance.now() - began;
+      expect(milliseconds).toBeGreaterThan(3000);
+      expect(milliseconds).toBeLessThan(6500);
+    } finally {
+      await dataSource.destroy();
+      await lost.refuse();
+      await database.drop();
+    }
+  },
+);
