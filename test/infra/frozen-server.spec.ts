@@ -1,6 +1,7 @@
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { BoundedPool } from '../../src/database/bounded-pool.js';
+import { clientFor } from '../../src/database/client.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { createEmptyDatabase } from '../support/database.js';
 import { isFull } from '../support/faults.js';
@@ -17,7 +18,9 @@ const SIZE = 2;
     const lost = await TcpProxy.before(database.url);
     const url = new URL(database.url);
     url.port = String(lost.port);
-    const dataSource = await new DataSource(dataSourceOptions(url.href, SIZE)).initialize();
+    let address = url.href;
+    const way = { Client: clientFor(() => address), pooler: 'session' } as const;
+    const dataSource = await new DataSource(dataSourceOptions(way, SIZE)).initialize();
     try {
       const pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
       const all = (seconds: number): Promise<unknown>[] =>
@@ -29,7 +32,7 @@ const SIZE = 2;
         'rejected',
       ]);
       const began = performance.now();
-      pool.options.connectionString = database.url; // as when a name leads to another server
+      address = database.url; // as when a name leads to another server
       await until(() =>
         pool.query('SELECT 1').then(
           () => true,
