@@ -60,6 +60,12 @@ const STATE = {
     FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
 };
 
+// Asked every few seconds, of all who are connected.
+const NEWEST = {
+  name: 'channel-newest',
+  text: 'SELECT user_id AS "userId", last_offset AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
+};
+
 /** The history of each user's channel: what it says is the truth, whatever travels between instances (contract §7). */
 @Injectable()
 export class ChannelHistory {
@@ -98,6 +104,12 @@ export class ChannelHistory {
   async state(userId: string, offset: number): Promise<HistoryState> {
     const [row] = await this.sql.query<StateRow>(STATE, [userId, offset]);
     return { ...row!, last: Number(row!.last), kept: Number(row!.kept) };
+  }
+
+  /** The number of the newest event of each of these users; those without any event are left out. */
+  async newest(userIds: readonly string[]): Promise<Map<string, number>> {
+    const rows = await this.sql.query<{ userId: string; last: string }>(NEWEST, [userIds]);
+    return new Map(rows.map(({ userId, last }) => [userId, Number(last)]));
   }
 
   private async append(

@@ -1,38 +1,48 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../channel/channel.history.js';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
 import { Events } from '../events.js';
+import { CatchUp } from './catch-up.js';
 import type { Connection } from './connection.js';
 import { Delivery } from './delivery.js';
 import type { ResumePoint } from './handshake.js';
 import { HintBus } from './hint-bus.js';
+import { HistoryReads } from './history-reads.js';
 import { UserChannel } from './user-channel.js';
 
-/** How often histories with a doubtful hint are read, one after the other. */
-const LOOK_EVERY_MS = 1000;
+/** An instance that was killed after a commit told nobody of it: within this time the other instances see it themselves. */
+const SWEEP_EVERY_MS = 15_000;
 
 /** The channels of the users who are connected to this instance. A connection is in its own user's channel only. */
 @Injectable()
-export class ChannelHub {
+export class ChannelHub implements OnApplicationShutdown {
   private readonly channels = new Map<string, UserChannel>();
   private readonly delivery = new Delivery();
-  /** Users with a hint that was not understood; only users who are connected here. */
-  private readonly doubted = new Set<string>();
-  private looking = false;
+  private readonly reads: HistoryReads;
+  private readonly sweeps: NodeJS.Timeout;
 
   constructor(
-    private readonly history: ChannelHistory,
+    history: ChannelHistory,
     private readonly hints: HintBus,
     events: Events,
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
+    this.reads = new HistoryReads(history, Math.ceil(databasePoolSize / 2));
+    const catchUp = new CatchUp(history, this.channels);
+    this.sweeps = setInterval(() => catchUp.everyone(), SWEEP_EVERY_MS).unref();
     events.on('channel.appended', (event) => {
       this.channels.get(event.userId)?.receive(event);
       hints.publish(event);
     });
     hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
     hints.onReach = ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset);
-    hints.onDoubt = (userId) => this.doubt(userId);
-    hints.onBack = () => this.channels.forEach((channel) => void channel.catchUp());
+    hints.onDoubt = (userId) => catchUp.user(userId);
+    hints.onBack = () => catchUp.everyone();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.sweeps);
   }
 
   /** How many sockets a user has on this instance. */
@@ -50,7 +60,7 @@ export class ChannelHub {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
-      channel = new UserChannel(userId, this.history, this.hints.subscribe(userId), this.delivery);
+      channel = new UserChannel(userId, this.reads, this.hints.subscribe(userId), this.delivery);
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);
@@ -63,22 +73,5 @@ export class ChannelHub {
     if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
     this.channels.delete(userId);
     this.hints.unsubscribe(userId);
-  }
-
-  private doubt(userId: string): void {
-    if (!this.channels.has(userId)) return;
-    this.doubted.add(userId);
-    if (!this.looking) void this.look(); // never rejects
-  }
-
-  private async look(): Promise<void> {
-    this.looking = true;
-    while (this.doubted.size > 0) {
-      await delay(LOOK_EVERY_MS, undefined, { ref: false });
-      const users = [...this.doubted];
-      this.doubted.clear();
-      for (const userId of users) await this.channels.get(userId)?.catchUp();
-    }
-    this.looking = false;
   }
 }

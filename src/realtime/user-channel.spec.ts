@@ -20,7 +20,6 @@ const event = (offset: number): ChannelEvent => ({
 /** Errors while a history is read: no caller waits for it, so it must recover by itself. */
 describe('a channel whose history cannot be read', () => {
   let answers: (Error | ChannelEvent[])[];
-  let states: (Error | { last: number; kept: number })[];
   let delivered: (number | null)[];
   let connection: Connection;
   let endings: string[];
@@ -28,13 +27,13 @@ describe('a channel whose history cannot be read', () => {
 
   beforeAll(() => Logger.overrideLogger(false)); // errors are expected here
   beforeEach(() => {
-    [answers, states, delivered, endings] = [[], [], [], []];
+    [answers, delivered, endings] = [[], [], []];
     const answer = async <Item>(from: (Error | Item)[]): Promise<Item> => {
       const next = from.shift() ?? new Error('nobody was to ask');
       if (next instanceof Error) throw next;
       return next;
     };
-    const history = { read: () => answer(answers), state: () => answer(states) } as unknown as ChannelHistory;
+    const history = { read: () => answer(answers) } as unknown as ChannelHistory;
     const deliver = ({ offset }: ChannelEvent, to: unknown[]) =>
       void (to.length > 0 && delivered.push(offset));
     const delivery = { deliver } as unknown as Delivery;
@@ -54,7 +53,7 @@ describe('a channel whose history cannot be read', () => {
 
   /** Waits until everything has been answered, and nothing is being read. */
   async function settle(): Promise<void> {
-    while (answers.length + states.length > 0 || connection.reading) await delay(10);
+    while (answers.length > 0 || connection.reading) await delay(10);
   }
 
   it('goes on once the database is back', async () => {
@@ -69,12 +68,6 @@ describe('a channel whose history cannot be read', () => {
     channel.reachesTo(2);
     await settle();
     expect([delivered, endings]).toEqual([[], ['overloaded']]);
-  });
-
-  it('does the same when its newest offset cannot be read', async () => {
-    states = [away, new TypeError('of our own')];
-    await channel.catchUp();
-    expect(endings).toEqual(['overloaded']);
   });
 
   it('delivers what arrives while it reads in order, and nothing twice', async () => {

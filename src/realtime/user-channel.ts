@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { ChannelHistory } from '../channel/channel.history.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 import type { ChannelEvent } from '../events.js';
 import type { Connection } from './connection.js';
 import type { Delivery } from './delivery.js';
 import type { ResumePoint } from './handshake.js';
+import type { HistoryReads } from './history-reads.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
@@ -24,7 +24,7 @@ export class UserChannel {
 
   constructor(
     private readonly userId: string,
-    private readonly history: ChannelHistory,
+    private readonly history: Pick<HistoryReads, 'state' | 'read'>,
     /** Resolves when hints of this user arrive here. */
     private readonly subscribed: Promise<void>,
     private readonly delivery: Delivery,
@@ -80,16 +80,6 @@ export class UserChannel {
       const { position, reading } = connection;
       if (position === undefined || position >= this.newest || reading) continue;
       this.replay(connection).catch((error: unknown) => this.comeBack([connection], error));
-    }
-  }
-
-  /** Looks how far the history reaches: hints may have been lost. Never rejects. */
-  async catchUp(): Promise<void> {
-    try {
-      const state = await this.untilAnswered(() => this.history.state(this.userId, this.newest));
-      if (state) this.reachesTo(state.last);
-    } catch (error) {
-      this.comeBack([...this.connections], error);
     }
   }
 
