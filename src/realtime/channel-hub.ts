@@ -35,10 +35,12 @@ export class ChannelHub implements OnApplicationShutdown {
       this.channels.get(event.userId)?.receive(event);
       hints.publish(event);
     });
-    hints.onEvent = (event) => this.channels.get(event.userId)?.receive(event);
-    hints.onReach = ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset);
-    hints.onDoubt = (userId) => catchUp.user(userId);
-    hints.onBack = () => catchUp.everyone();
+    hints.listen({
+      onEvent: (event) => this.channels.get(event.userId)?.receive(event),
+      onReach: ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset),
+      onDoubt: (userId) => (userId === undefined ? catchUp.everyone() : catchUp.user(userId)),
+      onBack: () => catchUp.everyone(),
+    });
   }
 
   onApplicationShutdown(): void {

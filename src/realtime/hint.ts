@@ -23,13 +23,20 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
  */
 export function parseHint(message: string): Hint | undefined {
   if (message.length > LONGEST_HINT) return undefined;
-  const hint = objectOf(message);
-  if (!hint || !isUuid(hint['from']) || !isUuid(hint['userId'])) return undefined;
-  const { from, userId, offset } = hint as unknown as Reach & { from: string };
-  if (!('id' in hint)) return isOffset(offset) ? { from, userId, offset } : undefined;
-  if (!isEvent(hint)) return undefined;
-  const { id, deviceId, event, data, sentAt } = hint;
-  return { from, id, userId, deviceId, offset, event, data, sentAt };
+  const object = objectOf(message);
+  if (!object || !isUuid(object['from'])) return undefined;
+  const hint = hintOf(object);
+  return hint && { from: object['from'], ...hint };
+}
+
+/** The same of an object that JSON.parse has made. */
+export function hintOf(object: Record<string, unknown>): ChannelEvent | Reach | undefined {
+  const { userId, offset } = object;
+  if (!isUuid(userId)) return undefined;
+  if (!('id' in object)) return isOffset(offset) ? { userId, offset } : undefined;
+  if (!isEvent(object)) return undefined;
+  const { id, deviceId, event, data, sentAt } = object;
+  return { id, userId, deviceId, offset: object.offset, event, data, sentAt };
 }
 
 function isEvent(hint: Record<string, unknown>): hint is Record<string, unknown> & ChannelEvent {
@@ -46,7 +53,7 @@ function isEvent(hint: Record<string, unknown>): hint is Record<string, unknown>
   );
 }
 
-function isUuid(value: unknown): value is string {
+export function isUuid(value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value);
 }
 
@@ -54,7 +61,8 @@ function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0;
 }
 
-function objectOf(message: string): Record<string, unknown> | undefined {
+/** What JSON says, where that is an object or an array; undefined for any other text. Never throws. */
+export function objectOf(message: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(message);
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;

@@ -1,0 +1,108 @@
+import { EventEmitter } from 'node:events';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Notifications } from '../database/notifications.js';
+import type { ChannelEvent } from '../events.js';
+import type { HintListener } from './hint-carrier.js';
+import type { Reach } from './hint.js';
+import { PostgresHints } from './postgres-hints.js';
+
+const key = randomBytes(32);
+const event = (offset: number | null, data: unknown = null): ChannelEvent => ({
+  id: randomUUID(),
+  userId: randomUUID(),
+  deviceId: null,
+  offset,
+  event: 'n',
+  data,
+  sentAt: '2026-01-02T03:04:05.678Z',
+});
+
+/** Two instances on one channel that this test is. */
+describe('hints that wait for their turn', () => {
+  let sent: { message: string; at: number; done: (error?: Error) => void }[];
+  let heard: (ChannelEvent | Reach)[];
+  let doubts: number;
+  let here: PostgresHints;
+  let wire: EventEmitter;
+
+  beforeEach(() => {
+    [sent, heard, doubts, wire] = [[], [], 0, new EventEmitter()];
+    const notify = (message: string): Promise<void> =>
+      new Promise((resolve, reject) =>
+        sent.push({
+          message,
+          at: performance.now(),
+          done: (error) => {
+            if (error) return reject(error);
+            wire.emit('message', message);
+            resolve();
+          },
+        }),
+      );
+    const make = (): PostgresHints =>
+      new PostgresHints(Object.assign(new EventEmitter(), { notify }) as unknown as Notifications, key);
+    here = make();
+    const there = new PostgresHints(wire as unknown as Notifications, key);
+    there.listen({
+      onEvent: (one) => heard.push(one),
+      onReach: (reach) => heard.push(reach),
+      onDoubt: () => doubts++,
+    } as Partial<HintListener> as HintListener);
+  });
+  const next = async (): Promise<(typeof sent)[0]> => {
+    while (sent.length === 0) await delay(1);
+    return sent.shift()!;
+  };
+
+  it('one alone goes at once; those that come meanwhile share a message, a hundredth of a second later', async () => {
+    const events = [1, 2, 3].map((offset) => event(offset));
+    const first = here.send(events[0]!);
+    const one = await next();
+    const others = events.slice(1).map((other) => here.send(other));
+    one.done();
+    await first;
+    const two = await next();
+    expect(two.at - one.at).toBeGreaterThanOrEqual(9);
+    two.done();
+    await Promise.all(others);
+    expect([heard, doubts]).toEqual([events, 0]);
+  });
+
+  it('no message is too long, however many hints of whatever size', async () => {
+    const events = Array.from({ length: 500 }, (_, i) =>
+      event(i % 5 ? i : null, 'ü'.repeat((i * 37) % 2000)),
+    );
+    const all = Promise.all(events.map((one) => here.send(one)));
+    while (heard.length < events.length) {
+      const { message, done } = await next();
+      expect(Buffer.byteLength(message)).toBeLessThanOrEqual(7900);
+      done();
+    }
+    await all;
+    expect(heard.map(({ userId }) => userId)).toEqual(events.map(({ userId }) => userId));
+  });
+
+  it('of a message that was not sent each sender is told; the next ones go on', async () => {
+    const [lost, other] = [here.send(event(1)), here.send(event(2))];
+    (await next()).done(new Error('cut'));
+    await expect(lost).rejects.toThrow('cut');
+    (await next()).done();
+    await other;
+    expect(heard).toHaveLength(1);
+  });
+
+  it('no more than 10,000 wait behind the one on its way', async () => {
+    const all = Array.from({ length: 10_002 }, (_, i) => here.send({ userId: randomUUID(), offset: i + 1 }));
+    await expect(all.pop()).rejects.toThrow('too many');
+    void Promise.allSettled(all);
+  });
+
+  it.each(['', 'nonsense', '{"seal":"', `{"seal":"${'A'.repeat(43)}","from":"x","hints":[]}`])(
+    'what is not sealed is not believed: %s',
+    (message) => {
+      wire.emit('message', message);
+      expect([heard, doubts]).toEqual([[], 1]);
+    },
+  );
+});

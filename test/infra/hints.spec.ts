@@ -1,0 +1,145 @@
+import { connect as connectTcp } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster.js';
+import { Crowd } from '../support/crowd.js';
+import { query } from '../support/query.js';
+import { hasRedis, RedisServer } from '../support/redis-server.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { signIn } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { until } from '../support/until.js';
+
+const full = process.env['INFRA'] === '1';
+const INSTANCES = 3;
+const USERS = 300;
+const PUSHES_A_USER = 100;
+const CALM = { pushes: 10, perSecond: 150 };
+/** The sweep of realtime/channel-hub.ts, and what a busy machine adds. */
+const SEEN_WITHIN_MS = 15_000 + 5000;
+
+interface Carrier {
+  readonly env: Record<string, string>;
+  /** Ends the connections on which instances listen. */
+  cut(): Promise<void>;
+  end(): Promise<void>;
+}
+
+async function postgres(cluster: Cluster): Promise<Carrier> {
+  const text = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name = 'latchkey-hints'`;
+  return {
+    env: {},
+    cut: async () => void (await query(cluster.database.url, text)),
+    end: async () => undefined,
+  };
+}
+
+async function redis(): Promise<Carrier> {
+  const server = await RedisServer.start();
+  return {
+    env: { REDIS_URL: server.url },
+    async cut() {
+      const socket = connectTcp(server.port, '127.0.0.1');
+      socket.write('CLIENT KILL TYPE pubsub\r\n');
+      await new Promise((resolve) => socket.once('data', resolve));
+      socket.destroy();
+    },
+    end: () => server.kill(),
+  };
+}
+
+const carriers: [string, (cluster: Cluster) => Promise<Carrier>][] = [['PostgreSQL', postgres]];
+if (hasRedis) carriers.push(['Redis', redis]);
+
+/** What several instances tell each other, over either carrier, in the same run (contract §7). */
+(full ? describe : describe.skip).each(carriers)('hints over %s', (name, make) => {
+  let cluster: Cluster;
+  let carrier: Carrier;
+  /** Those that run. */
+  let instances: ServiceProcess[];
+  const start = async (): Promise<void> => void instances.push(await cluster.start(carrier.env));
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    carrier = await make(cluster);
+    instances = [];
+    await Promise.all(Array.from({ length: INSTANCES }, start));
+    for (const instance of instances) {
+      await until(async () => !JSON.stringify(await cluster.readiness(instance)).includes('down'));
+    }
+  });
+  afterAll(async () => {
+    const output = cluster?.instances.map((instance) => instance.output()).join('');
+    await cluster?.close();
+    await carrier?.end();
+    expect(output).not.toMatch(/uncaught|unhandled/i);
+  });
+
+  const gather = (users: number) =>
+    Crowd.gather({
+      instances,
+      users,
+      databaseUrl: cluster.database.url,
+      push: (instance, body) => cluster.push(instance, body),
+    });
+  const report = (line: string): void => void process.stdout.write(`  hints over ${name}: ${line}\n`);
+
+  it('how fast', async () => {
+    const crowd = await gather(USERS);
+    await crowd.push(CALM.pushes, CALM);
+    await delay(500);
+    const calm = spread(crowd.latencies.splice(0));
+    const perSecond = await crowd.push(PUSHES_A_USER);
+    await crowd.settle();
+    const busy = spread(crowd.latencies);
+    report(`${CALM.perSecond} pushes/s: push to socket ${calm}; ${perSecond.toFixed(0)} pushes/s: ${busy}`);
+    expect(crowd.failed).toBe(0);
+  }, 180_000);
+
+  it(`${USERS * PUSHES_A_USER} pushes while instances are killed and connections cut: none lost, doubled or out of order`, async () => {
+    const crowd = await gather(USERS);
+    let done = false;
+    let [kills, cuts] = [0, 0];
+    const harm = (async () => {
+      while (!done) {
+        await delay(1000);
+        await carrier.cut();
+        cuts++;
+        await delay(1000);
+        await instances.shift()!.end('SIGKILL');
+        kills++;
+        await start();
+      }
+    })();
+    await crowd.push(PUSHES_A_USER);
+    done = true;
+    await harm;
+    await crowd.settle();
+    report(
+      `${kills} instances killed, ${cuts} times cut off: ${crowd.failed} pushes refused, none lost or doubled`,
+    );
+    expect(kills).toBeGreaterThan(0);
+  }, 180_000);
+
+  it('an instance that is killed between a commit and its hint: the others see the event themselves', async () => {
+    const tokens = await signIn(instances[0]!.url);
+    const client = await SocketClient.connect(instances[0]!.url, tokens.access_token);
+    await query(cluster.database.url, 'INSERT INTO channels VALUES ($1, 1)', [tokens.user_id]);
+    await query(
+      cluster.database.url,
+      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+       VALUES ($1, 1, gen_random_uuid(), 'unsaid', '1', now(), now() + interval '1 hour')`,
+      [tokens.user_id],
+    );
+    const began = performance.now();
+    await client.next('unsaid');
+    expect(performance.now() - began).toBeLessThan(SEEN_WITHIN_MS);
+    client.close();
+  }, 60_000);
+});
+
+function spread(latencies: number[]): string {
+  const sorted = latencies.toSorted((one, other) => one - other);
+  const at = (part: number): string => `${sorted[Math.floor(sorted.length * part)]!.toFixed(1)} ms`;
+  return `median ${at(0.5)}, p99 ${at(0.99)}`;
+}
