@@ -88,7 +88,7 @@ export const settingsTable = {
     section: 'Storage',
     kind: redisUrl,
     secret: true,
-    doc: 'Redis, needed as soon as more than one instance runs: it carries pushes to the sockets of all of them, and they share their rate limits. `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, by its Sentinels.',
+    doc: 'Redis: makes rate limits exact across instances, and carries pushes between many of them; without it the database does (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, by its Sentinels.',
   },
   secretKey: {
     name: 'SECRET_KEY',

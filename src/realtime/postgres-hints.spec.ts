@@ -27,7 +27,7 @@ describe('hints that wait for their turn', () => {
   let wire: EventEmitter;
 
   beforeEach(() => {
-    [sent, heard, doubts, wire] = [[], [], 0, new EventEmitter()];
+    [sent, heard, doubts, wire, closed] = [[], [], 0, new EventEmitter(), false];
     const notify = (message: string): Promise<void> =>
       new Promise((resolve, reject) =>
         sent.push({
@@ -40,9 +40,7 @@ describe('hints that wait for their turn', () => {
           },
         }),
       );
-    const make = (): PostgresHints =>
-      new PostgresHints(Object.assign(new EventEmitter(), { notify }) as unknown as Notifications, key);
-    here = make();
+    here = new PostgresHints({ notify, close: () => (closed = true) } as unknown as Notifications, key);
     const there = new PostgresHints(wire as unknown as Notifications, key);
     there.listen({
       onEvent: (one) => heard.push(one),
@@ -50,6 +48,7 @@ describe('hints that wait for their turn', () => {
       onDoubt: () => doubts++,
     } as Partial<HintListener> as HintListener);
   });
+  let closed: boolean;
   const next = async (): Promise<(typeof sent)[0]> => {
     while (sent.length === 0) await delay(1);
     return sent.shift()!;
@@ -96,6 +95,18 @@ describe('hints that wait for their turn', () => {
     const all = Array.from({ length: 10_002 }, (_, i) => here.send({ userId: randomUUID(), offset: i + 1 }));
     await expect(all.pop()).rejects.toThrow('too many');
     void Promise.allSettled(all);
+  });
+
+  it('what still waits is told before the connection ends', async () => {
+    const all = [1, 2, 3].map((offset) => here.send(event(offset)));
+    const ended = here.onApplicationShutdown();
+    for (let told = 0; told < 2; told++) {
+      const { done } = await next();
+      expect(closed).toBe(false);
+      done();
+    }
+    await Promise.all([...all, ended]);
+    expect([heard.length, closed]).toEqual([3, true]);
   });
 
   it.each(['', 'nonsense', '{"seal":"', `{"seal":"${'A'.repeat(43)}","from":"x","hints":[]}`])(

@@ -7,6 +7,7 @@ import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const full = process.env['INFRA'] === '1';
@@ -136,6 +137,58 @@ if (hasRedis) carriers.push(['Redis', redis]);
     expect(performance.now() - began).toBeLessThan(SEEN_WITHIN_MS);
     client.close();
   }, 60_000);
+});
+
+(full ? describe : describe.skip)('the listening connection', () => {
+  let cluster: Cluster;
+  let proxy: TcpProxy;
+  let [near, far] = [] as unknown as [ServiceProcess, ServiceProcess];
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    proxy = await TcpProxy.before(cluster.database.url);
+    const aside = new URL(cluster.database.url);
+    aside.port = String(proxy.port);
+    near = await cluster.start();
+    far = await cluster.start({ DATABASE_DIRECT_URL: aside.href });
+  });
+  afterAll(async () => {
+    await proxy?.refuse();
+    await cluster?.close();
+  });
+
+  it.each([
+    ['hangs', 'Query read timeout', async () => proxy.freeze()],
+    ['is refused', 'ECONNREFUSED', () => proxy.refuse()],
+    [
+      'is deaf, as behind a pooler in transaction mode',
+      'set DATABASE_DIRECT_URL',
+      async () => {
+        await proxy.refuse();
+        await proxy.restore();
+        proxy.drops = (chunk) => chunk.includes('latchkey_trial');
+      },
+    ],
+  ])(
+    '%s: one warning says so, and what was missed arrives when it is back',
+    async (_name, words, hurt) => {
+      const tokens = await signIn(near.url);
+      const client = await SocketClient.connect(far.url, tokens.access_token);
+      const said = far.output().length;
+      await hurt();
+      const since = (): string => far.output().slice(said);
+      await until(() => since().includes(words));
+      for (const instance of [near, far]) {
+        expect((await cluster.push(instance, { user_id: tokens.user_id, event: 'n' })).status).toBe(202);
+      }
+      await proxy.restore();
+      await client.until(() => client.history.length === 2);
+      await until(() => since().includes('arrive again'));
+      expect(since().split('no messages from other instances').length - 1).toBeLessThanOrEqual(2);
+      client.close();
+    },
+    60_000,
+  );
 });
 
 function spread(latencies: number[]): string {
