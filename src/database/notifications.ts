@@ -1,9 +1,10 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import { Client, type ClientConfig } from 'pg';
+import type { Client } from 'pg';
+import type { DatabaseClient } from './client.js';
 import { errorCode, errorMessage } from './error-facts.js';
-import { tryOut } from './notifications-trial.js';
+import { NOTIFY, tryOut } from './notifications-trial.js';
 
 const CONNECT_MS = 2000;
 /** A statement that takes longer: the connection is given up, and a new one is tried. */
@@ -13,10 +14,6 @@ const PING_EVERY_MS = 1000;
 const RETRY_MS = 100;
 const LONGEST_RETRY_MS = 1000;
 
-// For this session: nobody waits for a disk or a standby to keep what is told only once. And NOTIFY takes a lock of the whole
-// server when it commits; `lock_timeout` is the limit that counts there, so that no backend of ours stays behind.
-const PREPARE = `SELECT set_config('synchronous_commit', 'off', false), set_config('lock_timeout', '${STATEMENT_MS}', false)`;
-
 interface NotificationEvents {
   /** Messages can be sent, and are heard, from now on: those of the time before may have been lost. */
   readonly up: [];
@@ -25,7 +22,7 @@ interface NotificationEvents {
 
 /**
  * A connection that listens to one channel of PostgreSQL and notifies others through it. It may come and go: it connects
- * again by itself, and counts as up once it has heard itself (contract §7). It never stays in a transaction, so PostgreSQL
+ * again by itself, and counts as up once it has been tried (contract §7). It never stays in a transaction, so PostgreSQL
  * need not keep messages for it.
  */
 export class Notifications extends EventEmitter<NotificationEvents> {
@@ -38,11 +35,11 @@ export class Notifications extends EventEmitter<NotificationEvents> {
   private running: Promise<void> = Promise.resolve();
 
   /**
-   * @param config asked for each new connection
+   * @param DirectClient by the way around a pooler
    * @param channel lower-case letters and `_`
    */
   constructor(
-    private readonly config: () => ClientConfig,
+    private readonly DirectClient: DatabaseClient,
     private readonly channel: string,
   ) {
     super();
@@ -70,7 +67,7 @@ export class Notifications extends EventEmitter<NotificationEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await client.query('SELECT pg_notify($1, $2)', [this.channel, payload]);
+      await client.query(NOTIFY, [this.channel, payload]);
     } catch (error) {
       client.emit('error', error as Error);
       throw error;
@@ -99,8 +96,7 @@ export class Notifications extends EventEmitter<NotificationEvents> {
   }
 
   private create(): Client {
-    const client = new Client({
-      ...this.config(),
+    const client = new this.DirectClient({
       application_name: 'latchkey-hints',
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: STATEMENT_MS,
@@ -112,9 +108,8 @@ export class Notifications extends EventEmitter<NotificationEvents> {
 
   private async connect(client: Client): Promise<void> {
     await client.connect();
-    await client.query(PREPARE);
     await client.query(`LISTEN ${this.channel}`);
-    await tryOut(client);
+    await tryOut(client, this.create());
   }
 
   /** @throws what the connection ended with */

@@ -4,6 +4,7 @@ import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Notifications } from '../database/notifications.js';
+import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { TokenModule } from '../token/token.module.js';
 import { ConnectionRegistry } from './connection-registry.js';
@@ -40,14 +41,8 @@ import { WaitingRoom } from './waiting-room.js';
 export class RealtimeModule {}
 
 /** Redis where there is one, else the database (contract §7). */
-function hintCarrier(
-  { secretKey, databaseDirectUrl }: Settings,
-  redis: RedisConnection | undefined,
-): HintCarrier {
-  const key = secretKey.derive('hints');
+function hintCarrier(settings: Settings, redis: RedisConnection | undefined): HintCarrier {
+  const key = settings.secretKey.derive('hints');
   if (redis) return new RedisHints(redis, key);
-  return new PostgresHints(
-    new Notifications(() => ({ connectionString: databaseDirectUrl! }), 'latchkey_hints'),
-    key,
-  );
+  return new PostgresHints(new Notifications(directWay(settings).Client, 'latchkey_hints'), key);
 }
