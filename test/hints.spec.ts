@@ -88,15 +88,15 @@ describe('hints over PostgreSQL', () => {
 
   it('pushes through three instances while listening connections are cut: none lost, doubled or out of order', async () => {
     const crowd = await Crowd.gather({ instances, push, databaseUrl: database.url, users: 8 });
-    let done = false;
+    const end = new AbortController();
     const cutting = (async () => {
-      for (let i = 0; !done; i++) {
+      for (let i = 0; !end.signal.aborted; i++) {
         await cut(1 + (i % 3));
         await delay(100);
       }
     })();
     await crowd.push(30, { pushers: 6 });
-    done = true;
+    end.abort();
     await cutting;
     await crowd.settle();
     expect(crowd.failed).toBe(0);

@@ -69,7 +69,7 @@ export class Notifications extends EventEmitter<NotificationEvents> {
     try {
       await client.query(NOTIFY, [this.channel, payload]);
     } catch (error) {
-      client.emit('error', error as Error);
+      client.emit('error', error);
       throw error;
     }
   }

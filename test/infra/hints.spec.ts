@@ -100,10 +100,10 @@ if (hasRedis) carriers.push(['Redis', redis]);
 
   it(`${USERS * PUSHES_A_USER} pushes while instances are killed and connections cut: none lost, doubled or out of order`, async () => {
     const crowd = await gather(USERS);
-    let done = false;
+    const end = new AbortController();
     let [kills, cuts] = [0, 0];
     const harm = (async () => {
-      while (!done) {
+      while (!end.signal.aborted) {
         await delay(1000);
         await carrier.cut();
         cuts++;
@@ -114,7 +114,7 @@ if (hasRedis) carriers.push(['Redis', redis]);
       }
     })();
     await crowd.push(PUSHES_A_USER);
-    done = true;
+    end.abort();
     await harm;
     await crowd.settle();
     report(
