@@ -9,7 +9,9 @@ import { dataSourceOptions } from './database/data-source.js';
 import { errorMessage } from './database/error-facts.js';
 import { migrate } from './database/migrate.js';
 import { patiently, type Patience } from './database/patiently.js';
+import { Sql } from './database/sql.js';
 import { directWay } from './database/ways.js';
+import { spreadNewTables } from './distribute/spread-new-tables.js';
 import { createApp } from './http/create-app.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
@@ -64,11 +66,13 @@ async function startApp(
   log: Logger,
   patience: Patience,
 ): Promise<NestExpressApplication> {
-  const newer = await migrate(dataSourceOptions(directWay(settings), 1), patience);
+  const direct = directWay(settings);
+  const newer = await migrate(dataSourceOptions(direct, 1), patience);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
   try {
+    if (app.get(Sql).distributed) await spreadNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.listen(settings.port, settings.host).catch((error: unknown) => {
       throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // waiting for the database does not help

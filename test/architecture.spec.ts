@@ -23,6 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'rate-limit': [...GROUND, 'redis'],
   removal: [...GROUND],
   keys: [...GROUND, 'token', 'entities.js'], // a command: a process of its own, put together as the service is
+  distribute: [...GROUND, 'entities.js'], // a command, too
   operations: [...GROUND, 'redis'],
 };
 

@@ -1,6 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { ReferenceTable } from '../database/reference-table.js';
 
 /** An instance of the service that holds sockets, and when it was last heard of. */
+@ReferenceTable()
 @Entity('instances')
 export class Instance {
   @PrimaryColumn('uuid', { name: 'instance_id' })

@@ -1,14 +1,22 @@
 import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SETTINGS } from '../config/settings.module.js';
+import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { Clock } from './clock.js';
 import { dataSourceOptions } from './data-source.js';
+import { isDistributed } from './is-distributed.js';
 import { Sql } from './sql.js';
 import { usualWay } from './ways.js';
 
+const sql = {
+  provide: Sql,
+  inject: [DataSource],
+  useFactory: async (dataSource: DataSource) => new Sql(dataSource, await isDistributed(dataSource)),
+};
+
 @Global()
-@Module({ providers: [Sql, Clock], exports: [Sql, Clock] })
+@Module({ providers: [sql, Clock], exports: [Sql, Clock] })
 export class DatabaseModule {
   /** @param entities of all rooms; this room imports none of them */
   static with(entities: Type[]): DynamicModule {

@@ -1,4 +1,3 @@
-import { Injectable } from '@nestjs/common';
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -17,12 +16,15 @@ export interface Statement {
  * SQL by hand for the hot paths, on the pool that TypeORM owns: a named statement costs a third of a repository call.
  * Everywhere else, TypeORM's repositories.
  */
-@Injectable()
 export class Sql {
   private readonly pool: Pool;
   private readonly named: boolean;
 
-  constructor(dataSource: DataSource) {
+  /** @param distributed whether the tables are spread over a Citus cluster: some statements have another form there */
+  constructor(
+    dataSource: DataSource,
+    readonly distributed = false,
+  ) {
     this.pool = (dataSource.driver as PostgresDriver).master as Pool;
     this.named = keepsSession(dataSource);
   }

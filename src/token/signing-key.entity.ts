@@ -1,4 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { ReferenceTable } from '../database/reference-table.js';
 
 /** The public part of a P-256 key (RFC 7518 §6.2.1). */
 export interface PublicJwk {
@@ -9,6 +10,7 @@ export interface PublicJwk {
 }
 
 /** A key pair that signs access tokens (ES256). The private part is stored encrypted with a key derived from SECRET_KEY. */
+@ReferenceTable()
 @Entity('signing_keys')
 export class SigningKey {
   @PrimaryColumn('text')

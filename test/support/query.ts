@@ -24,7 +24,7 @@ export async function dump(databaseUrl: string): Promise<string> {
   await client.connect();
   try {
     const tables = await client.query<{ name: string }>(
-      `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> ALL ($1) ORDER BY 1`,
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> ALL ($1) ORDER BY 1`,
       [ADVISORY],
     );
     const all = tables.rows.map(({ name }) => `SELECT '${name} ' || t::text AS row FROM "${name}" t`);

@@ -1,0 +1,71 @@
+import 'reflect-metadata';
+import { loadCommandSettings } from '../config/load-settings.js';
+import type { Settings } from '../config/settings.js';
+import { errorCode, errorMessage } from '../database/error-facts.js';
+
+const USAGE = `Usage: latchkey distribute
+
+Spreads the tables over a Citus cluster by user_id, with their rows, and brings the schema up to date before. May be repeated.
+DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
+`;
+
+const PATIENCE_MS = 30_000;
+
+/** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage, or no Citus */
+export async function runDistribute(argv: readonly string[]): Promise<number> {
+  if (argv.length > 0) {
+    const isHelp = argv[0] === '--help' || argv[0] === '-h';
+    (isHelp ? process.stdout : process.stderr).write(USAGE);
+    return isHelp ? 0 : 2;
+  }
+  try {
+    const settings = loadCommandSettings(false);
+    if (settings.databaseDirectUrl === undefined)
+      return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
+    return await distribute(settings);
+  } catch (error) {
+    return fail(1, errorMessage(error) || String(errorCode(error)));
+  }
+}
+
+async function distribute(settings: Settings): Promise<number> {
+  // Loaded after the settings, which fail fast: these modules bring the whole ORM.
+  const [
+    { openCluster },
+    { NoCitus, requireCitus, requireStopped, spread },
+    { migrate },
+    { dataSourceOptions },
+    { directWay },
+  ] = await Promise.all([
+    import('./open-cluster.js'),
+    import('./spread.js'),
+    import('../database/migrate.js'),
+    import('../database/data-source.js'),
+    import('../database/ways.js'),
+  ]);
+  const log = (line: string): void => void process.stdout.write(`${line}\n`);
+  const direct = directWay(settings);
+  const cluster = await openCluster(direct);
+  try {
+    await requireCitus(cluster);
+    await migrate(dataSourceOptions(direct, 1), {
+      patienceMs: PATIENCE_MS,
+      signal: new AbortController().signal,
+      log,
+    });
+    await requireStopped(cluster);
+    await spread(cluster, log);
+    log('Done: start the service now.');
+    return 0;
+  } catch (error) {
+    if (error instanceof NoCitus) return fail(2, error.message);
+    throw error;
+  } finally {
+    await cluster.destroy();
+  }
+}
+
+function fail(code: number, message: string): number {
+  process.stderr.write(`distribute: ${message}\n`);
+  return code;
+}

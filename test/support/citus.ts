@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { clientFor } from '../../src/database/client.js';
+import { dataSourceOptions } from '../../src/database/data-source.js';
+import { migrate } from '../../src/database/migrate.js';
+import { openCluster } from '../../src/distribute/open-cluster.js';
+import { spread } from '../../src/distribute/spread.js';
+import type { TestDatabase } from './database.js';
+
+const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+
+/** A schema of its own in the database of a Citus coordinator, which is in the search path of whoever uses the URL. */
+export async function createCitusSchema(coordinator: string): Promise<TestDatabase> {
+  const schema = `test_${randomBytes(8).toString('hex')}`;
+  await run(coordinator, `CREATE SCHEMA ${schema}`);
+  const url = new URL(coordinator);
+  url.searchParams.set('options', `-c search_path=${schema}`);
+  return { url: url.href, drop: () => run(coordinator, `DROP SCHEMA ${schema} CASCADE`) };
+}
+
+/** The same with our tables, migrated and spread. */
+export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
+  const database = await createCitusSchema(coordinator);
+  await migrate(dataSourceOptions(database.url, 1), patience);
+  const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
+  try {
+    await spread(cluster, () => undefined);
+  } finally {
+    await cluster.destroy();
+  }
+  return database;
+}
+
+async function run(url: string, text: string): Promise<void> {
+  const client = new Client(url);
+  await client.connect();
+  try {
+    await client.query("SET client_min_messages = 'error'");
+    await client.query(text);
+  } finally {
+    await client.end();
+  }
+}
