@@ -2,7 +2,13 @@ import { parseSync } from '@swc/core';
 import { files, importsOf, namedImportsOf, roomOf, sourceOf } from './support/rooms.js';
 
 /** Files whose statements span rooms: each says so, and puts together what the tables' rooms offer in their `*.sql.ts`. */
-const SPANNING = ['auth/sign-in.store.ts', 'device/sign-out.service.ts', 'realtime/push.store.ts'];
+const SPANNING = [
+  'auth/sign-in-in-steps.ts',
+  'auth/sign-in.store.ts',
+  'device/sign-out.service.ts',
+  'realtime/push-in-steps.ts',
+  'realtime/push.store.ts',
+];
 
 const MIGRATIONS = 'database/migrations/'; // they make the tables of all rooms
 

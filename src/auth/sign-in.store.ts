@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { appendEvent, OWN_EVENTS_TTL } from '../channel/append.sql.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
@@ -10,6 +11,7 @@ import type { Identity } from '../provider/identity.js';
 import type { IssuedAccessToken } from '../token/access-token.js';
 import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
 import { upsertUser } from '../user/user.sql.js';
+import { signInInSteps } from './sign-in-in-steps.js';
 
 export interface SignIn {
   readonly session: Session;
@@ -70,6 +72,7 @@ const RECORD = {
 export class SignInStore {
   constructor(
     private readonly sql: Sql,
+    private readonly dataSource: DataSource,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -77,8 +80,15 @@ export class SignInStore {
   /** Records a sign-in. Once this has returned, its tokens survive a crash. */
   async record(signIn: SignIn): Promise<void> {
     const id = randomUUID();
+    const { session, provider } = signIn;
+    const row = await (this.sql.distributed ? this.recordInSteps(signIn, id) : this.recordAtOnce(signIn, id));
+    this.events.emit('session.started', { ...session, provider });
+    if (row) this.events.emit('channel.appended', channelEvent(id, session.userId, row));
+  }
+
+  private async recordAtOnce(signIn: SignIn, id: string): Promise<SignedInRow | undefined> {
     const { session, provider, identity, deviceName, userAgent, accessToken } = signIn;
-    const [row] = await this.sql.query<SignedInRow>(RECORD, [
+    const [row] = await this.sql.query<SignedInRow & Record<string, unknown>>(RECORD, [
       session.userId,
       provider,
       identity.providerUserId,
@@ -97,8 +107,13 @@ export class SignInStore {
       id,
       this.settings.channelHistory,
     ]);
-    this.events.emit('session.started', { ...session, provider });
-    if (row) this.events.emit('channel.appended', channelEvent(id, session.userId, row));
+    return row;
+  }
+
+  private recordInSteps(signIn: SignIn, id: string): Promise<SignedInRow | undefined> {
+    return this.dataSource.transaction((manager) =>
+      signInInSteps(manager, signIn, id, this.settings.channelHistory),
+    );
   }
 }
 

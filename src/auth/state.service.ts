@@ -26,6 +26,9 @@ const SAVE = {
       AS s (hash, provider, uri, named, challenge, memory)`,
 };
 
+const SPENT = `provider, redirect_uri AS "redirectUri", redirect_uri_named AS "redirectUriNamed",
+      code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`;
+
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
 // Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
 const CONSUME = {
@@ -36,43 +39,49 @@ const CONSUME = {
       ORDER BY state_hash FOR UPDATE
     )
     DELETE FROM authorization_states s USING locked WHERE s.state_hash = locked.state_hash
-    RETURNING encode(s.state_hash, 'hex') AS hash, provider, redirect_uri AS "redirectUri",
-      redirect_uri_named AS "redirectUriNamed", code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`,
+    RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
+
+// On Citus each state goes alone: a statement for those of many nodes would commit in two phases on all of them.
+const SAVE_ONE = {
+  name: 'state-save',
+  text: `
+    INSERT INTO authorization_states
+      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))`,
+};
+const CONSUME_ONE = {
+  name: 'state-consume',
+  text: `
+    WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
+    SELECT ${SPENT} FROM spent`,
+};
+
+interface State {
+  readonly hash: Buffer;
+  readonly signIn: PendingSignIn;
+}
+
+type Spent = PendingSignIn & { readonly fresh: boolean };
 
 @Injectable()
 export class StateService {
-  // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
-  private readonly saveTogether = coalesce(async (states: { hash: Buffer; signIn: PendingSignIn }[]) => {
-    const signIns = states.map(({ signIn }) => signIn);
-    await this.sql.query(SAVE, [
-      states.map(({ hash: stateHash }) => stateHash),
-      signIns.map(({ provider }) => provider),
-      signIns.map(({ redirectUri }) => redirectUri),
-      signIns.map(({ redirectUriNamed }) => redirectUriNamed),
-      signIns.map(({ codeChallenge }) => codeChallenge),
-      signIns.map(({ memory }) => (memory === null ? null : JSON.stringify(memory))),
-      this.settings.stateTtl,
-    ]);
-    return states;
-  });
-
-  // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
-  private readonly consumeTogether = coalesce(async (hashes: Buffer[]) => {
-    const rows = await this.sql.query<PendingSignIn & { hash: string; fresh: boolean }>(CONSUME, [hashes]);
-    const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
-    return hashes.map((stateHash) => {
-      const key = stateHash.toString('hex');
-      const row = left.get(key);
-      left.delete(key); // the same state twice in one statement: the first one gets it
-      return row;
-    });
-  });
+  private readonly saveState: (state: State) => Promise<unknown>;
+  private readonly spend: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
 
   constructor(
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
+    this.saveState = sql.distributed
+      ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
+      : coalesce((states: State[]) => this.saveTogether(states));
+    // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
+    this.spend = sql.distributed
+      ? (stateHash) => this.spendOne(stateHash)
+      : coalesce((hashes: Buffer[]) => this.spendTogether(hashes));
+  }
 
   /** A new state: 256 random bits as 64 hex characters (contract §4). */
   make(): string {
@@ -80,7 +89,7 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveTogether({ hash: hash(state), signIn });
+    await this.saveState({ hash: hash(state), signIn });
   }
 
   /**
@@ -88,9 +97,46 @@ export class StateService {
    * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.consumeTogether(hash(state));
+    const signIn = await this.spend(hash(state));
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
+  }
+
+  private async saveTogether(states: State[]): Promise<State[]> {
+    const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
+    const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
+    await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
+    return states;
+  }
+
+  private valuesOf({ hash: stateHash, signIn }: State): unknown[] {
+    const { provider, redirectUri, redirectUriNamed, codeChallenge } = signIn;
+    const memory = signIn.memory === null ? null : JSON.stringify(signIn.memory);
+    return [
+      stateHash,
+      provider,
+      redirectUri,
+      redirectUriNamed,
+      codeChallenge,
+      memory,
+      this.settings.stateTtl,
+    ];
+  }
+
+  private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+    const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
+    const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
+    return hashes.map((stateHash) => {
+      const key = stateHash.toString('hex');
+      const row = left.get(key);
+      left.delete(key); // the same state twice in one statement: the first one gets it
+      return row;
+    });
+  }
+
+  private async spendOne(stateHash: Buffer): Promise<PendingSignIn | undefined> {
+    const [row] = await this.sql.query<Spent>(CONSUME_ONE, [stateHash]);
+    return row?.fresh ? row : undefined;
   }
 }
 

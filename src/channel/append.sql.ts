@@ -1,10 +1,10 @@
 /** A history is trimmed by every so many appends (contract §2, CHANNEL_HISTORY) … */
-const TRIM_EVERY = 100;
+export const TRIM_EVERY = 100;
 /**
  * … of so many events at most, a hundred times what has come since. A history that is far too long, since the setting was
  * lowered, comes down step by step: an append that ran into the timeout of statements would be tried, and fail, forever.
  */
-const LARGEST_TRIM = 10_000;
+export const LARGEST_TRIM = 10_000;
 
 /** Seconds for which the service's own events are kept (contract §7). */
 export const OWN_EVENTS_TTL = 86_400;

@@ -3,8 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { DatabaseBusy } from '../database/database-busy.js';
 import { Sql } from '../database/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
+import { appendInSteps } from './append-in-steps.js';
 import { appendEvent, OWN_EVENTS_TTL } from './append.sql.js';
 
 /** Where a user's history stands, seen from an offset. */
@@ -33,6 +35,15 @@ interface Row {
   readonly device_id: string | null;
   readonly sent_at: Date;
 }
+
+type Place = Pick<Row, 'event_offset' | 'sent_at'>;
+
+/**
+ * On Citus a sign-out is found by its time (token/ended-sessions.distributed.ts), so it must not be committed much later. It
+ * is an error for the client by then (contract §3).
+ */
+const LONGEST_MS = 2000;
+const TOO_LATE = 'the transaction took too long';
 
 const APPEND = `
   WITH ${appendEvent({ userId: '$1', id: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
@@ -79,14 +90,17 @@ export class ChannelHistory {
   /** Runs work in a transaction, and tells of the events that it appended once they are committed. */
   async transaction<Result>(work: (transaction: ChannelTransaction) => Promise<Result>): Promise<Result> {
     const appended: ChannelEvent[] = [];
-    const result = await this.dataSource.transaction((manager) =>
-      work({
+    const began = performance.now();
+    const result = await this.dataSource.transaction(async (manager) => {
+      const done = await work({
         manager,
         append: async (userId, event, data) => {
           appended.push(await this.append(manager, userId, event, data));
         },
-      }),
-    );
+      });
+      if (this.sql.distributed && performance.now() - began > LONGEST_MS) throw new DatabaseBusy(TOO_LATE);
+      return done;
+    });
     for (const event of appended) this.events.emit('channel.appended', event);
     return result;
   }
@@ -120,11 +134,22 @@ export class ChannelHistory {
   ): Promise<ChannelEvent> {
     const id = randomUUID();
     const { channelHistory } = this.settings;
-    const values = [userId, id, event, JSON.stringify(data), OWN_EVENTS_TTL, channelHistory];
-    const [row] = await manager.query<Pick<Row, 'event_offset' | 'sent_at'>[]>(APPEND, values);
-    const { event_offset: offset, sent_at: sentAt } = row!;
+    const text = JSON.stringify(data);
+    const row = this.sql.distributed
+      ? await appendInSteps(
+          manager,
+          { userId, id, event, data: text, deviceId: null, ttl: OWN_EVENTS_TTL },
+          channelHistory,
+        )
+      : await appendAtOnce(manager, [userId, id, event, text, OWN_EVENTS_TTL, channelHistory]);
+    const { event_offset: offset, sent_at: sentAt } = row;
     return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
   }
+}
+
+async function appendAtOnce(manager: EntityManager, values: unknown[]): Promise<Place> {
+  const [row] = await manager.query<Place[]>(APPEND, values);
+  return row!;
 }
 
 /** A row may be of another version, or have been written by somebody else. */

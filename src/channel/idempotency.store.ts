@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { Clock } from '../database/clock.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 
 /** A request that is to be done once. */
@@ -13,19 +14,23 @@ export interface IdempotentRequest {
 }
 
 // Waits for whoever holds the key; then it is there with its answer, unless that request failed or was too long ago.
+// The time is a parameter: Citus refuses `now()` where there is a conflict.
 const CLAIM = `
   INSERT INTO idempotency_keys AS k (key_hash, body_hash, expires_at)
-  VALUES ($1, $2, now() + make_interval(secs => $3))
+  VALUES ($1, $2, $4::timestamptz + make_interval(secs => $3))
   ON CONFLICT (key_hash) DO UPDATE SET
-    body_hash = CASE WHEN k.expires_at > now() THEN k.body_hash ELSE excluded.body_hash END,
-    answer = CASE WHEN k.expires_at > now() THEN k.answer END,
-    expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > now() THEN k.expires_at ELSE excluded.expires_at END)
-  RETURNING body_hash, answer`;
+    body_hash = CASE WHEN k.expires_at > $4 THEN k.body_hash ELSE excluded.body_hash END,
+    answer = CASE WHEN k.expires_at > $4 THEN k.answer END,
+    expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > $4 THEN k.expires_at ELSE excluded.expires_at END)
+  RETURNING k.body_hash, k.answer`;
 
 /** What was asked for with an `Idempotency-Key`, and what was answered (contract §4). */
 @Injectable()
 export class IdempotencyStore {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly clock: Clock,
+  ) {}
 
   /**
    * Does work once for a key: whoever comes with the same one later, or at the same time, gets the first answer.
@@ -41,6 +46,7 @@ export class IdempotencyStore {
         keyHash,
         bodyHash,
         ttl,
+        new Date(this.clock.now()),
       ]);
       if (known!.answer !== null) {
         if (!known!.body_hash.equals(bodyHash)) return 'other body';

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql } from '../database/sql.js';
+import { fewAtATime } from '../database/few-at-a-time.js';
+import { Sql, type Statement } from '../database/sql.js';
 import { Instance } from './instance.entity.js';
 
 /** Seconds after which an instance that is not heard of counts as gone. Its heartbeat comes every ten. */
@@ -43,6 +44,21 @@ const CLEAR = {
   name: 'presence-clear',
   text: 'WITH gone AS (DELETE FROM instances WHERE instance_id = $1) DELETE FROM presence WHERE instance_id = $1',
 };
+// On Citus a place goes to its user's node, unless they are many …
+const ARRIVE_ONE = {
+  name: 'presence-arrive-one',
+  text: 'INSERT INTO presence (user_id, device_id, instance_id) VALUES ($2, $3, $1) ON CONFLICT DO NOTHING',
+};
+const LEAVE_ONE = {
+  name: 'presence-leave-one',
+  text: 'DELETE FROM presence WHERE user_id = $2 AND device_id = $3 AND instance_id = $1',
+};
+const MANY = 100;
+// … and a sweep, which asks all nodes, is made where there is something to sweep.
+const ANY_DEAD = {
+  name: 'presence-any-dead',
+  text: `SELECT FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) LIMIT 1`,
+};
 // Asked at each push and each list of devices.
 const ONLINE = {
   name: 'presence-online',
@@ -70,14 +86,15 @@ export class PresenceStore {
   }
 
   async arrive(instanceId: string, places: readonly Place[]): Promise<void> {
-    await this.sql.query(ARRIVE, [instanceId, ...columns(places)]);
+    await this.write(ARRIVE, ARRIVE_ONE, instanceId, places);
   }
 
   async leave(instanceId: string, places: readonly Place[]): Promise<void> {
-    await this.sql.query(LEAVE, [instanceId, ...columns(places)]);
+    await this.write(LEAVE, LEAVE_ONE, instanceId, places);
   }
 
   async sweep(): Promise<void> {
+    if (this.sql.distributed && (await this.sql.query(ANY_DEAD, [])).length === 0) return;
     await this.sql.query(SWEEP, []);
   }
 
@@ -90,6 +107,21 @@ export class PresenceStore {
   async onlineDevices(userId: string): Promise<ReadonlySet<string | null>> {
     const rows = await this.sql.query<{ device_id: string }>(ONLINE, [userId]);
     return new Set(rows.map(({ device_id: id }) => (id === NO_DEVICE ? null : id)));
+  }
+
+  private async write(
+    many: Statement,
+    one: Statement,
+    instanceId: string,
+    places: readonly Place[],
+  ): Promise<void> {
+    if (this.sql.distributed && places.length <= MANY) {
+      await fewAtATime(places, ({ userId, deviceId }) =>
+        this.sql.query(one, [instanceId, userId, deviceId ?? NO_DEVICE]),
+      );
+    } else {
+      await this.sql.query(many, [instanceId, ...columns(places)]);
+    }
   }
 }
 

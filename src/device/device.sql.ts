@@ -12,14 +12,24 @@ interface SignedInDevice {
  */
 export function upsertDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
   return `
-      INSERT INTO devices (user_id, device_id, device_name, user_agent)
-      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text WHERE ${deviceId} IS NOT NULL
-      ON CONFLICT (user_id, device_id) DO UPDATE
-        SET device_name = coalesce(excluded.device_name, devices.device_name),
-          user_agent = coalesce(excluded.user_agent, devices.user_agent),
-          last_seen_at = now()
+      INSERT INTO devices (user_id, device_id, device_name, user_agent, last_seen_at)
+      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text, now() WHERE ${deviceId} IS NOT NULL
+      ${KEEP}
       RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
 }
+
+/** The same for a device that is named: with VALUES, so that Citus sends it to one node. */
+export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
+  return `
+      INSERT INTO devices (user_id, device_id, device_name, user_agent, last_seen_at)
+      VALUES (${userId}, ${deviceId}, ${deviceName}, ${userAgent}, now())
+      ${KEEP}`;
+}
+
+const KEEP = `ON CONFLICT (user_id, device_id) DO UPDATE
+        SET device_name = coalesce(excluded.device_name, devices.device_name),
+          user_agent = coalesce(excluded.user_agent, devices.user_agent),
+          last_seen_at = excluded.last_seen_at`;
 
 /** A condition, made from SQL expressions: the user has this device. */
 export function hasDevice(userId: string, deviceId: string): string {

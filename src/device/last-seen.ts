@@ -1,4 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { fewAtATime } from '../database/few-at-a-time.js';
 import { Sql } from '../database/sql.js';
 import { Events, type Session } from '../events.js';
 
@@ -19,6 +20,13 @@ const WRITE = {
     WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
 };
 const LARGEST_WRITE = 1000;
+// On Citus: `SKIP LOCKED` is refused where rows may be on several nodes.
+const WRITE_ONE = {
+  name: 'device-seen',
+  text: `
+    UPDATE devices SET last_seen_at = now()
+    WHERE user_id = $1 AND device_id = $2 AND last_seen_at < now() - interval '1 minute'`,
+};
 /** The most sessions remembered between two writes; those left out are seen again before their minute is over. */
 const MOST_SEEN = 20_000;
 
@@ -52,14 +60,22 @@ export class LastSeen implements OnApplicationShutdown {
     const sessions = [...this.seen.values()];
     this.seen = new Map();
     try {
-      for (let i = 0; i < sessions.length; i += LARGEST_WRITE) {
-        const some = sessions.slice(i, i + LARGEST_WRITE);
-        await this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]);
-      }
+      await (this.sql.distributed ? this.writeEach(sessions) : this.writeTogether(sessions));
     } catch (error) {
       this.logger.warn({ err: error, msg: 'last_seen_at could not be written' });
     } finally {
       this.writing = false;
     }
+  }
+
+  private async writeTogether(sessions: readonly Session[]): Promise<void> {
+    for (let i = 0; i < sessions.length; i += LARGEST_WRITE) {
+      const some = sessions.slice(i, i + LARGEST_WRITE);
+      await this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]);
+    }
+  }
+
+  private writeEach(sessions: readonly Session[]): Promise<void> {
+    return fewAtATime(sessions, ({ userId, deviceId }) => this.sql.query(WRITE_ONE, [userId, deviceId]));
   }
 }

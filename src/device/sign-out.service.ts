@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
+import { Sql } from '../database/sql.js';
 import { Events, type Session } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
 import { endSessions, type SessionScope } from '../token/session.store.js';
@@ -28,6 +29,7 @@ const SIGNED_OUT_DEVICES = `
 export class SignOutService {
   constructor(
     private readonly history: ChannelHistory,
+    private readonly sql: Sql,
     private readonly events: Events,
   ) {}
 
@@ -53,7 +55,7 @@ export class SignOutService {
   ): Promise<number> {
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
-    const ended = await endSessions(manager, scope, of);
+    const ended = await endSessions(manager, scope, of, this.sql.distributed);
     if (ended.length === 0) await manager.query(CONFIRM_READ.text); // it may have been tried before
     const devices = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, ended]);
     for (const { facts } of devices) await append(userId, 'device.signed_out', facts);

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { appendEvent } from '../channel/append.sql.js';
 import { IdempotencyStore, type IdempotentRequest } from '../channel/idempotency.store.js';
 import type { Settings } from '../config/settings.js';
@@ -7,6 +8,7 @@ import { Sql } from '../database/sql.js';
 import { hasDevice } from '../device/device.sql.js';
 import type { ChannelEvent } from '../events.js';
 import { selectUser } from '../user/user.sql.js';
+import { pushInSteps } from './push-in-steps.js';
 
 /** A push as it is stored; `ttl` in seconds. */
 export type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
@@ -43,13 +45,16 @@ const PUSH = {
 export class PushStore {
   constructor(
     private readonly sql: Sql,
+    private readonly dataSource: DataSource,
     private readonly idempotency: IdempotencyStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /** @returns the event with its place in the history; undefined when user or device do not exist. */
   async push(event: NewEvent): Promise<ChannelEvent | undefined> {
-    const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, this.values(event));
+    const row = await (this.sql.distributed
+      ? this.dataSource.transaction((manager) => this.pushIn(manager, event))
+      : this.pushAtOnce(event));
     return row && placed(event, row);
   }
 
@@ -65,11 +70,28 @@ export class PushStore {
   ): Promise<{ answer: Answer; pushed?: ChannelEvent } | 'other body' | undefined> {
     let pushed: ChannelEvent | undefined;
     const done = await this.idempotency.once(key, async (manager) => {
-      const [row] = await manager.query<Row[]>(PUSH.text, this.values(event));
+      const row = await this.pushIn(manager, event);
       pushed = row && placed(event, row);
       return pushed && answer(pushed);
     });
     return typeof done === 'object' ? { ...done, ...(pushed && { pushed }) } : done;
+  }
+
+  private async pushAtOnce(event: NewEvent): Promise<Row | undefined> {
+    const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, this.values(event));
+    return row;
+  }
+
+  private async pushIn(manager: EntityManager, event: NewEvent): Promise<Row | undefined> {
+    if (this.sql.distributed) {
+      return pushInSteps(
+        manager,
+        { ...event, data: JSON.stringify(event.data) },
+        this.settings.channelHistory,
+      );
+    }
+    const [row] = await manager.query<Row[]>(PUSH.text, this.values(event));
+    return row;
   }
 
   private values({ userId, id, event, data, deviceId, ttl }: NewEvent): unknown[] {

@@ -25,6 +25,8 @@ export interface ExpiredRows {
    * first, and removes those that are not needed any more and not locked by others. It returns one row: `Batch`.
    */
   readonly removeBatch: Statement;
+  /** Condition on an expired row: it is not needed any more. */
+  readonly mayGo: string;
 }
 
 export interface Batch {
@@ -44,7 +46,8 @@ export function expiredRows({ entityMetadatas }: DataSource): ExpiredRows[] {
     const { first = false, mayGo } = expiry;
     const key = primaryColumns.map(({ databaseName }) => databaseName).join(', ');
     const text = mayGo === undefined ? removeAll(tableName) : removeSome(tableName, key, mayGo);
-    return [{ table: tableName, first, removeBatch: { name: `remove-expired-${tableName}`, text } }];
+    const removeBatch = { name: `remove-expired-${tableName}`, text };
+    return [{ table: tableName, first, removeBatch, mayGo: mayGo ?? 'true' }];
   });
   return tables.toSorted((a, b) => Number(b.first) - Number(a.first));
 }

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../database/sql.js';
+import { removeSlices } from './expired-slices.js';
 import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows.js';
 
 /** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
@@ -23,7 +24,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
 
   constructor(
     private readonly sql: Sql,
-    dataSource: DataSource,
+    private readonly dataSource: DataSource,
   ) {
     this.tables = expiredRows(dataSource);
   }
@@ -49,7 +50,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     const removed: Record<string, number> = {};
     for (const rows of tables) {
       try {
-        const count = await this.remove(rows);
+        const count = await (this.sql.distributed ? this.removeSlices(rows) : this.remove(rows));
         if (count > 0) removed[rows.table] = count;
       } catch (error) {
         this.logger.warn({ err: error, table: rows.table, msg: 'what has expired could not be removed' });
@@ -72,6 +73,10 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
       await delay(performance.now() - began);
     }
     return total;
+  }
+
+  private removeSlices(rows: ExpiredRows): Promise<number> {
+    return removeSlices(this.dataSource, rows, () => this.stopping, delay);
   }
 
   /** A quarter more or less, so that instances that were started together do not always compete. */

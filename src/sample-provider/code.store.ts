@@ -20,9 +20,10 @@ const CODE_TTL = 60;
 const REDEEM = {
   name: 'sample-code-redeem',
   text: `
-    DELETE FROM sample_codes WHERE code_hash = $1
-    RETURNING client_id AS "clientId", redirect_uri AS "redirectUri", provider_user_id AS "providerUserId",
-      expires_at > now() AS fresh`,
+    WITH spent AS (DELETE FROM sample_codes WHERE code_hash = $1 RETURNING *)
+    SELECT client_id AS "clientId", redirect_uri AS "redirectUri", provider_user_id AS "providerUserId",
+      expires_at > now() AS fresh
+    FROM spent`,
 };
 
 /**

@@ -10,15 +10,15 @@ export interface Refresh {
   readonly accessToken: IssuedAccessToken;
 }
 
-// Checks the session and stores the token in one statement: nothing can happen between the two.
+// Checks the session and stores the token in one statement: nothing can happen between the two. Citus needs the name `t`.
 const STORE_ONE = {
   name: 'refresh-one',
   text: `
-    INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+    INSERT INTO access_tokens AS t (user_id, session_id, jti, expires_at, token)
     SELECT user_id, session_id, $4::uuid, to_timestamp($5::float8), $6::text
     FROM refresh_tokens
     WHERE user_id = $1 AND session_id = $2 AND token_hash = $3 AND expires_at > now()
-    RETURNING jti`,
+    RETURNING t.jti`,
 };
 
 const STORE_MANY = {
@@ -40,28 +40,31 @@ export class AccessTokenStore {
    * Refreshes that arrive together share one statement. One that was given up may still store its token: nobody has it.
    * @returns whether the token was stored.
    */
-  readonly storeForSession = coalesce((refreshes: Refresh[]) => this.store(refreshes));
+  readonly storeForSession: (refresh: Refresh) => Promise<boolean>;
 
-  constructor(private readonly sql: Sql) {}
+  constructor(private readonly sql: Sql) {
+    // On Citus each goes alone: a statement for users of many nodes would commit in two phases on all of them.
+    this.storeForSession = sql.distributed
+      ? (refresh) => this.storeOne(refresh)
+      : coalesce((refreshes: Refresh[]) => this.store(refreshes));
+  }
 
   private async store(refreshes: Refresh[]): Promise<boolean[]> {
-    const rows = refreshes.map(({ session, tokenHash, accessToken }) => [
-      session.userId,
-      session.sessionId,
-      tokenHash,
-      accessToken.jti,
-      accessToken.expiresAt,
-      accessToken.token,
-    ]);
-    const [first] = rows;
-    const stored =
-      rows.length === 1
-        ? await this.sql.query<{ jti: string }>(STORE_ONE, first!)
-        : await this.sql.query<{ jti: string }>(
-            STORE_MANY,
-            first!.map((_, column) => rows.map((row) => row[column])),
-          );
+    if (refreshes.length === 1) return [await this.storeOne(refreshes[0]!)];
+    const rows = refreshes.map(valuesOf);
+    const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
+    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columns);
     const jtis = new Set(stored.map(({ jti }) => jti));
     return refreshes.map(({ accessToken }) => jtis.has(accessToken.jti));
   }
+
+  private async storeOne(refresh: Refresh): Promise<boolean> {
+    const { length } = await this.sql.query(STORE_ONE, valuesOf(refresh));
+    return length > 0;
+  }
+}
+
+function valuesOf({ session, tokenHash, accessToken }: Refresh): unknown[] {
+  const { jti, expiresAt, token } = accessToken;
+  return [session.userId, session.sessionId, tokenHash, jti, expiresAt, token];
 }

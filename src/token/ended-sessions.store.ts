@@ -64,6 +64,8 @@ const READ = {
  * differ by no more than `CLOCKS_DIFFER_S` around a reading that failed, and `AGAIN_S` where none did. A standby tells of
  * what it sees, but is no place to go on from: its snapshot does not say what is under way.
  *
+ * A Citus cluster has no numbers that all of its nodes share: see endedOnCluster.
+ *
  * @param certain whether the place is of the last reading, which went well
  */
 export async function endedSince(

@@ -1,6 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
+import { endedOnCluster } from './ended-sessions.distributed.js';
 import { endedSince, PLACE, type Place } from './ended-sessions.store.js';
 import { Recent } from './recent.js';
 
@@ -19,11 +20,14 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private certain = false;
   private timer?: NodeJS.Timeout;
   private reading = false;
+  private readonly endedSince: typeof endedSince;
 
   constructor(
     private readonly sql: Sql,
     private readonly events: Events,
-  ) {}
+  ) {
+    this.endedSince = sql.distributed ? endedOnCluster : endedSince;
+  }
 
   async onModuleInit(): Promise<void> {
     const [place] = await this.sql.query<Place>(PLACE, []);
@@ -56,7 +60,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** @returns whether all was read that has ended until now, as far as this database knows */
   private async readOn(): Promise<boolean> {
-    const { place, ended } = await endedSince(this.sql, this.place, this.certain);
+    const { place, ended } = await this.endedSince(this.sql, this.place, this.certain);
     for (const { userId, sessionId, deviceId } of ended) {
       if (this.told.add(sessionId)) this.events.emit('session.ended', { userId, sessionId, deviceId });
     }

@@ -4,31 +4,41 @@ import type { Session } from '../events.js';
 /** Which sessions of a user: with `device`, all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
-// Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out, with
-// the number of this transaction: EndedSessions finds it by that.
-const END = `
+// Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out.
+const end = (xid: string): string => `
   UPDATE refresh_tokens SET
-    signed_out_at = now(), signed_out_xid = pg_current_xact_id()::text::bigint, expires_at = least(expires_at, now())
-  WHERE user_id = $1 AND signed_out_at IS NULL AND CASE $2
-    WHEN 'session' THEN session_id = $3
-    WHEN 'device' THEN device_id = $4
-    WHEN 'others' THEN CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END
-    ELSE true END
+    signed_out_at = now(), signed_out_xid = ${xid}, expires_at = least(expires_at, now())
+  WHERE user_id = $1 AND signed_out_at IS NULL AND (
+    $2 = 'all'
+    OR $2 = 'session' AND session_id = $3
+    OR $2 = 'device' AND device_id = $4
+    OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END)
   RETURNING device_id`;
+
+/** With the number of this transaction: EndedSessions finds it by that. */
+const END = end('pg_current_xact_id()::text::bigint');
+
+/** On Citus, where each node numbers its own transactions, it finds it by time. */
+const END_DISTRIBUTED = end('NULL');
 
 /**
  * Ends sessions. From the commit on, their access tokens are refused, since verification reads the session. EndedSessions
  * tells the instances that hold their sockets. Where there is nothing to end, nothing is written.
  *
  * @param of the session, device and user that the scope refers to
+ * @param distributed `Sql.distributed`
  * @returns the device of each session that was ended; null for a session without one
  */
 export async function endSessions(
   manager: EntityManager,
   scope: SessionScope,
   { userId, sessionId, deviceId }: Session,
+  distributed = false,
 ): Promise<(string | null)[]> {
   const values = [userId, scope, sessionId, deviceId];
-  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(END, values);
+  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(
+    distributed ? END_DISTRIBUTED : END,
+    values,
+  );
   return ended.map((row) => row.device_id);
 }

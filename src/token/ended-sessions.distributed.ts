@@ -1,0 +1,46 @@
+import type { Sql } from '../database/sql.js';
+import type { Session } from '../events.js';
+import type { Place } from './ended-sessions.store.js';
+
+/**
+ * Seconds that are read again: a sign-out is committed within 2 s of its time, or rolled back (ChannelHistory.transaction),
+ * and the commit itself takes less than one, or the coordinator gives it up.
+ */
+const AGAIN_S = 3;
+/** The same after a reading that failed: a node that was away may only now make visible what it had committed. */
+const AFTER_FAILURE_S = 10;
+/** Seconds of sign-outs that are read at once (see ended-sessions.store.ts). */
+const PART_S = 10;
+
+const PLACE = {
+  name: 'ended-sessions-place-distributed',
+  text: `
+    SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, 'by time' AS snapshot,
+      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow"`,
+};
+
+const READ = {
+  name: 'ended-sessions-distributed',
+  text: `
+    SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId" FROM refresh_tokens
+    WHERE signed_out_at >= $1::timestamptz - make_interval(secs => $2)
+      AND signed_out_at < $1::timestamptz + interval '${PART_S} s'`,
+};
+
+/**
+ * On a Citus cluster: what was signed out since a place, by the coordinator's clock, which all sign-outs write (`now()` is
+ * evaluated there). Numbers of transactions are each node's own, and its snapshots as well. What a node has not committed
+ * when it is read has begun less than AGAIN_S ago, so the next reading finds it.
+ *
+ * @param certain whether the reading before went well; it fails while any node is away, and then it goes on from where it was
+ */
+export async function endedOnCluster(
+  sql: Sql,
+  { at }: Place,
+  certain: boolean,
+): Promise<{ place: Place; ended: Session[] }> {
+  const [place] = await sql.query<Place & Record<string, unknown>>(PLACE, [at]); // before the reading, which sees more
+  const behind = certain ? AGAIN_S : AFTER_FAILURE_S;
+  const ended = await sql.query<Session & Record<string, unknown>>(READ, [at, behind]);
+  return { place: place!, ended };
+}
