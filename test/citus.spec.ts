@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client, type Pool, type PoolClient } from 'pg';
-import { DataSource, type DataSourceOptions, type QueryRunner } from 'typeorm';
+import { DataSource, type QueryRunner } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import request from 'supertest';
 import { ChannelHistory } from '../src/channel/channel.history.js';
@@ -246,7 +246,7 @@ function listen(service: TestService): Command[] {
         NextIndex1900000001000,
       ];
       const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
-      expect(await migrate({ ...options, migrations } as DataSourceOptions, patience)).toEqual([]);
+      expect(await migrate({ ...options, migrations }, patience)).toEqual([]);
       await query(database.url, `UPDATE users SET locale = 'en' WHERE user_id = $1`, [
         (await signIn(service.url)).user_id,
       ]);

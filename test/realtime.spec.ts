@@ -289,8 +289,8 @@ describe('the real-time channel', () => {
         const { id } = await before.ready();
         await query(
           service.databaseUrl,
-          'UPDATE channel_events SET id = gen_random_uuid() WHERE user_id = $1 AND event_offset = 1',
-          [tokens.user_id],
+          'UPDATE channel_events SET id = $2 WHERE user_id = $1 AND event_offset = 1',
+          [tokens.user_id, randomUUID()],
         );
         const client = open({ token: tokens.access_token, offset: 1, id });
         expect(await client.ready()).toMatchObject({

@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { appendInSteps } from '../channel/append-in-steps.js';
 import { OWN_EVENTS_TTL } from '../channel/append.sql.js';
-import { DEVICE_FACTS, upsertNamedDevice } from '../device/device.sql.js';
+import { selectDeviceFacts, upsertNamedDevice } from '../device/device.sql.js';
 import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
 import { upsertUser } from '../user/user.sql.js';
-import type { SignIn } from './sign-in.store.js';
+import type { SignIn } from './sign-in.js';
 
 const USER = upsertUser({
   userId: '$1',
@@ -15,7 +15,7 @@ const USER = upsertUser({
   avatarUrl: '$6',
 });
 const DEVICE = upsertNamedDevice({ userId: '$1', deviceId: '$2', deviceName: '$3', userAgent: '$4' });
-const FACTS = `SELECT ${DEVICE_FACTS}::text AS data FROM devices WHERE user_id = $1 AND device_id = $2`;
+const FACTS = selectDeviceFacts('$1', '$2');
 const REFRESH_TOKEN = insertRefreshToken({
   userId: '$1',
   sessionId: '$2',

@@ -6,24 +6,11 @@ import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { DEVICE_FACTS, upsertDevice } from '../device/device.sql.js';
-import { Events, type ChannelEvent, type Session } from '../events.js';
-import type { Identity } from '../provider/identity.js';
-import type { IssuedAccessToken } from '../token/access-token.js';
+import { Events, type ChannelEvent } from '../events.js';
 import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
 import { upsertUser } from '../user/user.sql.js';
+import type { SignIn } from './sign-in.js';
 import { signInInSteps } from './sign-in-in-steps.js';
-
-export interface SignIn {
-  readonly session: Session;
-  readonly provider: string;
-  readonly identity: Identity;
-  readonly deviceName: string | null;
-  readonly userAgent: string | null;
-  readonly refreshTokenHash: Buffer;
-  /** Seconds. */
-  readonly refreshTokenTtl: number;
-  readonly accessToken: IssuedAccessToken;
-}
 
 /**
  * Everything that a sign-in writes, in one statement and so in one transaction: all of it is stored, or nothing. It spans

@@ -42,6 +42,11 @@ export const DEVICE_FACTS = `json_build_object(
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
       )`;
 
+/** DEVICE_FACTS of a device, as the text `data`. */
+export function selectDeviceFacts(userId: string, deviceId: string): string {
+  return `SELECT ${DEVICE_FACTS}::text AS data FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId}`;
+}
+
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }

@@ -7,9 +7,6 @@ const LOCK = 0x6c6b_0004;
 /** There is nothing over which the tables could be spread. */
 export class NoCitus extends Error {}
 
-/** An instance that was started before the tables are spread would send statements that Citus refuses. */
-export class StillRunning extends Error {}
-
 const CITUS = `SELECT FROM pg_extension WHERE extname = 'citus'`;
 
 const OTHERS = `
@@ -32,13 +29,16 @@ export async function requireCitus(dataSource: DataSource): Promise<void> {
   }
 }
 
-/** @throws StillRunning when no table is spread yet and the service is running */
+/**
+ * An instance that was started before the tables are spread would send statements that Citus refuses.
+ * @throws when no table is spread yet and the service is running
+ */
 export async function requireStopped(dataSource: DataSource): Promise<void> {
   for (const { table } of planOf(dataSource)) if (await isSpread(dataSource.manager, table)) return;
   const [others] = await dataSource.query<{ count: number }[]>(OTHERS);
   if (others!.count === 0) return;
   const connections = `${others!.count} ${others!.count === 1 ? 'connection' : 'connections'}`;
-  throw new StillRunning(
+  throw new Error(
     `the service uses this database (${connections}): stop all instances first; nothing was done`,
   );
 }
@@ -73,8 +73,8 @@ async function place(manager: EntityManager, { table, by, beside }: Placement): 
 }
 
 async function isSpread(manager: EntityManager, table: string): Promise<boolean> {
-  const [spread] = await manager.query<{ yes: boolean }[]>(IS_SPREAD, [table]);
-  return spread!.yes;
+  const [found] = await manager.query<{ yes: boolean }[]>(IS_SPREAD, [table]);
+  return found!.yes;
 }
 
 function describe({ by, beside }: Placement): string {
