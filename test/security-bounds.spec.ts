@@ -24,6 +24,8 @@ describe('the list of bounds', () => {
     ['http/express.adapter.ts', 'headersTimeout: 10_000', '16 KiB (Node.js), 10 s'],
     ['http/express.adapter.ts', 'requestTimeout: 30_000', 'after decompression, 30 s'],
     ['http/express.adapter.ts', 'keepAliveTimeout: 65_000', '65 s after an answer'],
+    ['http/open-files.ts', 'Math.max(64, limit / 32)', '1/32 of it (64 at least)'],
+    ['http/open-files.ts', 'Math.max(16, limit / 32)', 'another 1/32 (16 at least)'],
     ['http/read-body.ts', 'MOST_PARAMETERS = 100;', '100 parameters of a form'],
     ['http/json-faults.ts', 'DEEPEST_VALUE = 100;', 'nested 100 deep'],
     ['http/unreadable-requests.ts', 'LINGER_MS = 1000;', 'destroyed 1 s after the answer'],

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { OpenFiles } from '../http/open-files.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
 import type { VerifiedToken } from '../token/access-token.verifier.js';
@@ -27,14 +28,16 @@ export class Handshake {
     private readonly guard: JwtGuard,
     private readonly waiting: WaitingRoom,
     private readonly limits: RateLimits,
+    private readonly files: OpenFiles,
   ) {}
 
   /**
-   * Whether an address may begin another handshake: asked before there is a transport.
+   * Resolves when an address may begin another handshake: asked before there is a transport.
    * @throws OAuthError `slow_down`
    */
   async begin(address: string | undefined): Promise<void> {
     this.waiting.assertRoomFor(address);
+    await this.files.assertRoomForSocket();
     await this.limits.count('connect', address);
   }
 

@@ -6,6 +6,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { Notifications } from '../database/notifications.js';
 import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
+import { OpenFiles } from '../http/open-files.js';
 import { TokenModule } from '../token/token.module.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
@@ -29,6 +30,7 @@ import { WaitingRoom } from './waiting-room.js';
     Handshake,
     HintBus,
     { provide: HINT_CARRIER, inject: [SETTINGS, RedisConnection], useFactory: hintCarrier },
+    OpenFiles,
     PushStore,
     RealtimeGateway,
     RealtimeService,

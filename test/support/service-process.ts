@@ -26,10 +26,19 @@ export interface ServiceChild extends ServiceProcess {
  * Starts the compiled service as a process of its own, as `npm run start:prod` does, and waits for nothing.
  * @param env the whole of its environment, beside PATH.
  * @param main the compiled service's; that of this repository unless it is given
+ * @param openFiles how many files it may open; as many as this process, unless it is given
  */
-export async function spawnService(env: Record<string, string>, main: string = MAIN): Promise<ServiceChild> {
+export async function spawnService(
+  env: Record<string, string>,
+  main: string = MAIN,
+  openFiles?: number,
+): Promise<ServiceChild> {
   const port = env['PORT'] ?? String(await freePort());
-  const child = spawn(process.execPath, [main], {
+  const [command, ...args] =
+    openFiles === undefined
+      ? [process.execPath, main]
+      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, main];
+  const child = spawn(command!, args, {
     env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -63,8 +72,9 @@ export async function spawnService(env: Record<string, string>, main: string = M
 export async function startServiceProcess(
   env: Record<string, string>,
   main: string = MAIN,
+  openFiles?: number,
 ): Promise<ServiceProcess> {
-  const service = await spawnService(env, main);
+  const service = await spawnService(env, main, openFiles);
   await service.says('Latchkey is ready');
   return service;
 }

@@ -1,0 +1,102 @@
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { Client } from 'pg';
+import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh-token.js';
+
+const ROWS_AT_ONCE = 5000;
+
+/** When it was due (ms since the epoch), ms until its answer, status, whether on a connection of its own, ms sent too late. */
+export type Refresh = [due: number, milliseconds: number, status: number, isNew: boolean, late: number];
+
+export interface StormCounts {
+  readonly ready: number;
+  readonly attempts: number;
+  readonly refused: number;
+  readonly cut: number;
+  readonly late: number;
+  readonly told: number;
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
+/** Inserts sessions of as many users. @returns their refresh tokens */
+export async function insertSessions(databaseUrl: string, count: number): Promise<string[]> {
+  const client = new Client(databaseUrl);
+  await client.connect();
+  try {
+    const tokens: string[] = [];
+    while (tokens.length < count) {
+      const sessions = Array.from({ length: Math.min(ROWS_AT_ONCE, count - tokens.length) }, () => ({
+        userId: randomUUID(),
+        sessionId: randomUUID(),
+        deviceId: randomUUID(),
+      }));
+      const made = sessions.map(makeRefreshToken);
+      await client.query(
+        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         SELECT *, now() + interval '30 days' FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`,
+        [
+          sessions.map(({ userId }) => userId),
+          sessions.map(({ sessionId }) => sessionId),
+          sessions.map(({ deviceId }) => deviceId),
+          made.map(hashRefreshToken),
+        ],
+      );
+      tokens.push(...made);
+    }
+    await client.query('VACUUM (ANALYZE)');
+    return tokens;
+  } finally {
+    await client.end();
+  }
+}
+
+/** A script of this directory in a process of its own, off the service's processor and, if told, behind all others. */
+export function startBeside(script: string, isLast: boolean): ChildProcess {
+  const path = fileURLToPath(new URL(script, import.meta.url));
+  const command = [...(isLast ? ['nice', '-n', '19'] : []), process.execPath, path];
+  const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  pin(child.pid!, availableParallelism() - 1);
+  return child;
+}
+
+/** Keeps a process on one processor, with all its threads; without effect where there is no `taskset`. */
+export function pin(pid: number, processor: number): void {
+  if (availableParallelism() < 2) return;
+  try {
+    execFileSync('taskset', ['-a', '-c', '-p', String(processor), String(pid)], { stdio: 'ignore' });
+  } catch {
+    // then processes share them as they come
+  }
+}
+
+export async function ask<Answer>(child: ChildProcess, order: object): Promise<Answer> {
+  const answered = once(child, 'message');
+  child.send(order);
+  const [answer] = (await answered) as [Answer];
+  return answer;
+}
+
+/** What the kernel says of a process: seconds on a processor, seconds that it waited for one, MiB of memory. */
+export function usage(pid: number): { cpu: number; waited: number; memory: number } {
+  const [ran, waited] = readFileSync(`/proc/${pid}/schedstat`, 'latin1').split(' ').map(Number);
+  const resident = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1];
+  return { cpu: ran! / 1e9, waited: waited! / 1e9, memory: Number(resident) / 1024 };
+}
+
+/** The soft limit of open files that this process and its children have. */
+export function descriptorLimit(): number {
+  const { userLimits } = process.report.getReport() as unknown as {
+    userLimits: { open_files: { soft: number | 'unlimited' } };
+  };
+  const { soft } = userLimits.open_files;
+  return soft === 'unlimited' ? Infinity : Number(soft);
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((one, other) => one - other);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN;
+}
