@@ -4,6 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { DatabaseBusy } from '../database/database-busy.js';
+import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
@@ -77,15 +78,41 @@ const NEWEST = {
   text: 'SELECT user_id AS "userId", last_offset AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
 };
 
+// The same of many channels, for sockets that come back together.
+const STATES = {
+  name: 'channel-states',
+  text: `
+    SELECT coalesce(last_offset, 0) AS last,
+      (SELECT count(*) FROM channel_events e
+        WHERE e.user_id = n.user_id AND event_offset > n.after AND expires_at > now()) AS kept,
+      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = n.after) AS id,
+      (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = last_offset) AS "lastId"
+    FROM unnest($1::uuid[], $2::bigint[]) WITH ORDINALITY AS n (user_id, after, place)
+    LEFT JOIN channels c ON c.user_id = n.user_id
+    ORDER BY place`,
+};
+
+interface Viewpoint {
+  readonly userId: string;
+  readonly offset: number;
+}
+
 /** The history of each user's channel: what it says is the truth, whatever travels between instances (contract §7). */
 @Injectable()
 export class ChannelHistory {
+  private readonly stateOf: (viewpoint: Viewpoint) => Promise<HistoryState>;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly sql: Sql,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    // On Citus the histories of several users are on several nodes.
+    this.stateOf = sql.distributed
+      ? (viewpoint) => this.stateAt(viewpoint)
+      : coalesce((viewpoints: Viewpoint[]) => this.states(viewpoints));
+  }
 
   /** Runs work in a transaction, and tells of the events that it appended once they are committed. */
   async transaction<Result>(work: (transaction: ChannelTransaction) => Promise<Result>): Promise<Result> {
@@ -114,10 +141,23 @@ export class ChannelHistory {
     return rows.map((row) => eventOf(userId, row));
   }
 
-  /** Where the history stands, seen from an offset. */
+  /** Where the history stands, seen from an offset. What is asked together shares one statement. */
   async state(userId: string, offset: number): Promise<HistoryState> {
+    return this.stateOf({ userId, offset });
+  }
+
+  private async states(viewpoints: Viewpoint[]): Promise<HistoryState[]> {
+    if (viewpoints.length === 1) return [await this.stateAt(viewpoints[0]!)];
+    const [userIds, offsets] = [
+      viewpoints.map(({ userId }) => userId),
+      viewpoints.map(({ offset }) => offset),
+    ];
+    return (await this.sql.query<StateRow>(STATES, [userIds, offsets])).map(stateOf);
+  }
+
+  private async stateAt({ userId, offset }: Viewpoint): Promise<HistoryState> {
     const [row] = await this.sql.query<StateRow>(STATE, [userId, offset]);
-    return { ...row!, last: Number(row!.last), kept: Number(row!.kept) };
+    return stateOf(row!);
   }
 
   /** The number of the newest event of each of these users; those without any event are left out. */
@@ -161,4 +201,8 @@ function eventOf(userId: string, row: Row): ChannelEvent {
   } catch {
     return { ...place, data: undefined, sentAt: '' };
   }
+}
+
+function stateOf(row: StateRow): HistoryState {
+  return { ...row, last: Number(row.last), kept: Number(row.kept) };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { PresenceTracker } from '../channel/presence.tracker.js';
@@ -14,6 +15,8 @@ import { ChannelHub } from './channel-hub.js';
 
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
+/** Requests in flight are answered while 20,000 sockets are told that the service stops. */
+const ENDED_A_TURN = 50;
 
 /** All open sockets of this instance: each lives exactly as long as its session's access token (contract §7). */
 @Injectable()
@@ -24,6 +27,8 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly deadlines: Deadlines<Connection>;
   /** Keys withdrawn by an operator since this instance started: a few at most. */
   private readonly revokedKeys = new Set<string>();
+  /** Sockets that are admitted and not open yet, by user: those that shared a statement are admitted at the same moment. */
+  private readonly admitted = new Map<string, Set<Socket>>();
   private stopping = false;
 
   constructor(
@@ -44,16 +49,23 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     events.on('key.revoked', ({ kid }) => this.revoke(kid));
   }
 
-  /** @throws OAuthError `slow_down` when the user has as many sockets here as a user may have */
-  assertRoomFor(userId: string): void {
+  /**
+   * Keeps a place for a socket that is opened before the next turn of the event loop, or never.
+   * @throws OAuthError `slow_down` when the user has as many sockets here as a user may have
+   */
+  reserve(socket: Socket, userId: string): void {
     if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
-    if (this.channels.countOf(userId) >= SOCKETS_A_USER) {
+    const admitted = this.admitted.get(userId) ?? new Set();
+    if (this.channels.countOf(userId) + admitted.size >= SOCKETS_A_USER) {
       throw new OAuthError('slow_down', `a user may have ${SOCKETS_A_USER} sockets`);
     }
+    this.admitted.set(userId, admitted.add(socket));
+    setImmediate(() => this.release(socket, userId)); // its client may be gone, so that it is never opened
   }
 
   /** Registers a socket that the handshake has admitted. */
   open(socket: Socket, { session, claims, kid, from }: Admission): void {
+    this.release(socket, session.userId); // it is counted by its channel
     const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
@@ -87,12 +99,21 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   async endAll(): Promise<void> {
     this.stopping = true;
     const all = this.all();
-    for (const connection of all) connection.end('shutdown');
+    for (let i = 0; i < all.length; i += ENDED_A_TURN) {
+      for (const connection of all.slice(i, i + ENDED_A_TURN)) connection.end('shutdown');
+      await nextTurn();
+    }
     await Promise.all(all.map((connection) => connection.drained()));
   }
 
   onApplicationShutdown(): void {
     this.deadlines.stop();
+  }
+
+  private release(socket: Socket, userId: string): void {
+    const admitted = this.admitted.get(userId);
+    admitted?.delete(socket);
+    if (admitted?.size === 0) this.admitted.delete(userId);
   }
 
   private all(): Connection[] {

@@ -49,7 +49,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
       const admission = await this.handshake.admit(socket, this.waiting.addressOf(transportOf(socket)));
-      this.connections.assertRoomFor(admission.session.userId);
+      this.connections.reserve(socket, admission.session.userId);
       socket.data = admission;
     } catch (error) {
       return refuse(socket, next, this.toOAuthError(error));

@@ -3,6 +3,7 @@ import { JwtService } from '@nestjs/jwt';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
+import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
@@ -25,9 +26,26 @@ const IS_LIVE = {
     WHERE a.user_id = $1 AND a.jti = $2 AND a.token = $3 AND r.signed_out_at IS NULL`,
 };
 
+const ARE_LIVE = {
+  name: 'access-tokens-are-live',
+  text: `
+    SELECT n.place::int FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS n (user_id, jti, token, place)
+    JOIN access_tokens a ON a.user_id = n.user_id AND a.jti = n.jti AND a.token = n.token
+    JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
+    WHERE r.signed_out_at IS NULL`,
+};
+
+interface Presented {
+  readonly token: string;
+  readonly claims: AccessTokenClaims;
+}
+
 /** The one place where access tokens are judged, for HTTP and sockets alike (contract §5). */
 @Injectable()
 export class AccessTokenVerifier {
+  /** Tokens that are judged together share one statement. */
+  private readonly isLive = coalesce((presented: Presented[]) => this.areLive(presented));
+
   constructor(
     private readonly jwt: JwtService,
     private readonly clock: Clock,
@@ -52,10 +70,23 @@ export class AccessTokenVerifier {
     const signed = this.checkSignature(token);
     if (!signed) return undefined;
     const { claims, kid } = signed;
-    const { length: live } = await this.sql.query(IS_LIVE, [claims.sub, claims.jti, token]);
-    if (live === 0) return undefined;
+    if (!(await this.isLive({ token, claims }))) return undefined;
     const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
     return { session, claims, kid };
+  }
+
+  private async areLive(presented: Presented[]): Promise<boolean[]> {
+    const [userIds, jtis, tokens] = [
+      presented.map(({ claims }) => claims.sub),
+      presented.map(({ claims }) => claims.jti),
+      presented.map(({ token }) => token),
+    ];
+    if (presented.length === 1) {
+      return [(await this.sql.query(IS_LIVE, [userIds[0], jtis[0], tokens[0]])).length > 0];
+    }
+    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, [userIds, jtis, tokens]);
+    const live = new Set(rows.map(({ place }) => place));
+    return presented.map((_, i) => live.has(i + 1));
   }
 
   /** What the token says, if one of our keys signed it and it has not expired; else undefined. */
