@@ -1,5 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
+import type { ListenOptions } from 'node:net';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
@@ -8,6 +9,8 @@ import { boundUnreadAnswers } from './unread-answers.js';
 
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
+/** Connections that wait to be accepted. Of more the kernel drops some, whose clients try again after a second or more. */
+const BACKLOG = 4096; // as many as Linux allows by default (net.core.somaxconn); Node.js would take 511
 
 // Slow headers and bodies are cut off before they can hold many sockets; by default, Node looks for them every 30 s.
 const SERVER_LIMITS = {
@@ -52,6 +55,12 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', Buffer.byteLength(json));
     response.end(json);
+  }
+
+  override listen(port: string | number, ...rest: unknown[]): http.Server {
+    const [host, done] = typeof rest[0] === 'string' ? rest : [undefined, rest[0]];
+    const server = this.httpServer as http.Server;
+    return server.listen({ port, host, backlog: BACKLOG } as ListenOptions, done as () => void);
   }
 
   override beforeClose(): void {
