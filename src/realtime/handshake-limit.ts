@@ -27,12 +27,15 @@ async function admit(
   judge: Judge,
   next: () => void,
 ): Promise<void> {
+  const { socket } = request;
   const isUpgrade = !(response instanceof ServerResponse);
-  if (isUpgrade) request.socket.on('error', ignore); // nobody else listens yet: a reset would end the process
+  if (isUpgrade) socket.on('error', ignore).pause(); // nobody else listens yet: a reset would end the process
   try {
     await judge(request);
-    request.socket.off('error', ignore);
+    if (socket.destroyed) return; // it has waited, and its client is gone
+    if (isUpgrade) socket.off('error', ignore);
     next();
+    if (isUpgrade) socket.resume(); // what it has sent meanwhile
   } catch (error) {
     const refusal =
       error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');

@@ -6,6 +6,7 @@ import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
 import type { VerifiedToken } from '../token/access-token.verifier.js';
 import { JwtGuard } from '../token/jwt.guard.js';
+import { AdmissionQueue } from './admission-queue.js';
 import { WaitingRoom } from './waiting-room.js';
 
 /** What the handshake of an admitted client says. */
@@ -27,18 +28,20 @@ export class Handshake {
   constructor(
     private readonly guard: JwtGuard,
     private readonly waiting: WaitingRoom,
+    private readonly queue: AdmissionQueue,
     private readonly limits: RateLimits,
     private readonly files: OpenFiles,
   ) {}
 
   /**
-   * Resolves when an address may begin another handshake: asked before there is a transport.
-   * @throws OAuthError `slow_down`
+   * Resolves when an address may go on with a handshake: asked before there is a transport.
+   * @throws OAuthError `slow_down`, or `server_error` while the service stops
    */
   async begin(address: string | undefined): Promise<void> {
     this.waiting.assertRoomFor(address);
     await this.files.assertRoomForSocket();
     await this.limits.count('connect', address);
+    await this.queue.transport(address);
   }
 
   /**
@@ -48,7 +51,7 @@ export class Handshake {
    */
   async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
     const from = readResumePoint(handshake.auth);
-    return { ...(await this.guard.admitHandshake(handshake, address)), from };
+    return { ...(await this.queue.token(() => this.guard.admitHandshake(handshake, address))), from };
   }
 }
 

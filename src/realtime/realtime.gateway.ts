@@ -5,6 +5,7 @@ import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
 import { clientAddress } from '../http/client-address.js';
+import { AdmissionQueue } from './admission-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { limitHandshakes } from './handshake-limit.js';
 import { Handshake, type Admission } from './handshake.js';
@@ -24,6 +25,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     private readonly handshake: Handshake,
     private readonly connections: ConnectionRegistry,
     private readonly waiting: WaitingRoom,
+    private readonly queue: AdmissionQueue,
     private readonly http: HttpAdapterHost,
   ) {}
 
@@ -43,6 +45,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   /** Before the listener closes: farewells would be lost afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
+    this.queue.stop();
     await this.connections.endAll();
   }
 

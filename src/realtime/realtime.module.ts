@@ -8,6 +8,7 @@ import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { OpenFiles } from '../http/open-files.js';
 import { TokenModule } from '../token/token.module.js';
+import { AdmissionQueue } from './admission-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
 import { HintBus } from './hint-bus.js';
@@ -26,6 +27,7 @@ import { WaitingRoom } from './waiting-room.js';
   imports: [ChannelModule, DiscoveryModule, TokenModule],
   controllers: [PushController],
   providers: [
+    AdmissionQueue,
     ConnectionRegistry,
     Handshake,
     HintBus,

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
 import { networkOf } from '../http/network.js';
+import { NetworkCounts } from './network-counts.js';
 import { closeNow, type Transport } from './transport.js';
 
 /** A transport that has shown no good token after this time is closed. */
@@ -22,12 +23,12 @@ interface Guest {
 export class WaitingRoom {
   private readonly logger = new Logger(WaitingRoom.name);
   private readonly guests = new Map<Transport, Guest>();
-  private readonly ofNetwork = new Map<string, number>();
+  private readonly ofNetwork = new NetworkCounts();
   private warnedAt = -Infinity;
 
   /** @throws OAuthError `slow_down` where no more transports of this address may wait */
   assertRoomFor(address: string | undefined): void {
-    if (this.guests.size < MOST && (this.ofNetwork.get(networkOf(address)) ?? 0) < MOST_OF_A_NETWORK) return;
+    if (this.guests.size < MOST && this.ofNetwork.of(networkOf(address)) < MOST_OF_A_NETWORK) return;
     this.warn();
     throw new OAuthError('slow_down', 'too many connections wait to be admitted', {
       headers: { 'Retry-After': String(RETRY_AFTER_S) },
@@ -38,9 +39,8 @@ export class WaitingRoom {
   enter(transport: Transport, address: string | undefined): void {
     const network = networkOf(address);
     const end = setTimeout(() => closeNow(transport), LONGEST_WAIT_MS).unref();
-    const count = (this.ofNetwork.get(network) ?? 0) + 1;
     this.guests.set(transport, { address, network, end });
-    this.ofNetwork.set(network, count);
+    const count = this.ofNetwork.add(network);
     transport.once('close', () => this.leave(transport));
     if (count > MOST_OF_A_NETWORK || this.guests.size > MOST) closeNow(transport);
   }
@@ -57,9 +57,7 @@ export class WaitingRoom {
     const { network, end } = guest;
     clearTimeout(end);
     this.guests.delete(transport);
-    const count = this.ofNetwork.get(network)! - 1;
-    if (count > 0) this.ofNetwork.set(network, count);
-    else this.ofNetwork.delete(network);
+    this.ofNetwork.delete(network);
   }
 
   private warn(): void {
