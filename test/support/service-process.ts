@@ -34,11 +34,11 @@ export async function spawnService(
   openFiles?: number,
 ): Promise<ServiceChild> {
   const port = env['PORT'] ?? String(await freePort());
-  const [command, ...args] =
+  const [command, ...args]: [string, ...string[]] =
     openFiles === undefined
       ? [process.execPath, main]
       : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, main];
-  const child = spawn(command!, args, {
+  const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

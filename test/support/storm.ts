@@ -93,7 +93,7 @@ export function descriptorLimit(): number {
     userLimits: { open_files: { soft: number | 'unlimited' } };
   };
   const { soft } = userLimits.open_files;
-  return soft === 'unlimited' ? Infinity : Number(soft);
+  return soft === 'unlimited' ? Infinity : soft;
 }
 
 export function quantile(values: readonly number[], share: number): number {

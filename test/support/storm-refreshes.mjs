@@ -1,0 +1,56 @@
+// Refreshes at a steady rate, whatever the answers take, in a process of their own.
+import { Agent, request } from 'node:http';
+
+const KEPT = 64;
+const NEW_CONNECTION_EVERY = 10;
+const agent = new Agent({ keepAlive: true, maxSockets: KEPT, scheduling: 'fifo' });
+
+/** [when it was due, ms from sending to the answer, status, whether on a new connection, ms that it was sent too late] */
+let answers = [];
+
+process.on('message', (order) => {
+  if (order.do === 'start') start(order);
+  if (order.do === 'report') {
+    process.send(answers);
+    answers = [];
+  }
+  if (order.do === 'stop') process.exit(0);
+});
+
+function start({ port, tokens, perSecond }) {
+  const bodies = tokens.map((refresh_token) => JSON.stringify({ refresh_token }));
+  for (let i = 0; i < KEPT; i++) send(port, bodies[i], performance.now(), false); // opens all connections
+  const began = performance.now();
+  let sent = 0;
+  setInterval(() => {
+    for (; sent < ((performance.now() - began) * perSecond) / 1000; sent++) {
+      const due = began + (sent * 1000) / perSecond;
+      send(port, bodies[sent % bodies.length], due, sent % NEW_CONNECTION_EVERY === 0);
+    }
+  }, 1);
+}
+
+function send(port, body, due, isNew) {
+  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+  const sent = performance.now();
+  const own = isNew ? false : agent;
+  const call = request({
+    port,
+    host: '127.0.0.1',
+    path: '/oauth2/refresh',
+    method: 'POST',
+    agent: own,
+    headers,
+  });
+  const done = (status) =>
+    answers.push([
+      performance.timeOrigin + due,
+      performance.now() - sent,
+      status,
+      !call.reusedSocket,
+      sent - due,
+    ]);
+  call.on('response', (response) => response.resume().on('end', () => done(response.statusCode)));
+  call.on('error', () => done(0));
+  call.end(body);
+}
