@@ -32,7 +32,7 @@ describe('a statement that is given up', () => {
       ...options,
       connectTimeoutMS: CONNECT_MS,
       extra,
-    } as typeof options).initialize();
+    }).initialize();
     pool = (dataSource.driver as PostgresDriver).master as Pool;
     await query(database.url, 'CREATE TABLE rows (n int PRIMARY KEY)');
   });
