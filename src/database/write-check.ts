@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import { isDatabaseAway } from '../errors/database-error.js';
 import { BoundedPool } from './bounded-pool.js';
+import { errorCode } from './error-facts.js';
 import { Sql } from './sql.js';
 
 /** A write that succeeded answers for so long: at most one a second, however many ask. */
@@ -13,6 +13,8 @@ const SLOW_MOMENT_MS = 2000;
 const DISK_FULL_MS = 10_000;
 
 const READ_ONLY = '25006';
+// undefined_function, feature_not_supported, insufficient_privilege: a relative of PostgreSQL, which has answered.
+const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
 
 // The smallest thing that is written as durably as a token: one record of the write-ahead log, which the commit flushes and
 // waits for the standby with. It needs no table and leaves nothing to vacuum. (The heartbeat's table is unlogged.)
@@ -53,8 +55,7 @@ export class WriteCheck {
     } catch (error) {
       const isPatient = performance.now() - this.succeededAt < SLOW_MOMENT_MS;
       if (isPatient) return;
-      if (isDatabaseAway(error)) throw error;
-      // Else it has answered: a relative of PostgreSQL without this function, of which no more can be known.
+      if (!CANNOT_TELL.has(errorCode(error))) throw error;
     }
     this.succeededAt = performance.now();
   }
