@@ -278,8 +278,11 @@ describe('abuse of the real-time channel', () => {
     it('are told to come back when events that are not kept would pile up', async () => {
       const raw = await connect(tokens);
       raw.stopReading();
-      for (let n = 0; n < EVENTS; n++)
-        await cluster.push(service, { user_id: tokens.user_id, event: 'large', data: LARGE, ttl: 0 });
+      const unkept = { user_id: tokens.user_id, event: 'unkept', data: 'x'.repeat(4000), ttl: 0 };
+      for (let n = 0; n < 100; n++) {
+        const pushed = await many(25, () => cluster.push(service, unkept)); // 10 MB: more than the kernel holds, and we
+        expect(pushed.map(({ status }) => status)).toEqual(pushed.map(() => 202));
+      }
       raw.readAgain();
       await closesWithin(1000, raw);
     }, 60_000);
