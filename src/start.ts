@@ -74,6 +74,7 @@ async function startApp(
   try {
     if (app.get(Sql).distributed) await spreadNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
+    await app.init();
     await app.listen(settings.port, settings.host).catch((error: unknown) => {
       throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // waiting for the database does not help
     });
