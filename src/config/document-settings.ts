@@ -41,7 +41,7 @@ export function envExample(): string {
 /** What stands in the README between `<!-- settings:start -->` and `<!-- settings:end -->`. */
 export function readmeTables(): string {
   return [
-    'Environment variables, or a file `.env` (the environment wins; a commented one is in `.env.example`). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](docs/production.md#rotated-secrets) while the service runs.',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is in `.env.example`). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](docs/production.md#rotating-secrets) while the service runs.',
     table('Variable', SETTINGS),
     'Providers have two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Values that conflict stop the start.',
     table('Key', PROVIDER_KEYS),
