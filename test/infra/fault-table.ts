@@ -15,8 +15,9 @@ export function faultTable(rows: readonly FaultRow[], short: boolean): string {
   return `${measured}\n\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}`;
 }
 
-function cells({ fault, requests, failed, longestGapMs, acknowledged, lost, doubled, notes }: FaultRow) {
-  const gap = `${(longestGapMs / 1000).toFixed(1)} s`;
+function cells(row: FaultRow) {
+  const { fault, requests, failed, longestGapMs, acknowledged, lost = '–', doubled = '–', notes } = row;
+  const gap = longestGapMs === undefined ? '–' : `${(longestGapMs / 1000).toFixed(1)} s`;
   return [
     notes ? `${fault} (${notes})` : fault,
     `${failed} of ${requests}`,

@@ -4,20 +4,20 @@ import { bearer } from '../support/bearer.js';
 import { Cluster } from '../support/cluster.js';
 import { createDatabase } from '../support/database.js';
 import { keysCommand } from '../support/keys-command.js';
+import { isFull, reportFault } from '../support/faults.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { query } from '../support/query.js';
 import { spawnService } from '../support/service-process.js';
 import { SignInLoad } from '../support/sign-in-load.js';
 import { signIn } from '../support/sign-in.js';
 
-const full = process.env['INFRA'] === '1';
 const PEOPLE = 16;
 const SECONDS = 10;
 
 // Through a pooler in session mode as well, pg's startup parameters come through only where it is told to ignore them.
 const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
 
-(full ? describe : describe.skip)('two instances under load behind PgBouncer', () => {
+(isFull ? describe : describe.skip)('two instances under load behind PgBouncer', () => {
   let cluster: Cluster;
   let pooler: PgBouncer;
   beforeEach(async () => {
@@ -47,16 +47,18 @@ const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transacti
     const answered = loads.flatMap((load) => load.answered);
     const failed = loads.flatMap((load) => load.failed());
     const longest = Math.round(Math.max(...loads.map((load) => load.longest())));
-    process.stdout.write(
-      `PgBouncer in ${mode} mode, ${size} connections, DATABASE_POOLER=${setting}: ` +
-        `${failed.length} of ${answered.length} requests failed, the longest took ${longest} ms; ` +
-        `beside them ${others} rounds of all other calls, with a key rotation\n`,
-    );
+    reportFault({
+      fault: `PgBouncer in ${mode} mode with ${size} connections, \`DATABASE_POOLER=${setting}\``,
+      requests: answered.length,
+      failed: failed.length,
+      acknowledged: answered.length - failed.length,
+      notes: `the longest request took ${longest} ms; beside them ${others} rounds of all other calls, with a key rotation`,
+    });
     expect(failed).toEqual([]);
   });
 });
 
-(full ? it : it.skip)(
+(isFull ? it : it.skip)(
   'a pooler that refuses what DATABASE_POOLER=session needs stops the start at once',
   async () => {
     const database = await createDatabase();

@@ -10,20 +10,21 @@ export interface FaultRow {
   /** All requests that were sent, and those of them that did not succeed. */
   readonly requests: number;
   readonly failed: number;
-  /** The longest time without a success, in milliseconds, of the kind of request for which it was longest. */
-  readonly longestGapMs: number;
-  /** Tokens and pushes that the service has acknowledged, and those of them that were gone afterwards, or came twice. */
+  /** The longest time without a success, in milliseconds, of the kind of request for which it was longest; left out: not measured. */
+  readonly longestGapMs?: number;
+  /** Tokens and pushes that the service has acknowledged, and those of them that were gone afterwards, or came twice; left out: not looked for. */
   readonly acknowledged: number;
-  readonly lost: number;
-  readonly doubled: number;
+  readonly lost?: number;
+  readonly doubled?: number;
   /** What a reader has to know besides. */
   readonly notes?: string;
 }
 
 /** Prints a row at once, and hands it to `npm run test:infra` (test/infra/main.ts) for its table. */
 export function reportFault(row: FaultRow): void {
-  const { fault, requests, failed, longestGapMs, acknowledged, lost, doubled, notes } = row;
-  const costs = `${failed} of ${requests} requests failed, longest gap ${longestGapMs.toFixed(0)} ms`;
+  const { fault, requests, failed, longestGapMs, acknowledged, lost = '?', doubled = '?', notes } = row;
+  const gap = longestGapMs?.toFixed(0) ?? '?';
+  const costs = `${failed} of ${requests} requests failed, longest gap ${gap} ms`;
   const kept = `${acknowledged} acknowledged, ${lost} lost, ${doubled} doubled`;
   process.stdout.write(`  fault: ${fault}: ${costs}; ${kept}${notes ? ` (${notes})` : ''}\n`);
   const file = process.env['INFRA_ROWS'];
