@@ -1,11 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { cancelRequest } from './cancel-request.js';
 import { CommitUnconfirmed, isUnconfirmed } from './commit-unconfirmed.js';
 import { errorCode, errorMessage } from './error-facts.js';
 
 /**
- * How long a statement that was given up is waited for, once its end was asked for. A server that lives answers at once; one
+ * How long a connection takes to end, with the statement that was given up on it. A server that lives answers at once; one
  * that is frozen or lost never does, and a pool that waited for it longer would still be empty when another has taken its place.
  */
 const LONGEST_FAREWELL_MS = 5000;
@@ -30,7 +29,7 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
   return class CancellingClient extends Base {
     /** While set: the server has said so of the statement under way. */
     private unconfirmed = false;
-    /** Since a statement was given up: resolves when the server has ended it, or never will. */
+    /** Since a statement was given up: resolves when the server has ended it, or the connection is closed. */
     private farewell: Promise<unknown> | undefined;
 
     constructor(config?: string | pg.ClientConfig) {
@@ -60,6 +59,8 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
     override end(callback: (error: Error) => void): void;
     override end(callback?: (error: Error) => void): Promise<void> | void {
       this.emit('leaving');
+      const tooLate = setTimeout(() => void this.connection.stream.destroy(), LONGEST_FAREWELL_MS).unref();
+      this.connection.once('end', () => clearTimeout(tooLate));
       const end = callback ? () => super.end(callback) : () => super.end();
       return this.farewell ? this.farewell.then(end) : end();
     }
@@ -90,8 +91,7 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       const answered = new Promise((resolve) => void connection.once('readyForQuery', resolve));
       const closed = new Promise((resolve) => void connection.once('end', resolve));
       const cancelled = cancelRequest(this, LONGEST_FAREWELL_MS);
-      const tooLate = delay(LONGEST_FAREWELL_MS, undefined, { ref: false });
-      this.farewell = Promise.race([Promise.all([cancelled, answered]), closed, tooLate]);
+      this.farewell = Promise.race([Promise.all([cancelled, answered]), closed]);
     }
   };
 }

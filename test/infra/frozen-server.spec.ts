@@ -49,3 +49,40 @@ const SIZE = 2;
     }
   },
 );
+
+/** It takes 6 s. Such a server takes our farewell, too, and never closes its side. */
+(isFull ? it : it.skip)(
+  'connections that end while the server is frozen count for 5 s, and then no more',
+  async () => {
+    const database = await createEmptyDatabase();
+    const options = dataSourceOptions(database.url, SIZE);
+    const extra: object = { ...options.extra, idleTimeoutMillis: 100 };
+    const dataSource = await new DataSource({ ...options, extra }).initialize();
+    const pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
+    const own = 'SELECT pg_backend_pid() AS pid, pg_sleep(0.05)';
+    const answers = await Promise.all([1, 2].map(() => pool.query<{ pid: number }>(own)));
+    const pids = answers.map(({ rows }) => rows[0]!.pid);
+    try {
+      for (const pid of pids) process.kill(pid, 'SIGSTOP');
+      await until(() => pool.totalCount === 0);
+      await expect(pool.query('SELECT 1')).rejects.toThrow('timeout exceeded');
+      const began = performance.now();
+      await until(() =>
+        pool.query('SELECT 1').then(
+          () => true,
+          () => false,
+        ),
+      );
+      expect(performance.now() - began).toBeLessThan(5500);
+      const both = pool.query('SELECT pg_sleep(0.05)');
+      await pool.query('SELECT 1');
+      await both;
+      expect(pool.options.max).toBe(SIZE);
+    } finally {
+      for (const pid of pids) process.kill(pid, 'SIGCONT');
+      await dataSource.destroy();
+      await database.drop();
+    }
+  },
+  15_000,
+);
