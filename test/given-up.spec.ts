@@ -91,6 +91,17 @@ describe('a statement that is given up', () => {
     },
   );
 
+  it('a transaction whose connection ends between two statements fails as one that may be tried again', async () => {
+    const work = dataSource.transaction(async (manager) => {
+      const [own] = await manager.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
+      await query(database.url, `SELECT pg_terminate_backend(${own!.pid})`);
+      await until(() => manager.queryRunner!.isReleased);
+      await manager.query('INSERT INTO rows VALUES (1)');
+    });
+    const error = await work.catch((thrown: unknown) => thrown);
+    expect([isDatabaseAway(error), String(error)]).toEqual([true, expect.stringContaining('released')]);
+  });
+
   it('leaves no more backends than the pool may have', async () => {
     let most = 0;
     const work = Promise.allSettled(Array.from({ length: 6 }, asleep));

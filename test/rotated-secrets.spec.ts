@@ -95,6 +95,8 @@ describe('a secret in a file', () => {
     const second = secret();
     await setPassword(role.name, second);
     await until(async () => !(await isReady()));
+    const meanwhile = await fetch(`${service.url}/oauth2/authorize?provider=stub`);
+    expect([meanwhile.status, meanwhile.headers.get('retry-after')]).toEqual([500, '1']);
     await put('database', role.url(second));
     await until(isReady);
     const successor = await makeRole();

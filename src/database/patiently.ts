@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isDatabaseAway } from '../errors/database-error.js';
+import { isDatabaseAway, isRefused } from '../errors/database-error.js';
 import { errorCode, errorMessage } from './error-facts.js';
 import { settingFault } from './setting-fault.js';
 
@@ -35,7 +35,7 @@ export async function patiently<Result>(
       signal.throwIfAborted();
       const fault = settingFault(error);
       if (fault) throw new Error(fault, { cause: error });
-      if (!isDatabaseAway(error)) throw error;
+      if (!isDatabaseAway(error) || isRefused(error)) throw error;
       const reason = errorMessage(error) || String(errorCode(error));
       if (Date.now() >= deadline) {
         const seconds = Math.round(patienceMs / 1000);

@@ -13,10 +13,13 @@ describe('errors that mean that the database is unreachable', () => {
     expect(isDatabaseAway(await readFile('/nowhere').catch((error: unknown) => error))).toBe(false);
   });
 
-  it.each(['08006', '25006', '53300', '57P01', '58030', 'ECONNREFUSED', 'ETIMEDOUT'])('%s', (code) => {
-    expect(isDatabaseAway(Object.assign(new Error(), { code }))).toBe(true);
-    expect(isDatabaseAway({ driverError: { code } })).toBe(true);
-  });
+  it.each(['08006', '25006', '28P01', '53300', '57P01', '58030', 'ECONNREFUSED', 'ETIMEDOUT'])(
+    '%s',
+    (code) => {
+      expect(isDatabaseAway(Object.assign(new Error(), { code }))).toBe(true);
+      expect(isDatabaseAway({ driverError: { code } })).toBe(true);
+    },
+  );
 
   it.each(['23505', '42P01', '22P02', 'ERR_INVALID_ARG_TYPE'])('not %s', (code) =>
     expect(isDatabaseAway(Object.assign(new Error(), { code }))).toBe(false),
