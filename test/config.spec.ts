@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { envExample, readmeTables } from '../src/config/document-settings.js';
 import { InvalidSettings } from '../src/config/invalid-settings.js';
+import { Refused } from '../src/config/kinds.js';
 import { loadSettings } from '../src/config/load-settings.js';
 import { parseSettings } from '../src/config/parse-settings.js';
 import type { Environment } from '../src/config/setting-row.js';
@@ -87,6 +88,27 @@ describe('<NAME>_FILE', () => {
     for (const name of ['a', 'b-2']) {
       expect(settings.providers.get(name)).toMatchObject({ clientSecret: 'client secret ', options: {} });
     }
+  });
+
+  it('of a provider is judged by the rules of production when it is read again, too', () => {
+    write('client', 's'.repeat(16));
+    const settings = loadSettings(
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: 'postgres://u:p@db.example/x',
+        SECRET_KEY: 'ab'.repeat(32),
+        REDIRECT_URIS: 'https://app.example/callback',
+        TRUST_PROXY: '1',
+        PUBLIC_URL: 'https://id.example',
+        PROVIDERS_A_URL: 'https://a.example',
+        PROVIDERS_A_CLIENT_ID: 'a',
+        PROVIDERS_A_CLIENT_SECRET_FILE: 'client',
+      },
+      cwd,
+    );
+    const { kind } = settings.providers.get('a')!.clientSecretFile!;
+    expect(kind.parse('t'.repeat(16))).toBe('t'.repeat(16));
+    expect(() => kind.parse('t'.repeat(15))).toThrow(Refused);
   });
 
   it('is a fault, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { kind } from './kinds.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
@@ -48,14 +49,15 @@ export function parseProvider(
   }
   if (clientId === undefined || clientSecret === undefined) return undefined;
   if (production) refuseWeak(given, clientSecret, faults);
-  const clientSecretFile = secretFiles.get(providerVariable(name, 'client_secret', given));
+  const file = secretFiles.get(providerVariable(name, 'client_secret', given));
+  const accepted = production ? strongSecret : providerKeys.clientSecret.kind;
   return {
     name,
     adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
     ...(url !== undefined && { url }),
     clientId,
     clientSecret,
-    ...(clientSecretFile && { clientSecretFile }),
+    ...(file && { clientSecretFile: { ...file, kind: accepted } }),
     ...ownCallback(name, given, faults),
     options: options(given),
   };
@@ -93,6 +95,12 @@ function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults
   for (const key of Object.values<Setting<unknown>>(adapterKeys)) readKey(name, given, key, faults);
 }
 
+const isStrong = (secret: string): boolean => secret.length >= 16;
+
+const strongSecret = kind('at least 16 characters in production', (secret) =>
+  isStrong(secret) ? providerKeys.clientSecret.kind.parse(secret) : undefined,
+);
+
 // contract §2: what production refuses in the settings of a provider
 function refuseWeak(given: ProviderVariables, clientSecret: string, faults: Faults): void {
   for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
@@ -101,9 +109,9 @@ function refuseWeak(given: ProviderVariables, clientSecret: string, faults: Faul
       faults.add(variable, quote(text), 'https:// in production, unless the host is loopback');
     }
   }
-  if (clientSecret.length < 16) {
+  if (!isStrong(clientSecret)) {
     const { variable = 'client_secret' } = given.get('client_secret') ?? {};
-    faults.add(variable, NOT_SHOWN, 'at least 16 characters in production');
+    faults.add(variable, NOT_SHOWN, strongSecret.accepts);
   }
 }
 

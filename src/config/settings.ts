@@ -1,3 +1,4 @@
+import type { Kind } from './kinds.js';
 import type { SecretFile } from './secret-files.js';
 import type { SecretKey } from './secret-key.js';
 import type { Setting } from './setting-row.js';
@@ -46,7 +47,8 @@ export interface ProviderSettings {
   readonly clientId: string;
   /** Adapters are given the one that holds now (provider/provider.ts). */
   readonly clientSecret: string;
-  readonly clientSecretFile?: SecretFile;
+  /** Where it may be replaced while the service runs, and what is accepted then. */
+  readonly clientSecretFile?: SecretFile & { readonly kind: Kind<string> };
   /** The provider's own allow-list; overrides `Settings.redirectUris`. */
   readonly redirectUris?: readonly string[];
   /** What `iss` in the callback must be, where the adapter does not know it (RFC 9207). */

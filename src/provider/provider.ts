@@ -37,10 +37,10 @@ export class Provider {
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
   ) {
-    const { clientSecretFile, clientSecret } = settings;
-    const { kind } = providerKeys.clientSecret;
+    const { clientSecretFile: file, clientSecret } = settings;
     this.latest = settings;
-    this.clientSecret = currentSecret(clientSecretFile, kind, clientSecret, (line) => logger.warn(line));
+    const accepted = file?.kind ?? providerKeys.clientSecret.kind;
+    this.clientSecret = currentSecret(file, accepted, clientSecret, (line) => logger.warn(line));
   }
 
   /** The provider's authorization page for a state, and what the adapter wants kept with it. */
