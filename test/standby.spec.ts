@@ -42,6 +42,7 @@ const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHER
     await signIn(service.url, 'twice'); // a session that the other one ends
     const twice = await signIn(service.url, 'twice');
     const onDevice = await signIn(service.url, 'somebody', { device_id });
+    const beside = await signIn(service.url, 'somebody');
 
     pair.standby.freeze();
     const refresh = request(service.url).post('/oauth2/refresh').send({ refresh_token });
@@ -56,9 +57,12 @@ const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHER
     expect([await cancelled(revoke()), await cancelled(revoke())]).toEqual([500, 500]);
     expect([await cancelled(others()), await cancelled(others())]).toEqual([500, 500]);
     await bearer(service.url, onDevice.access_token).get('/me').expect(200);
+    const remove = () => bearer(service.url, beside.access_token).delete(`/devices/${device_id}`);
+    expect([await cancelled(remove()), await cancelled(remove())]).toEqual([500, 500]);
 
     pair.standby.thaw();
     await revoke().expect(200);
+    await remove().expect(404);
     await bearer(service.url, access_token).get('/me').expect(401);
   });
 });

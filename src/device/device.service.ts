@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { ChannelHistory } from '../channel/channel.history.js';
+import { CONFIRM_READ } from '../database/confirm-read.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
@@ -42,13 +43,17 @@ export class DeviceService {
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {
-    await this.history.transaction(async (transaction) => {
+    const isThere = await this.history.transaction(async (transaction) => {
       const { manager } = transaction;
       const lock = { mode: 'pessimistic_write' } as const;
-      if (!(await manager.findOne(Device, { where: { userId, deviceId }, lock }))) throw noSuchDevice();
-      await this.signOuts.signOut('device', { userId, sessionId, deviceId }, transaction);
-      await manager.delete(Device, { userId, deviceId });
+      const device = await manager.findOne(Device, { where: { userId, deviceId }, lock });
+      if (device) {
+        await this.signOuts.signOut('device', { userId, sessionId, deviceId }, transaction);
+        await manager.delete(Device, { userId, deviceId });
+      } else await manager.query(CONFIRM_READ.text); // it may have been removed before
+      return device !== null;
     });
+    if (!isThere) throw noSuchDevice();
     this.events.emit('device.removed', { userId, deviceId });
   }
 }
