@@ -2,7 +2,9 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { DataSource } from 'typeorm';
+import { clientFor } from '../src/database/client.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
+import { openCluster } from '../src/distribute/open-cluster.js';
 import { planOf } from '../src/distribute/plan.js';
 import { ENTITIES } from '../src/entities.js';
 import { createCitusSchema } from './support/citus.js';
@@ -86,6 +88,19 @@ describe('where the rows of each table go on a Citus cluster', () => {
       for (const index of indexes.filter((one) => one.table === table)) expect(index.columns).toContain(by);
     }
   });
+});
+
+it('no limit of time that the database or the role sets ends the moving of a table', async () => {
+  const database = await createDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
+  const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
+  try {
+    expect(await cluster.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+  } finally {
+    await cluster.destroy();
+    await database.drop();
+  }
 });
 
 describe('latchkey distribute (contract §1)', () => {
