@@ -8,6 +8,7 @@ import { Removal } from '../src/removal/removal.js';
 import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './support/database.js';
+import { giveUp } from './support/give-up.js';
 import { hasPgBouncer, PgBouncer } from './support/pgbouncer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -51,6 +52,12 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
     await app.get(Removal).run();
     await Promise.all(Array.from({ length: 6 }, () => person(url)));
     expect(service.log.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
+  });
+
+  it('a statement that is given up is cancelled on the server', async () => {
+    database = await createEmptyDatabase();
+    pooler = await PgBouncer.before(database.url, 'transaction', 1);
+    await giveUp(pooler.url, database.url);
   });
 
   it('migrates, also without a way around it, and leaves its sessions as they were', async () => {

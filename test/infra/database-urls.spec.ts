@@ -5,6 +5,7 @@ import {
   startTemporaryPostgres,
   type TemporaryPostgres,
 } from '../../packages/embedded-postgres/src/temporary-postgres.js';
+import { giveUp } from '../support/give-up.js';
 import { privateCa } from '../support/private-ca.js';
 import { query } from '../support/query.js';
 import { spawnService } from '../support/service-process.js';
@@ -76,6 +77,14 @@ const full = process.env['INFRA'] === '1';
     }
     expect(service.output()).not.toMatch(/Warning|"level":"(?:error|fatal)"/);
     expect(service.output()).not.toContain(password);
+  });
+
+  it.each([
+    'postgres://USER:PASSWORD@localhost:PORT/postgres?sslmode=require&sslrootcert=CA',
+    'postgres://USER:PASSWORD@DIR:PORT/postgres',
+    'postgres://USER:PASSWORD@/postgres?host=DIR&port=PORT',
+  ])('%s: a statement that is given up is cancelled on the server', async (text) => {
+    await giveUp(filled(text), `${server.url}postgres`);
   });
 
   it.each([
