@@ -13,6 +13,12 @@ describe('errors that mean that the database is unreachable', () => {
     expect(isDatabaseAway(await readFile('/nowhere').catch((error: unknown) => error))).toBe(false);
   });
 
+  it('a connection for which there is no file descriptor, but no other file', () => {
+    const full = { code: 'EMFILE', message: 'too many open files' };
+    expect(isDatabaseAway({ ...full, syscall: 'connect' })).toBe(true);
+    expect(isDatabaseAway({ ...full, syscall: 'open' })).toBe(false);
+  });
+
   it.each(['08006', '25006', '28P01', '53300', '57P01', '58030', 'ECONNREFUSED', 'ETIMEDOUT'])(
     '%s',
     (code) => {

@@ -3,6 +3,7 @@ const REFUSED = '28'; // SQLSTATE class: an account or a password that the serve
 const SERVER_CLASSES = new Set(['08', REFUSED, '53', '57', '58']);
 const READ_ONLY = '25006'; // a server that is failing over
 const SOCKET_ERRORS = /^E(CONNREFUSED|CONNRESET|HOSTUNREACH|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN)$/;
+const CONNECTING = new Set<unknown>(['connect', 'getaddrinfo']);
 const POOL_MESSAGES = /timeout|Connection terminated|connection error|not queryable/i;
 
 // TypeORM's, once the connection has ended between two statements of a transaction.
@@ -20,7 +21,7 @@ export function isDatabaseAway(error: unknown): boolean {
   const { code, syscall, name, message, stack, driverError } = error as Record<string, unknown>;
   if (driverError) return isDatabaseAway(driverError); // TypeORM wraps pg's error
   if (CONNECTION_LOST.has(name)) return true;
-  if (code === 'ENOENT') return syscall === 'connect'; // a Unix socket that is not there
+  if (CONNECTING.has(syscall)) return true; // also ENOENT (a Unix socket that is not there), EMFILE
   if (typeof code === 'string') {
     return SERVER_CLASSES.has(code.slice(0, 2)) || code === READ_ONLY || SOCKET_ERRORS.test(code);
   }
