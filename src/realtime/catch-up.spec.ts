@@ -46,6 +46,15 @@ describe('histories are compared in bulk', () => {
     expect(asked.at(-1)).toEqual(['u1']);
   });
 
+  it('doubt about everyone costs the same however many there are, and however often it comes', async () => {
+    const keys = jest.spyOn(channels, 'keys');
+    const has = jest.spyOn(channels, 'has');
+    for (let i = 0; i < 1000; i++) catchUp.everyone();
+    await pass(0);
+    expect([keys.mock.calls.length, has.mock.calls.length]).toEqual([1, 0]);
+    expect(reached.size).toBe(2500);
+  });
+
   it('what could not be read is asked again, except for users who have left', async () => {
     fails = true;
     catchUp.user('u1');

@@ -14,6 +14,8 @@ export class CatchUp {
   private readonly logger = new Logger(CatchUp.name);
   /** Users in doubt, all of whom are or were connected here. */
   private readonly doubted = new Set<string>();
+  /** Whether everyone is in doubt. */
+  private doubtsAll = false;
   private looking = false;
 
   constructor(
@@ -24,19 +26,28 @@ export class CatchUp {
   user(userId: string): void {
     if (!this.channels.has(userId)) return;
     this.doubted.add(userId);
-    if (!this.looking) void this.look(); // never rejects
+    this.begin();
   }
 
+  /** Costs the same however many there are: messages that are not ours may come by the thousand. */
   everyone(): void {
-    for (const userId of this.channels.keys()) this.user(userId);
+    this.doubtsAll = true;
+    this.begin();
+  }
+
+  private begin(): void {
+    if (!this.looking) void this.look(); // never rejects
   }
 
   /** At once, and then once a second for as long as there is doubt. What could not be read is asked for again. */
   private async look(): Promise<void> {
     this.looking = true;
     await Promise.resolve(); // for all who come in the same turn
-    while (this.doubted.size > 0) {
-      const users = [...this.doubted].filter((userId) => this.channels.has(userId));
+    while (this.doubtsAll || this.doubted.size > 0) {
+      const users = this.doubtsAll
+        ? [...this.channels.keys()]
+        : [...this.doubted].filter((userId) => this.channels.has(userId));
+      this.doubtsAll = false;
       this.doubted.clear();
       for (let i = 0; i < users.length; i += USERS_A_STATEMENT) {
         const some = users.slice(i, i + USERS_A_STATEMENT);
