@@ -12,7 +12,7 @@ import { seal, unseal } from './seal.js';
 const LONGEST_MESSAGE = 7900;
 /** A hundred messages a second: each takes a lock of the whole server, and wakes every instance. */
 const TURN_MS = 10;
-/** Hints that wait for their turn: a second's worth and more. Of more, the newest is sent later. */
+/** Hints that wait for their turn: a second's worth and more. Of more, the newest is left to catch-up.ts. */
 const MOST_WAITING = 10_000;
 const LARGEST_UNKEPT = 4096;
 /** Of a stored event: with a larger one, the others of its turn would have to be read from the history. */
