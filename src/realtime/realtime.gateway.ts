@@ -51,7 +51,8 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
-      const admission = await this.handshake.admit(socket, this.waiting.addressOf(transportOf(socket)));
+      const address = this.waiting.beginAdmission(transportOf(socket));
+      const admission = await this.handshake.admit(socket, address);
       this.connections.reserve(socket, admission.session.userId);
       socket.data = admission;
     } catch (error) {

@@ -85,11 +85,13 @@ describe('the room where transports wait for admission', () => {
     expect(ask('192.0.2.1')).toThrow(slowDown);
   });
 
-  it('knows the address of each while it waits', () => {
-    const transport = enter('192.0.2.1');
-    const addressOf = () => room.addressOf(transport as unknown as Transport);
-    expect(addressOf()).toBe('192.0.2.1');
-    leave(transport);
-    expect(addressOf()).toBeUndefined();
+  it('knows the address of each, and lets it show one token', () => {
+    const [once, gone] = [enter('192.0.2.1'), enter('192.0.2.1')];
+    const begin = (transport: FakeTransport) => () => room.beginAdmission(transport as unknown as Transport);
+    leave(gone);
+    expect(begin(once)()).toBe('192.0.2.1');
+    const invalid = expect.objectContaining({ error: 'invalid_request' });
+    expect(begin(once)).toThrow(invalid);
+    expect(begin(gone)).toThrow(invalid);
   });
 });

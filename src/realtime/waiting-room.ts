@@ -16,6 +16,8 @@ interface Guest {
   readonly address: string | undefined;
   readonly network: string;
   readonly end: NodeJS.Timeout;
+  /** Whether it has shown a token. */
+  hasAsked: boolean;
 }
 
 /** Transports that are open and not admitted yet. Anybody can make one, so few may wait, and not for long. */
@@ -39,15 +41,22 @@ export class WaitingRoom {
   enter(transport: Transport, address: string | undefined): void {
     const network = networkOf(address);
     const end = setTimeout(() => closeNow(transport), LONGEST_WAIT_MS).unref();
-    this.guests.set(transport, { address, network, end });
+    this.guests.set(transport, { address, network, end, hasAsked: false });
     const count = this.ofNetwork.add(network);
     transport.once('close', () => this.leave(transport));
     if (count > MOST_OF_A_NETWORK || this.guests.size > MOST) closeNow(transport);
   }
 
-  /** The address that a transport came from, while it waits. */
-  addressOf(transport: Transport): string | undefined {
-    return this.guests.get(transport)?.address;
+  /**
+   * Called when a transport shows a token. It may show one: of more, each would wait to be judged.
+   * @returns the address that it came from
+   * @throws OAuthError `invalid_request` for a further token, and for a transport that does not wait
+   */
+  beginAdmission(transport: Transport): string | undefined {
+    const guest = this.guests.get(transport);
+    if (!guest || guest.hasAsked) throw new OAuthError('invalid_request', 'a connection shows one token');
+    guest.hasAsked = true;
+    return guest.address;
   }
 
   /** Removes a transport that was admitted, or is gone. */
