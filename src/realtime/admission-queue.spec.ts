@@ -65,6 +65,16 @@ describe('the queue of handshakes', () => {
     expect(begun).toEqual([0, 1]);
   });
 
+  it('judges a token that waits before a transport that comes just then', async () => {
+    const order: string[] = [];
+    ask(1);
+    void queue.token(async () => order.push('token'));
+    now += 1;
+    void queue.transport('198.51.100.1').then(() => order.push('transport'));
+    for (let i = 0; i < 5; i++) await nextTurn();
+    expect(order).toEqual(['token', 'transport']);
+  });
+
   it('goes on after a judgement that failed', async () => {
     const failing = () => Promise.reject(new Error('the database is away'));
     const all = Array.from({ length: JUDGED_AT_ONCE * 2 }, () => queue.token(failing));

@@ -38,7 +38,7 @@ export class AdmissionQueue {
   private readonly logger = new Logger(AdmissionQueue.name);
   private readonly handshakes = new Queue<Handshake>();
   private readonly ofNetwork = new NetworkCounts();
-  /** At most as many as there are transports that wait (waiting-room.ts). */
+  /** One of a transport at most, so about as many as there are transports that wait (waiting-room.ts). */
   private readonly tokens = new Queue<() => void>();
   private begun = 0;
   private begunAt = -Infinity;
@@ -57,7 +57,8 @@ export class AdmissionQueue {
     if (this.stopping) throw isStopping();
     this.arrived = true;
     this.schedule();
-    if (this.handshakes.size === 0 && this.mayBegin()) return this.begin(() => undefined);
+    const isNext = this.tokens.size === 0 && this.handshakes.size === 0;
+    if (isNext && this.mayBegin()) return this.begin(() => undefined);
     const network = networkOf(address);
     if (this.handshakes.size >= MOST || this.ofNetwork.of(network) >= MOST_OF_A_NETWORK) throw this.refusal();
     this.ofNetwork.add(network);
