@@ -18,6 +18,15 @@ const SHORTER = {
   haproxy: { 'inter 1s': 'inter 200ms' },
 };
 
+/** Whose queries no log may hold, not even when no instance is there. */
+const SECRET_PATHS = [
+  '/callback?code=secret',
+  '/Callback/?code=secret',
+  '/oauth2/authorize?state=secret',
+  '/providers/mock/oauth2/authorize?state=secret',
+  '/socket.io/?EIO=4&transport=polling&sid=secret',
+];
+
 /** nginx and HAProxy with the files of deploy/ as they stand, but for addresses and paths. */
 (hasWebProxies && hasRedis ? describe : describe.skip)(
   'proxies (skipped where nginx, haproxy, openssl or redis-server is not installed)',
@@ -72,8 +81,12 @@ const SHORTER = {
       }
 
       await instances[1]!.end('SIGKILL');
-      for (const { url, ca } of proxies) {
+      for (const { url, ca, log } of proxies) {
         const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+        for (const path of SECRET_PATHS) expect((await http.ask(url + path)).status).toBe(503);
+        expect((await http.ask(`${url}/me`)).status).toBe(503); // its line comes after theirs
+        await until(() => log().includes('/me'));
+        expect(log()).not.toContain('secret');
         const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
         expect([status, body['error']]).toEqual([503, 'server_error']);
       }
