@@ -3,10 +3,10 @@ import type { Session } from '../events.js';
 import type { Place } from './ended-sessions.store.js';
 
 /**
- * Seconds that are read again: a sign-out is committed within 2 s of its time, or rolled back (ChannelHistory.transaction),
- * and the commit itself takes less than one, or the coordinator gives it up.
+ * Seconds that are read again: a sign-out is committed within 2 s of its time, or rolled back (ChannelHistory.transaction);
+ * the commit itself takes less than one, or is cancelled, which may let it be seen up to 5 s later (cancelling-client.ts).
  */
-const AGAIN_S = 3;
+const AGAIN_S = 8;
 /** The same after a reading that failed: a node that was away may only now make visible what it had committed. */
 const AFTER_FAILURE_S = 10;
 /** Seconds of sign-outs that are read at once (see ended-sessions.store.ts). */
