@@ -11,7 +11,7 @@ import { RULES } from '../src/rules.js';
 import { https } from '../src/rules/https.js';
 import { matchesSourceExpression } from '../src/rules/authorization-page/source-expression.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
-import { idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
+import { check, idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {
   authorize,
   CLIENT,
@@ -29,11 +29,14 @@ const credentials = ['--client-id', CLIENT.id, '--client-secret', CLIENT.secret]
 const idsOfLevel = (wanted: string): string[] =>
   RULES.filter(({ level }) => level === wanted).map(({ id }) => id);
 
-/** Runs the checker against a provider with these faults; nothing that it prints may hold a secret. */
-async function check(faults: Faults = {}, ...more: string[]): Promise<Checked & { report: JsonReport }> {
+/** Checks a provider with these faults; nothing that is printed may hold a secret. */
+async function checkFaulty(
+  faults: Faults = {},
+  ...more: string[]
+): Promise<Checked & { report: JsonReport }> {
   const provider = await ContractProvider.start(faults);
   try {
-    const checked = await runChecker(['check-provider', provider.url, ...credentials, '--json', ...more]);
+    const checked = await check([provider.url, ...credentials, '--json', ...more]);
     for (const secret of [CLIENT.secret, ...provider.issued.filter((code) => code.length > 6)]) {
       expect(checked.stdout + checked.stderr).not.toContain(secret);
     }
@@ -45,7 +48,7 @@ async function check(faults: Faults = {}, ...more: string[]): Promise<Checked & 
 
 describe('a provider that keeps the contract', () => {
   it('passes, without a browser if none is needed', async () => {
-    const { code, report, stderr } = await check();
+    const { code, report, stderr } = await checkFaulty();
     expect(stderr).toBe('');
     expect(code).toBe(0);
     expect(report).toMatchObject({ version: 1, ok: true, error: null });
@@ -64,7 +67,7 @@ describe('a provider that keeps the contract', () => {
         return reply;
       },
     };
-    const { code, report } = await check(dropping);
+    const { code, report } = await checkFaulty(dropping);
     expect(idsOf(report, 'fail')).toEqual([]);
     expect(idsOf(report, 'advice')).toEqual([]);
     expect(idsOf(report, 'skipped')).toEqual(['code-expiry']);
@@ -80,7 +83,7 @@ describe('a provider that keeps the contract', () => {
     ['another spelling of the content type', { 'Content-Type': 'text/html;charset=UTF-8' }],
   ])('may send %s', async (_name, headers) => {
     const redirectUri = 'https://www.app.example/callback';
-    const { code } = await check(withHeaders(headers), '--redirect-uri', redirectUri);
+    const { code } = await checkFaulty(withHeaders(headers), '--redirect-uri', redirectUri);
     expect(code).toBe(0);
   });
 
@@ -95,7 +98,7 @@ describe('a provider that keeps the contract', () => {
         return { ...reply, body: { ...(body as object), ...(reply.status === 200 && { avatar_url: null }) } };
       },
     };
-    const { code, report } = await check(strict);
+    const { code, report } = await checkFaulty(strict);
     expect(code).toBe(0);
     expect(idsOf(report, 'advice')).toEqual([]);
     expect(idsOf(report, 'skipped')).toEqual(['state-any-text', 'redirect-query', 'code-expiry']);
@@ -111,7 +114,7 @@ describe('a provider that keeps the contract', () => {
         };
       },
     };
-    expect((await check(byAnotherPage)).code).toBe(0);
+    expect((await checkFaulty(byAnotherPage)).code).toBe(0);
   });
 });
 
@@ -132,7 +135,7 @@ describe('a broken provider', () => {
   });
 
   it.each(BROKEN)('fails by $rule alone: $fault', async ({ rule, ...faults }) => {
-    const { code, report } = await check(faults);
+    const { code, report } = await checkFaulty(faults);
     expect(idsOf(report, 'fail')).toEqual([rule]);
     expect(idsOf(report, 'advice')).toEqual([]);
     expect(code).toBe(1);
@@ -144,7 +147,7 @@ describe('a broken provider', () => {
   });
 
   it.each(ADVISED)('gets the advice of $rule alone, and passes: $fault', async ({ rule, ...faults }) => {
-    const { code, report } = await check(faults);
+    const { code, report } = await checkFaulty(faults);
     expect(idsOf(report, 'fail')).toEqual([]);
     expect(idsOf(report, 'advice')).toEqual([rule]);
     expect(code).toBe(0);
@@ -157,13 +160,13 @@ describe('a broken provider', () => {
         body: { error: form.get('client_secret'), error_description: 'no' },
       }),
     };
-    const { code, report } = await check(echoing);
+    const { code, report } = await checkFaulty(echoing);
     expect(code).toBe(1);
     expect(report.results.find(({ id }) => id === 'exchange-success')!.seen).toBe('400 [redacted]');
   });
 
   it('cannot write to the terminal', async () => {
-    const { stdout } = await check(withHeaders({ 'Content-Type': 'text/html; \u009b31m' }));
+    const { stdout } = await checkFaulty(withHeaders({ 'Content-Type': 'text/html; \u009b31m' }));
     expect(stdout).toMatch(/^[\x20-\x7e\n§]+$/);
   });
 });
@@ -384,31 +387,35 @@ describe('examples/contract-provider', () => {
 describe('the command line', () => {
   const url = 'http://127.0.0.1:9';
   it.each([
+    ['no URL', [...credentials]],
+    ['two URLs', [url, url, ...credentials]],
+    ['no client id', [url, '--client-secret', CLIENT.secret]],
+    ['no client secret', [url, '--client-id', CLIENT.id]],
+    ['an unknown option', [url, ...credentials, '--quick']],
+    ['no URL at all', ['login.example', ...credentials]],
+    ['another scheme', ['ftp://login.example', ...credentials]],
+    ['a URL with a query', [`${url}/?a=1`, ...credentials]],
+    ['a URL with a password', ['http://a:b@login.example', ...credentials]],
+    ['a redirect URI with a fragment', [url, ...credentials, '--redirect-uri', 'https://a.example/#b']],
+    ['a relative redirect URI', [url, ...credentials, '--redirect-uri', '/callback']],
+    ['a time that is not a number', [url, ...credentials, '--wait', 'long']],
+  ])('with %s: usage, and exit code 2', async (_name, args) => {
+    expectUsage(await check(args));
+  });
+
+  it.each([
     ['no command', []],
     ['another command', ['check']],
     ['no URL', ['check-provider', ...credentials]],
-    ['two URLs', ['check-provider', url, url, ...credentials]],
-    ['no client id', ['check-provider', url, '--client-secret', CLIENT.secret]],
-    ['no client secret', ['check-provider', url, '--client-id', CLIENT.id]],
-    ['an unknown option', ['check-provider', url, ...credentials, '--quick']],
-    ['no URL at all', ['check-provider', 'login.example', ...credentials]],
-    ['another scheme', ['check-provider', 'ftp://login.example', ...credentials]],
-    ['a URL with a query', ['check-provider', `${url}/?a=1`, ...credentials]],
-    ['a URL with a password', ['check-provider', 'http://a:b@login.example', ...credentials]],
-    [
-      'a redirect URI with a fragment',
-      ['check-provider', url, ...credentials, '--redirect-uri', 'https://a.example/#b'],
-    ],
-    ['a relative redirect URI', ['check-provider', url, ...credentials, '--redirect-uri', '/callback']],
-    ['a time that is not a number', ['check-provider', url, ...credentials, '--wait', 'long']],
-  ])('with %s: usage, and exit code 2', async (_name, args) => {
-    const { code, stdout, stderr } = await runChecker(args);
+  ])('as a process, with %s: the same', async (_name, args) => expectUsage(await runChecker(args)));
+
+  function expectUsage({ code, stdout, stderr }: Checked): void {
     expect(code).toBe(2);
     expect(stdout).toBe('');
     expect(stderr).toMatch(/^check-provider: .+\n\nUsage: latchkey check-provider <url>/);
     expect(stderr).not.toContain(CLIENT.secret);
     expect(stderr).not.toMatch(/^\s+at /m);
-  });
+  }
 
   it('shows its usage', async () => {
     for (const args of [['--help'], ['check-provider', '--help']]) {

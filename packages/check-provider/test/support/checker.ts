@@ -1,6 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { jest } from '@jest/globals';
+import { runCommand } from '../../src/command.js';
 
 const MAIN = fileURLToPath(new URL('../../../../dist/src/latchkey.js', import.meta.url));
 
@@ -44,6 +46,23 @@ export async function runChecker(
   }
   const [code] = (await once(child, 'close')) as [number | null];
   return { code, ...output };
+}
+
+/** Does what `latchkey check-provider <args>` does, in this process: sooner, for those who type nothing. */
+export async function check(args: readonly string[]): Promise<Checked> {
+  const output = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    jest.spyOn(process[name], 'write').mockImplementation((text) => {
+      output[name] += String(text);
+      return true;
+    }),
+  );
+  try {
+    const code = await runCommand('latchkey check-provider', args);
+    return { code, ...output };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
 }
 
 /** The ids of the results with a verdict. */
