@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { inChromium, launchChromium } from './support/chromium.js';
 import { ClientApp } from './support/client-app.js';
-import { packClient } from './support/packed-client.js';
 
 const TOKENS = { access_token: 'access-secret', refresh_token: 'lkr_refresh-secret', expires_in: 3600 };
 const WHO = { user_id: 'ada', device_id: '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11' };
@@ -50,7 +49,7 @@ inChromium('the client, where the service answers with redirects', () => {
     });
     for (const server of [moved, stranger])
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    app = await ClientApp.start(await packClient());
+    app = await ClientApp.start();
     app.service = urlOf(moved);
     browser = await launchChromium();
   });

@@ -2,7 +2,6 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
 import { inChromium, launchChromium } from './support/chromium.js';
 import { ClientApp } from './support/client-app.js';
-import { packClient } from './support/packed-client.js';
 import { startTestService, type TestService } from './support/service.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
@@ -19,7 +18,7 @@ inChromium('the client keeps a session', () => {
   beforeAll(async () => {
     service = await startTestService({ SERVICE_KEYS: 'k'.repeat(32) });
     line = await TcpProxy.before(service.url);
-    app = await ClientApp.start(await packClient());
+    app = await ClientApp.start();
     app.service = `http://localhost:${line.port}`;
     browser = await launchChromium();
   });

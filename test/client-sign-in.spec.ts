@@ -1,7 +1,6 @@
 import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
 import { inChromium, launchChromium } from './support/chromium.js';
 import { ClientApp } from './support/client-app.js';
-import { packClient } from './support/packed-client.js';
 import { startTestService, type TestService } from './support/service.js';
 
 inChromium('the client signs in', () => {
@@ -16,7 +15,7 @@ inChromium('the client signs in', () => {
 
   beforeAll(async () => {
     service = await startTestService();
-    app = await ClientApp.start(await packClient());
+    app = await ClientApp.start();
     app.service = service.url;
     browser = await launchChromium();
   });

@@ -1,12 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
-const SOCKET_IO = fileURLToPath(
-  new URL('../../node_modules/socket.io-client/dist/socket.io.esm.min.js', import.meta.url),
-);
+/** All the code that `@latchkey/client` is published with (client-package.spec.ts); the build is the test command's. */
+const CLIENT = new URL('../../packages/client/dist/index.js', import.meta.url);
+const SOCKET_IO = new URL('../../node_modules/socket.io-client/dist/socket.io.esm.min.js', import.meta.url);
 
 const page = (script: string): string =>
   `<!doctype html><html lang="en"><title>App</title><button id="in">Enter</button><p id="out"></p><script type="module" src="/${script}"></script></html>`;
@@ -42,7 +40,7 @@ frame.src = new URLSearchParams(location.search).get('frame');
 document.body.append(frame);
 `;
 
-/** Serves pages that use the packed client, at `127.0.0.1`, and the same pages at `localhost`, which is another site. */
+/** Serves pages that use the built client, at `127.0.0.1`, and the same pages at `localhost`, which is another site. */
 export class ClientApp {
   /** The address by which the pages call the service. */
   service = '';
@@ -55,9 +53,8 @@ export class ClientApp {
     readonly foreignUrl: string,
   ) {}
 
-  /** @param directory of the unpacked package */
-  static async start(directory: string): Promise<ClientApp> {
-    const client = await readFile(join(directory, 'dist/index.js'), 'utf8');
+  static async start(): Promise<ClientApp> {
+    const client = await readFile(CLIENT, 'utf8');
     const socketIo = await readFile(SOCKET_IO, 'utf8');
     const scripts: Record<string, () => string> = {
       '/client.js': () => client,
