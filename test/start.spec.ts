@@ -12,6 +12,7 @@ import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
 import { spawnService, type ServiceChild } from './support/service-process.js';
 import { TcpProxy } from './support/tcp-proxy.js';
+import { until } from './support/until.js';
 
 /** The compiled service as a process of its own: the start waits, and ends at once when told to (contract §1). */
 describe('the start', () => {
@@ -29,9 +30,9 @@ describe('the start', () => {
     await database.drop();
   });
 
-  function behindProxy(): string {
+  function behindProxy(which = proxy): string {
     const url = new URL(database.url);
-    url.port = String(proxy.port);
+    url.port = String(which.port);
     return url.href;
   }
 
@@ -45,24 +46,41 @@ describe('the start', () => {
 
   const LATE: [string, () => unknown, () => unknown][] = [
     ['is not there yet', () => proxy.refuse(), () => proxy.restore()],
-    ['says nothing', () => proxy.freeze(), () => proxy.restore()],
-    ['needs more than a second to let anybody in', () => (proxy.delayMs = 400), () => (proxy.delayMs = 0)],
     ['is read-only for a moment', () => readOnly('on'), () => readOnly('off')],
   ];
 
   it.each(LATE)('waits for a database that %s, and says so once', async (_name, begin, end) => {
     await begin();
     service = await spawnService({ DATABASE_URL: behindProxy() });
-    await service.says('waiting for the database');
-    await end();
-    await service.says('Latchkey is ready');
-    await request(service.url).get('/health/ready').expect(200);
-    const lines = service.output().trim().split('\n');
-    expect(lines.filter((line) => line.includes('waiting for the database'))).toHaveLength(1);
-    expect(service.output()).not.toContain('Retrying');
-    expect(service.output()).not.toMatch(/"level":"error"/);
-    expect(await service.end('SIGTERM')).toBe(0);
+    await waits(service, end);
   });
+
+  it('waits for a database that says nothing, and for one that needs more than a second to let anybody in', async () => {
+    const slow = await TcpProxy.before(database.url); // both at once: each takes some seconds until it is given up
+    proxy.freeze();
+    slow.delayMs = 400;
+    const late = await spawnService({ DATABASE_URL: behindProxy(slow) });
+    try {
+      service = await spawnService({ DATABASE_URL: behindProxy() });
+      await Promise.all([waits(service, () => proxy.restore()), waits(late, () => (slow.delayMs = 0))]);
+    } finally {
+      await late.end('SIGKILL');
+      await slow.refuse();
+    }
+  });
+
+  /** It waits until `end` lets the database serve, and says so once. */
+  async function waits(starting: ServiceChild, end: () => unknown): Promise<void> {
+    await starting.says('waiting for the database');
+    await end();
+    await starting.says('Latchkey is ready');
+    await request(starting.url).get('/health/ready').expect(200);
+    const lines = starting.output().trim().split('\n');
+    expect(lines.filter((line) => line.includes('waiting for the database'))).toHaveLength(1);
+    expect(starting.output()).not.toContain('Retrying');
+    expect(starting.output()).not.toMatch(/"level":"error"/);
+    expect(await starting.end('SIGTERM')).toBe(0);
+  }
 
   it('fails in the end, with the reason', async () => {
     await readOnly('on');
@@ -115,7 +133,7 @@ describe('the start', () => {
       const migrating = query(database.url, lock).catch(() => undefined); // ends with the database
       service = await spawnService({ DATABASE_URL: behindProxy() });
       const asks = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%try_advisory_xact_lock%' AND pid <> pg_backend_pid()`;
-      while ((await query(database.url, asks)).length === 0);
+      await until(async () => (await query(database.url, asks)).length > 0);
       await expectEndAtOnce('SIGTERM');
       await query(
         database.url,
