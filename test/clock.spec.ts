@@ -5,6 +5,7 @@ import { startServiceProcess, type ServiceProcess } from './support/service-proc
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const PRELOAD = fileURLToPath(new URL('./support/skewed-clock.mjs', import.meta.url));
 
@@ -67,7 +68,7 @@ describe('an instance whose clock is 90 s off', () => {
       expect(exp - iat).toBe(4);
       expect(await statuses(access_token)).toEqual([200, 200, 200]);
       if (url !== late.url) continue;
-      while (Date.now() <= exp * 1000 + 500) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => Date.now() > exp * 1000 + 500);
       expect(await statuses(access_token)).toEqual([401, 401, 401]);
     }
   });

@@ -4,6 +4,7 @@ import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 /** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
 describe('the end of a process', () => {
@@ -41,7 +42,7 @@ describe('the end of a process', () => {
         }
       });
       const goal = refreshed.length + 100;
-      while (refreshed.length < goal) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => refreshed.length >= goal);
       await service.end('SIGKILL');
       await Promise.allSettled(work);
     }
@@ -76,12 +77,11 @@ describe('the end of a process', () => {
       const answer = provider.answer;
       provider.answer = (...call) => answers.push(() => answer(...call));
       const exchanges = Array.from({ length: 20 }, () => signIn(url));
-      while (answers.length < 20) await new Promise((resolve) => setImmediate(resolve));
+      await until(() => answers.length === 20);
       provider.reset();
 
       const ended = service.end(signal);
-      while (!service.output().includes(`${signal}: stopping`))
-        await new Promise((resolve) => setImmediate(resolve));
+      await until(() => service!.output().includes(`${signal}: stopping`));
       service.child.kill(signal); // a second one changes nothing
       for (const send of answers) send();
       expect((await Promise.all(exchanges)).every(({ expires_in }) => expires_in === 3600)).toBe(true);
@@ -95,7 +95,7 @@ describe('the end of a process', () => {
     await request(url).get('/health/ready').expect(200);
     const { refresh_token } = await signIn(url);
     const ended = service.end('SIGTERM');
-    while (!service.output().includes('stopping')) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => service!.output().includes('stopping'));
     const { body } = await request(url).get('/health/ready').expect(503);
     expect(body).toMatchObject({ status: 'stopping' });
     await request(url)

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Sql } from '../src/database/sql.js';
@@ -10,6 +11,7 @@ import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const NINETY_DAYS = 90 * 86_400;
 
@@ -129,9 +131,7 @@ describe('key rotation', () => {
   it('each key signs from its exact time on, not from the next reading: else a withdrawn key would still sign', async () => {
     const { app } = instances[0]!;
     const signing = (): string => app.get(KeyService).signing.kid;
-    const signs = async (kid: string): Promise<void> => {
-      while (signing() !== kid) await new Promise((resolve) => setImmediate(resolve));
-    };
+    const signs = (kid: string): Promise<void> => until(() => signing() === kid);
     const first = signing();
     const kids: string[] = [];
     for (let i = 0; i < 4; i++) {
@@ -151,7 +151,7 @@ describe('key rotation', () => {
     const seen = new Set([first]);
     while (signing() !== kids.at(-1)) {
       seen.add(signing());
-      await new Promise((resolve) => setImmediate(resolve));
+      await delay(10);
     }
     expect([...seen, signing()]).toEqual([first, ...kids]);
   });

@@ -138,7 +138,7 @@ describe('signing keys (contract §5)', () => {
       const [next, old] = await keys();
       expect(old!.endsAt!.getTime() - next!.activeAt.getTime()).toBe((7200 + 60) * 1000);
       // The other instance has longer tokens than the one that made the key, and says so when it reads that key.
-      while ((await keys())[0]!.tokenTtl !== 7200);
+      await until(async () => (await keys())[0]!.tokenTtl === 7200);
     } finally {
       await Promise.all([hour.close(), longer.close()]);
     }
@@ -173,7 +173,7 @@ describe('signing keys (contract §5)', () => {
       await bearer(service.url, access_token).get('/me').expect(200);
       // For this instance, its end was a moment ago.
       await query(database.url, `UPDATE signing_keys SET revoked_at = now() + interval '85 s'`);
-      while ((await kids(service.url)).length > 0);
+      await until(async () => (await kids(service.url)).length === 0);
       await bearer(service.url, access_token).get('/me').expect(401);
     } finally {
       slow.mockRestore();
@@ -188,14 +188,14 @@ describe('signing keys (contract §5)', () => {
     try {
       const { access_token, refresh_token } = await signIn(service.url);
       await query(database.url, 'ALTER TABLE signing_keys RENAME TO hidden');
-      while (!service.log.some((line) => line.includes('relation \\"signing_keys\\" does not exist')))
-        await new Promise((resolve) => setImmediate(resolve));
+      const failure = 'relation \\"signing_keys\\" does not exist';
+      await until(() => service.log.some((line) => line.includes(failure)));
       await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
       await bearer(service.url, access_token).get('/me').expect(200);
 
       await query(database.url, 'ALTER TABLE hidden RENAME TO signing_keys');
       const { kid } = await new KeyStore(service.app.get(DataSource), service.settings).rotate();
-      while (!(await kids(service.url)).includes(kid));
+      await until(async () => (await kids(service.url)).includes(kid));
     } finally {
       await service.close();
       await provider.close();

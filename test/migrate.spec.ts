@@ -11,6 +11,7 @@ import type { Patience } from '../src/database/patiently.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
 import { KeepingPooler } from './support/keeping-pooler.js';
 import { waiting } from './support/waiting.js';
+import { until } from './support/until.js';
 
 /** Fails when it is applied twice, and takes longer than a request may. */
 class Slow1700000000001 implements MigrationInterface {
@@ -147,7 +148,7 @@ describe('migrate', () => {
   it('leaves no connection behind', async () => {
     await migrate(options(database.url), patience());
     const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
-    while ((await query(others)).length > 0); // the server notices the end of a connection a moment later
+    await until(async () => (await query(others)).length === 0); // the server notices the end of a connection a moment later
   });
 });
 

@@ -11,6 +11,7 @@ import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
@@ -430,7 +431,7 @@ describe('the real-time channel', () => {
           expires_at: new Date(exp).toISOString(),
         });
         const clock = brief.app.get(Clock); // the database's clock, by which tokens expire
-        while (clock.now() < exp) await new Promise((resolve) => setImmediate(resolve));
+        await until(() => clock.now() >= exp);
         await bearer(brief.url, SERVICE_KEY)
           .post('/push', { user_id: tokens.user_id, event: 'late' })
           .expect(202);

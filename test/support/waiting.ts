@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { query } from './query.js';
 
 /**
@@ -21,5 +22,6 @@ export async function waiting(
     );
     if (rows.length >= count) return true;
     if (ended === work.length) return false;
+    await delay(10);
   }
 }
