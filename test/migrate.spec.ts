@@ -166,11 +166,11 @@ describe('a table that is held', () => {
   const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;
 
   /** The longest that a statement of the service would wait meanwhile. */
-  async function longestWrite(until: Promise<unknown>): Promise<number> {
+  async function longestWrite(work: Promise<unknown>): Promise<number> {
     let longest = 0;
     const ended = new AbortController();
     const end = (): void => ended.abort();
-    until.then(end, end);
+    work.then(end, end);
     const client = new Client(database.url);
     await client.connect();
     while (!ended.signal.aborted) {
