@@ -42,6 +42,7 @@ export class Handshake {
     await this.files.assertRoomForSocket();
     await this.limits.count('connect', address);
     await this.queue.transport(address);
+    this.waiting.assertRoomFor(address); // others have come in while it waited
   }
 
   /**

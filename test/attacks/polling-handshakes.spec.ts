@@ -12,6 +12,8 @@ const HANDSHAKES = 3000;
 const AT_ONCE = 50;
 /** Transports of one address that may wait at once (docs/realtime.md). */
 const MAY_WAIT = 500;
+/** Handshakes that go on in two turns of the event loop (admission-queue.ts): some of them find the room taken, and are closed. */
+const OF_TWO_TURNS = 16;
 
 interface Answer {
   readonly status: number;
@@ -63,7 +65,8 @@ describe('handshakes that are never continued', () => {
     expect(taken.length + refused.length).toBe(answers.length);
     expect(taken.length).toBeGreaterThanOrEqual(MAY_WAIT);
     // On a slow machine the first ones are gone before the last ones come.
-    expect(taken.length).toBeLessThanOrEqual(MAY_WAIT * (1 + Math.floor(lasted / 10_000)));
+    const most = (MAY_WAIT + OF_TWO_TURNS) * (1 + Math.floor(lasted / 10_000));
+    expect(taken.length).toBeLessThanOrEqual(most);
     for (const { body, retryAfter } of refused) {
       expect(JSON.parse(body)).toEqual({ error: 'slow_down', error_description: expect.any(String) });
       expect(retryAfter).toMatch(/^[1-9]\d?$/);
