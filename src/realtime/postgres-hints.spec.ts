@@ -54,6 +54,21 @@ describe('hints that wait for their turn', () => {
     return sent.shift()!;
   };
 
+  it('what an instance hears of itself, it passes over: an event that is not kept would come twice', async () => {
+    const both = new EventEmitter();
+    const told: unknown[] = [];
+    const notify = async (message: string): Promise<void> => void both.emit('message', message);
+    const own = new PostgresHints(Object.assign(both, { notify }) as unknown as Notifications, key);
+    own.listen({
+      onEvent: (one: ChannelEvent) => told.push(one),
+      onDoubt: () => told.push('doubt'),
+    } as Partial<HintListener> as HintListener);
+    both.on('message', (message: string) => wire.emit('message', message));
+    const unkept = event(null);
+    await own.send(unkept);
+    expect([told, heard]).toEqual([[], [unkept]]);
+  });
+
   it('one alone goes at once; those that come meanwhile share a message, a hundredth of a second later', async () => {
     const events = [1, 2, 3].map((offset) => event(offset));
     const first = here.send(events[0]!);
