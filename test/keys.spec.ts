@@ -123,7 +123,7 @@ describe('signing keys (contract §5)', () => {
     const [kid] = await kids(first.url);
     await first.close();
     await expect(start({ ...PRODUCTION, ...ANOTHER_SECRET })).rejects.toThrow(
-      `Signing key ${kid} cannot be decrypted`,
+      new RegExp(`^Signing key ${kid} cannot be decrypted`), // not as if it could not listen
     );
     expect(await dump(database.url)).toBe(before);
   });
