@@ -10,9 +10,12 @@ import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+/** Keys with one right each (contract §2). */
+const RIGHTS = ['push', 'read', 'users'] as const;
+const keyOf = (right: string): string => `the-key-of-the-right-to-${right}-nothing-else`;
 
 /** Who may call what: every route is entered here. The demo's files are one line. */
-const ACCESS: Record<string, 'public' | 'user' | 'service'> = {
+const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'GET /': 'public',
   'GET /callback': 'public',
   'GET /demo/*': 'public',
@@ -21,14 +24,14 @@ const ACCESS: Record<string, 'public' | 'user' | 'service'> = {
   'POST /oauth2/token': 'public',
   'POST /oauth2/refresh': 'public',
   'POST /oauth2/revoke': 'public',
-  'POST /oauth2/introspect': 'service',
+  'POST /oauth2/introspect': 'read',
   'GET /.well-known/jwks.json': 'public',
   'GET /me': 'user',
   'GET /devices': 'user',
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
-  'POST /push': 'service',
+  'POST /push': 'push',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
   'GET /providers/mock/oauth2/authorize': 'public',
@@ -43,7 +46,10 @@ describe('who may call what', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    service = await startTestService({
+      ...provider.env(),
+      SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
+    });
     tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
   });
   afterAll(async () => {
@@ -89,6 +95,12 @@ describe('who may call what', () => {
     expect([asUser.status, (asUser.body as { error: string }).error]).toEqual(
       access === 'user' ? [401, 'invalid_token'] : [403, 'insufficient_scope'],
     );
+    if (access === 'user') return;
+    for (const right of RIGHTS) {
+      const { status } = await call(keyOf(right));
+      if (right === access) expect([401, 403]).not.toContain(status);
+      else expect(status).toBe(403);
+    }
   });
 
   // RFC 6750 §3.1: no error attribute where no bearer token was sent

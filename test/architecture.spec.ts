@@ -46,8 +46,8 @@ describe('who may import whom', () => {
     for (const other of others) expect(mayImport).toContain(other);
   });
 
-  it('the decorators need nothing but events, so that the rooms that use them depend on nothing else', () => {
-    expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual(['events.js']);
+  it('the decorators need nothing but types of the ground, so that the rooms that use them depend on nothing else', () => {
+    expect(importsOf(DECORATORS.replace('.js', '.ts'))).toEqual(['config/service-key.js', 'events.js']);
   });
 
   it('packages are imported where they are started', () => {

@@ -83,7 +83,7 @@ describe('<NAME>_FILE', () => {
     );
     expect(settings.databaseUrl).toBe('postgres://u:p@db.example/x');
     expect(derived(settings)).toBe(derived(parseSettings({ SECRET_KEY: 'ab'.repeat(32) })));
-    expect(settings.serviceKeys).toEqual(['k'.repeat(32)]);
+    expect(settings.serviceKeys).toEqual([{ key: 'k'.repeat(32), rights: ['push', 'read', 'users'] }]);
     expect(settings.redisUrl).toBe('redis://redis.example');
     for (const name of ['a', 'b-2']) {
       expect(settings.providers.get(name)).toMatchObject({ clientSecret: 'client secret ', options: {} });

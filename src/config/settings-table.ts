@@ -2,13 +2,13 @@ import { databaseUrl } from './database-url.js';
 import * as kinds from './kinds.js';
 import { redisUrl } from './redis-url.js';
 import { secretKey } from './secret-key.js';
+import { serviceKeys } from './service-key.js';
 import type { Setting } from './setting-row.js';
 import { isOrigin, isRedirectUri, origin } from './url-kinds.js';
 
 const TEN_YEARS = 315_360_000;
 const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
 const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
-const isServiceKey = (key: string): boolean => key.length >= 32 && /^[A-Za-z0-9\-._~+/]+=*$/.test(key); // RFC 6750 §2.1
 
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
@@ -101,9 +101,9 @@ export const settingsTable = {
   serviceKeys: {
     name: 'SERVICE_KEYS',
     section: 'Secrets',
-    kind: kinds.list('bearer tokens (RFC 6750) of at least 32 characters', isServiceKey),
+    kind: serviceKeys,
     secret: true,
-    doc: 'Comma-separated keys for server-to-server calls (push, introspection), at least 32 characters each.',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect and hear of ended sessions, `users:<key>` only sign out and remove users.',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',

@@ -1,6 +1,7 @@
 import type { Kind } from './kinds.js';
 import type { SecretFile } from './secret-files.js';
 import type { SecretKey } from './secret-key.js';
+import type { ServiceKey } from './service-key.js';
 import type { Setting } from './setting-row.js';
 import type { settingsTable } from './settings-table.js';
 
@@ -24,7 +25,7 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   /** Absolute path. */
   readonly dataDir: string;
   readonly secretKey: SecretKey;
-  readonly serviceKeys: readonly string[];
+  readonly serviceKeys: readonly ServiceKey[];
   /** By the variable of the secret (`DATABASE_URL`), which is above as it was at the start; see current-secret.ts. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   /** Those that are enabled, without the built-in one. */

@@ -13,7 +13,7 @@ export class PushController {
   constructor(private readonly realtime: RealtimeService) {}
 
   /** Send an event to a user, or to one of their devices (contract §4). */
-  @ServiceKeyOnly()
+  @ServiceKeyOnly('push')
   @Post()
   @HttpCode(202)
   async push(

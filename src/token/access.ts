@@ -1,17 +1,18 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
+import type { ServiceRight } from '../config/service-key.js';
 import type { Session } from '../events.js';
 
-/** Who may call a route. A route that says nothing needs a user's access token. */
-export type Access = 'public' | 'user' | 'service';
+/** Who may call a route: everybody, a user, or the holder of a service key with a right. One that says nothing: a user. */
+export type Access = 'public' | 'user' | ServiceRight;
 
 export const ACCESS = 'latchkey:access';
 
 /** No token is asked for (spec §5.5). */
 export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS, 'public' satisfies Access);
 
-/** `Authorization: Bearer <service key>` (contract §4). */
-export const ServiceKeyOnly = (): MethodDecorator & ClassDecorator =>
-  SetMetadata(ACCESS, 'service' satisfies Access);
+/** `Authorization: Bearer <service key>` (contract §4), of a key with this right (§2, SERVICE_KEYS). */
+export const ServiceKeyOnly = (right: ServiceRight): MethodDecorator & ClassDecorator =>
+  SetMetadata(ACCESS, right satisfies Access);
 
 declare module 'express-serve-static-core' {
   interface Request {

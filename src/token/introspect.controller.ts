@@ -13,7 +13,7 @@ export class IntrospectController {
    * Whether a token is good at this moment, and what it says (RFC 7662). Most callers ask in order to let somebody in. A
    * refresh token must never let anybody in, so it is active only for callers who say that they expect one.
    */
-  @ServiceKeyOnly()
+  @ServiceKeyOnly('read')
   @Post('introspect')
   @HttpCode(200)
   async introspect(@Body() { token, token_type_hint: hint }: TokenAndHintDto): Promise<Introspection> {

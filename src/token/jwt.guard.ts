@@ -2,6 +2,7 @@ import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import type { Socket } from 'socket.io';
+import type { ServiceRight } from '../config/service-key.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
@@ -48,8 +49,8 @@ export class JwtGuard implements CanActivate {
   private async admitRequest(request: Request, access: Exclude<Access, 'public'>): Promise<true> {
     try {
       const token = tokenOfRequest(request);
-      if (access === 'service') await this.requireServiceKey(token);
-      else await this.requireUser(request, token);
+      if (access === 'user') await this.requireUser(request, token);
+      else await this.requireServiceKey(token, access);
       return true;
     } catch (error) {
       // Only a refusal is counted, so a limit refuses no valid token (contract §2, RATE_LIMIT).
@@ -64,10 +65,11 @@ export class JwtGuard implements CanActivate {
     this.events.emit('session.used', session);
   }
 
-  private async requireServiceKey(key: string): Promise<void> {
-    if (this.serviceKeys.includes(key)) return;
-    await this.tokens.verify(key); // a user's token is valid, but not enough (RFC 6750 §3.1)
-    throw new OAuthError('insufficient_scope', 'this call needs a service key', {
+  private async requireServiceKey(key: string, right: ServiceRight): Promise<void> {
+    const rights = this.serviceKeys.rightsOf(key);
+    if (rights?.has(right)) return;
+    if (!rights) await this.tokens.verify(key); // a user's token is valid, but not enough (RFC 6750 §3.1)
+    throw new OAuthError('insufficient_scope', 'this call needs a service key with the right to make it', {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
     });
   }

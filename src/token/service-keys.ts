@@ -1,21 +1,26 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import type { ServiceRight } from '../config/service-key.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 
 /** The keys of server-to-server calls (contract §2, SERVICE_KEYS). */
 @Injectable()
 export class ServiceKeys {
-  private readonly hashes: readonly Buffer[];
+  private readonly keys: readonly { readonly hash: Buffer; readonly rights: readonly ServiceRight[] }[];
 
   constructor(@Inject(SETTINGS) settings: Settings) {
-    this.hashes = settings.serviceKeys.map(hash);
+    this.keys = settings.serviceKeys.map(({ key, rights }) => ({ hash: hash(key), rights }));
   }
 
-  /** Whether a text is one of them; takes the same time whichever it resembles. */
-  includes(text: string): boolean {
+  /**
+   * What the holder of a text may do; takes the same time whichever key it resembles.
+   * @returns undefined for a text that is no key. A key that is listed with several rights has them all.
+   */
+  rightsOf(text: string): ReadonlySet<ServiceRight> | undefined {
     const given = hash(text);
-    return this.hashes.reduce((found, key) => timingSafeEqual(key, given) || found, false);
+    const found = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
+    return found.length === 0 ? undefined : new Set(found.flatMap(({ rights }) => rights));
   }
 }
 
