@@ -5,6 +5,7 @@ import { IdempotencyKey } from './channel/idempotency-key.entity.js';
 import { Instance } from './channel/instance.entity.js';
 import { Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
+import { LogoutToken } from './provider/logout-token.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { AccessToken } from './token/access-token.entity.js';
 import { RefreshToken } from './token/refresh-token.entity.js';
@@ -20,6 +21,7 @@ export const ENTITIES = [
   SigningKey,
   AuthorizationState,
   SampleCode,
+  LogoutToken,
   Channel,
   StoredChannelEvent,
   IdempotencyKey,

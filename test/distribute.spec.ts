@@ -72,6 +72,7 @@ describe('where the rows of each table go on a Citus cluster', () => {
       { table: 'users', by: 'user_id' },
       { table: 'authorization_states', by: 'state_hash' },
       { table: 'sample_codes', by: 'code_hash' },
+      { table: 'logout_tokens', by: 'token_hash' },
       { table: 'idempotency_keys', by: 'key_hash' },
     ]);
   });

@@ -22,6 +22,9 @@ const REFRESH_TOKEN = insertRefreshToken({
   deviceId: '$3',
   tokenHash: '$4',
   ttl: '$5',
+  jkt: '$6',
+  providerSubject: '$7',
+  providerSession: '$8',
 });
 const ACCESS_TOKEN = insertAccessToken({
   userId: '$1',
@@ -50,6 +53,9 @@ export async function signInInSteps(
     userAgent,
     refreshTokenHash,
     refreshTokenTtl,
+    jkt,
+    providerSubject,
+    providerSession,
     accessToken,
   }: SignIn,
   id: string,
@@ -60,7 +66,16 @@ export async function signInInSteps(
   const { jti, expiresAt, token } = accessToken;
   await manager.query(USER, [userId, provider, providerUserId, username, email, avatarUrl]);
   if (deviceId !== null) await manager.query(DEVICE, [userId, deviceId, deviceName, userAgent]);
-  await manager.query(REFRESH_TOKEN, [userId, sessionId, deviceId, refreshTokenHash, refreshTokenTtl]);
+  await manager.query(REFRESH_TOKEN, [
+    userId,
+    sessionId,
+    deviceId,
+    refreshTokenHash,
+    refreshTokenTtl,
+    jkt,
+    providerSubject,
+    providerSession,
+  ]);
   await manager.query(ACCESS_TOKEN, [userId, sessionId, jti, expiresAt, token]);
   if (deviceId === null) return undefined;
   const [facts] = await manager.query<{ data: string }[]>(FACTS, [userId, deviceId]);

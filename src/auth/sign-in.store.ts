@@ -43,6 +43,9 @@ const RECORD = {
       deviceId: '$7',
       tokenHash: '$11',
       ttl: '$12',
+      jkt: '$18',
+      providerSubject: '$19',
+      providerSession: '$20',
     })}
     ), access_token AS (${insertAccessToken({
       userId: '$1',
@@ -93,6 +96,9 @@ export class SignInStore {
       accessToken.token,
       id,
       this.settings.channelHistory,
+      signIn.jkt,
+      signIn.providerSubject,
+      signIn.providerSession,
     ]);
     return row;
   }

@@ -9,6 +9,8 @@ import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-in
 import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
 import { SignOutTransactions1700000005000 } from './migrations/1700000005000-sign-out-transactions.js';
 import { SignOutIndexes1700000006000 } from './migrations/1700000006000-sign-out-indexes.js';
+import { BoundSessions1700000007000 } from './migrations/1700000007000-bound-sessions.js';
+import { ProviderSessionIndexes1700000008000 } from './migrations/1700000008000-provider-session-indexes.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -53,6 +55,8 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
       Channels1700000004000,
       SignOutTransactions1700000005000,
       SignOutIndexes1700000006000,
+      BoundSessions1700000007000,
+      ProviderSessionIndexes1700000008000,
     ],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,

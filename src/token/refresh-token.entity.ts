@@ -23,6 +23,20 @@ export class RefreshToken {
   @Column('bytea', { name: 'token_hash' })
   tokenHash!: Buffer;
 
+  /** SHA-256 thumbprint (RFC 7638) of the key that the session is bound to (contract §5); null: not bound. */
+  @Column('bytea', { nullable: true })
+  jkt!: Buffer | null;
+
+  /** Hash of the provider and its subject, by which the provider may end the session (contract §6). */
+  @Index('refresh_tokens_provider_subject', { where: 'provider_subject IS NOT NULL' })
+  @Column('bytea', { name: 'provider_subject', nullable: true })
+  providerSubject!: Buffer | null;
+
+  /** Hash of the provider and its session, by which the provider may end the session (contract §6). */
+  @Index('refresh_tokens_provider_session', { where: 'provider_session IS NOT NULL' })
+  @Column('bytea', { name: 'provider_session', nullable: true })
+  providerSession!: Buffer | null;
+
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 

@@ -7,6 +7,11 @@ interface NewSession {
   readonly tokenHash: string;
   /** Seconds. */
   readonly ttl: string;
+  /** Thumbprint of the key that it is bound to, or null (contract §5). */
+  readonly jkt: string;
+  /** Hashes by which the provider may end it, or null (contract §6). */
+  readonly providerSubject: string;
+  readonly providerSession: string;
 }
 
 /** A session's access token, as SQL expressions. */
@@ -19,10 +24,13 @@ interface NewAccessToken {
   readonly token: string;
 }
 
-export function insertRefreshToken({ userId, sessionId, deviceId, tokenHash, ttl }: NewSession): string {
+export function insertRefreshToken(session: NewSession): string {
+  const { userId, sessionId, deviceId, tokenHash, ttl, jkt, providerSubject, providerSession } = session;
   return `
-      INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-      VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}))`;
+      INSERT INTO refresh_tokens
+        (user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session)
+      VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}),
+        ${jkt}, ${providerSubject}, ${providerSession})`;
 }
 
 export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: NewAccessToken): string {
