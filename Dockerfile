@@ -4,6 +4,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY packages/check-provider/package.json packages/check-provider/
 COPY packages/client/package.json packages/client/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
+COPY packages/server/package.json packages/server/
 RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
 COPY packages packages
