@@ -1,2 +1,16 @@
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** The text of the UUID that 16 bytes are. */
+export function uuidAt(bytes: Buffer, at: number): string {
+  const hex = bytes.toString('hex', at, at + 16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** A UUID of version 8 (RFC 9562 §5.8), which a random one never is: the first 122 bits that a hash leaves room for. */
+export function uuidOfHash(digest: Buffer): string {
+  const bytes = Buffer.from(digest.subarray(0, 16));
+  bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80; // variant
+  return uuidAt(bytes, 0);
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { uuidOfHash } from '../http/uuid.js';
 
 /**
  * The `user_id` of an identity: SHA-256 of provider and provider_user_id, as a UUID of version 8 (RFC 9562 §5.8).
@@ -8,12 +9,5 @@ import { createHash } from 'node:crypto';
  * A provider's name holds no NUL, so two different pairs never hash the same text.
  */
 export function userIdOf(provider: string, providerUserId: string): string {
-  const bytes = createHash('sha256')
-    .update(`${provider}\0${providerUserId}`, 'utf8')
-    .digest()
-    .subarray(0, 16);
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version 8
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80; // variant
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidOfHash(createHash('sha256').update(`${provider}\0${providerUserId}`, 'utf8').digest());
 }
