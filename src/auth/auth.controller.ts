@@ -3,8 +3,10 @@ import { Public } from '../token/access.js';
 import { TokenService, type RefreshedToken } from '../token/token.service.js';
 import { AuthService, type Authorization, type IssuedTokens } from './auth.service.js';
 import { AuthorizeDto } from './authorize.dto.js';
+import { limitOf } from './grant.js';
 import { RefreshDto } from './refresh.dto.js';
 import { TokenDto } from './token.dto.js';
+import { TokenRequestPipe } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
 
 /** The three public endpoints of spec §4. */
@@ -23,11 +25,15 @@ export class AuthController {
     return this.auth.authorize(query);
   }
 
-  /** Exchange an authorization code for tokens (spec §4.3). */
+  /** Exchange an authorization code for tokens (spec §4.3); with `grant_type=refresh_token` the same as below (contract §4). */
   @Post('token')
-  @RateLimit('token')
+  @RateLimit(limitOf)
   @HttpCode(200)
-  token(@Body() body: TokenDto, @Headers('user-agent') userAgent?: string): Promise<IssuedTokens> {
+  token(
+    @Body(TokenRequestPipe) body: TokenDto | RefreshDto,
+    @Headers('user-agent') userAgent?: string,
+  ): Promise<IssuedTokens | RefreshedToken> {
+    if (body instanceof RefreshDto) return this.refresh(body);
     return this.auth.exchange(body, userAgent);
   }
 

@@ -10,6 +10,7 @@ export const ERROR_STATUS = {
   method_not_allowed: 405,
   payload_too_large: 413,
   slow_down: 429,
+  unsupported_grant_type: 400, // RFC 6749 §5.2
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;

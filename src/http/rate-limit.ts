@@ -1,4 +1,5 @@
 import { SetMetadata } from '@nestjs/common';
+import type { Request } from 'express';
 
 /** What is counted for each address, per minute (contract §2, RATE_LIMIT). */
 export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
@@ -8,9 +9,13 @@ export type UserLimit = 'write';
 
 export const RATE_LIMIT = 'latchkey:rate-limit';
 
+type RouteLimit = Exclude<Limit, 'bad_token' | 'connect'>;
+
+/** The limit that the requests to a route count towards, or which one each of them does. */
+export type LimitOfRoute = RouteLimit | ((request: Request) => RouteLimit);
+
 /** Every request to this route counts towards a limit. Without effect while RATE_LIMIT is off. */
-export const RateLimit = (limit: Exclude<Limit, 'bad_token' | 'connect'>): MethodDecorator =>
-  SetMetadata(RATE_LIMIT, limit);
+export const RateLimit = (limit: LimitOfRoute): MethodDecorator => SetMetadata(RATE_LIMIT, limit);
 
 /** Counts requests, or counts nothing while RATE_LIMIT is off. */
 export abstract class RateLimits {

@@ -1,7 +1,7 @@
 import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
-import { RATE_LIMIT, RateLimits, type Limit } from '../http/rate-limit.js';
+import { RATE_LIMIT, RateLimits, type LimitOfRoute } from '../http/rate-limit.js';
 
 /** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
 @Injectable()
@@ -12,9 +12,10 @@ export class RateLimitGuard implements CanActivate {
   ) {}
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const limit = this.reflector.get<Limit | undefined>(RATE_LIMIT, context.getHandler());
+    const limit = this.reflector.get<LimitOfRoute | undefined>(RATE_LIMIT, context.getHandler());
     if (limit === undefined) return true;
-    const { ip } = context.switchToHttp().getRequest<Request>();
-    return this.limits.count(limit, ip).then(() => true);
+    const request = context.switchToHttp().getRequest<Request>();
+    const counted = typeof limit === 'function' ? limit(request) : limit;
+    return this.limits.count(counted, request.ip).then(() => true);
   }
 }

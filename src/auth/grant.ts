@@ -1,0 +1,43 @@
+import type { Request } from 'express';
+import { OAuthError } from '../errors/oauth-error.js';
+
+/** What POST /oauth2/token is asked to do. */
+export type Grant = 'authorization_code' | 'refresh_token';
+
+/**
+ * The specification knows one grant here and no `grant_type` (spec §4.3): where its `code` and `state` are, that one is meant,
+ * whatever `grant_type` says. Otherwise it decides (contract §4).
+ *
+ * @param body as it was parsed; what is wrong with it is judged later
+ * @throws OAuthError `unsupported_grant_type`, or `invalid_request` for one that is no text
+ */
+export function grantOf(body: unknown): Grant {
+  const given = parametersOf(body);
+  const grantType = given['grant_type'];
+  if (isEmpty(grantType) || !(isEmpty(given['code']) || isEmpty(given['state']))) return 'authorization_code';
+  if (grantType === 'authorization_code' || grantType === 'refresh_token') return grantType;
+  if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
+  throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
+}
+
+/** A refresh counts as one, at whichever address; what is refused counts as what the address is for (contract §2). */
+export function limitOf({ body }: Request): 'token' | 'refresh' {
+  return isRefresh(body) ? 'refresh' : 'token';
+}
+
+function isRefresh(body: unknown): boolean {
+  try {
+    return grantOf(body) === 'refresh_token';
+  } catch {
+    return false;
+  }
+}
+
+function parametersOf(body: unknown): Readonly<Record<string, unknown>> {
+  return typeof body === 'object' && body !== null ? { ...body } : {};
+}
+
+/** Left out, as an optional parameter is (contract §3). */
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
