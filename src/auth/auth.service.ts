@@ -20,10 +20,13 @@ import type { TokenDto } from './token.dto.js';
 export interface Authorization {
   redirect_url: string;
   state: string;
+  /** PUBLIC_URL: clients make the address in their proofs from it (contract §5). */
+  issuer: string;
 }
 
 export interface IssuedTokens {
   access_token: string;
+  token_type: 'Bearer';
   refresh_token: string;
   /** Seconds. */
   expires_in: number;
@@ -67,7 +70,7 @@ export class AuthService {
       codeChallenge: params.code_challenge ?? null,
       memory: memory ?? null,
     });
-    return { redirect_url: url.href, state };
+    return { redirect_url: url.href, state, issuer: this.settings.publicUrl };
   }
 
   /** Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3). */
@@ -128,6 +131,7 @@ export class AuthService {
     });
     return {
       access_token: accessToken.token,
+      token_type: 'Bearer',
       refresh_token: refreshToken,
       expires_in: accessToken.expiresIn,
       user_id: session.userId,

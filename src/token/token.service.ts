@@ -7,6 +7,7 @@ import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
 
 export interface RefreshedToken {
   access_token: string;
+  token_type: 'Bearer';
   /** Seconds. */
   expires_in: number;
 }
@@ -35,7 +36,7 @@ export class TokenService {
     });
     if (!stored) throw this.refused(session);
     this.events.emit('session.used', session);
-    return { access_token: accessToken.token, expires_in: accessToken.expiresIn };
+    return { access_token: accessToken.token, token_type: 'Bearer', expires_in: accessToken.expiresIn };
   }
 
   private refused(session: Session | undefined): OAuthError {
