@@ -67,7 +67,7 @@ async function insertKnownSessions(admin: Client, count: number): Promise<string
     sessionId: randomUUID(),
     deviceId: randomUUID(),
   }));
-  const refreshTokens = sessions.map(makeRefreshToken);
+  const refreshTokens = sessions.map((session) => makeRefreshToken(session));
   await admin.query(
     `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
      SELECT user_id, session_id, device_id, token_hash, now() + interval '30 days'
@@ -76,7 +76,7 @@ async function insertKnownSessions(admin: Client, count: number): Promise<string
       sessions.map(({ userId }) => userId),
       sessions.map(({ sessionId }) => sessionId),
       sessions.map(({ deviceId }) => deviceId),
-      refreshTokens.map(hashRefreshToken),
+      refreshTokens.map((token) => hashRefreshToken(token)),
     ],
   );
   return refreshTokens;

@@ -37,8 +37,8 @@ export interface DomainEvents {
   'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
   /** A code could not be exchanged; `error` is the code of the answer. */
   'sign_in.refused': [{ readonly error: string }];
-  /** A refresh token was refused; the session is the one that the token claims to belong to. */
-  'refresh.refused': [Session | undefined];
+  /** A refresh was refused: the code of the answer, and the session that the token claims to belong to. */
+  'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];
   /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];

@@ -117,7 +117,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const flood = (emit: () => void) => auditOf(async () => Array.from({ length: 300 }, emit));
     const floods = [
       await flood(() => events.emit('sign_in.refused', { error: 'invalid_grant' })),
-      await flood(() => events.emit('refresh.refused', undefined)),
+      await flood(() => events.emit('refresh.refused', { error: 'invalid_grant', session: undefined })),
       await flood(() => events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' })),
     ];
     for (const lines of floods) expect(lines.length).toBeLessThanOrEqual(100);

@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { TokenService } from '../src/token/token.service.js';
+import { NO_PROOF } from './support/dpop.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
@@ -55,7 +56,7 @@ describe('what expires', () => {
     );
     const tokens = service.app.get(TokenService);
     // In one turn: the first two go alone, the others share one statement.
-    const refreshed = await Promise.allSettled(users.map((user) => tokens.refresh(user.refresh_token)));
+    const refreshed = await Promise.allSettled(users.map((user) => tokens.refresh(user.refresh_token, NO_PROOF)));
     expect(refreshed.map(({ status }) => status)).toEqual(
       users.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
     );

@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { StateService } from '../src/auth/state.service.js';
 import { TokenService } from '../src/token/token.service.js';
+import { NO_PROOF } from './support/dpop.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
@@ -110,7 +111,7 @@ describe('races', () => {
       i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
     );
     // In one turn: the first two go alone, so the others certainly share one statement.
-    const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token)));
+    const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token, NO_PROOF)));
     expect(answers.map(({ status }) => status)).toEqual(
       answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
     );

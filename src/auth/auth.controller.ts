@@ -32,16 +32,18 @@ export class AuthController {
   token(
     @Body(TokenRequestPipe) body: TokenDto | RefreshDto,
     @Headers('user-agent') userAgent?: string,
+    @Headers('dpop') header?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
-    if (body instanceof RefreshDto) return this.refresh(body);
-    return this.auth.exchange(body, userAgent);
+    const call = { header, path: '/oauth2/token' } as const;
+    if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call);
+    return this.auth.exchange(body, call, userAgent);
   }
 
   /** A new access token for a refresh token (spec §4.4). */
   @Post('refresh')
   @RateLimit('refresh')
   @HttpCode(200)
-  refresh(@Body() body: RefreshDto): Promise<RefreshedToken> {
-    return this.tokens.refresh(body.refresh_token);
+  refresh(@Body() body: RefreshDto, @Headers('dpop') header?: string): Promise<RefreshedToken> {
+    return this.tokens.refresh(body.refresh_token, { header, path: '/oauth2/refresh' });
   }
 }

@@ -8,6 +8,8 @@ import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
 import { AccessTokens } from '../token/access-token.js';
+import type { DpopProof } from '../token/dpop-proof.js';
+import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
 import { hashRefreshToken, makeRefreshToken } from '../token/refresh-token.js';
 import { userIdOf } from '../user/user-id.js';
 import type { AuthorizeDto } from './authorize.dto.js';
@@ -40,6 +42,7 @@ export class AuthService {
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
     private readonly accessTokens: AccessTokens,
+    private readonly proofs: DpopProofs,
     private readonly signIns: SignInStore,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -73,10 +76,13 @@ export class AuthService {
     return { redirect_url: url.href, state, issuer: this.settings.publicUrl };
   }
 
-  /** Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3). */
-  async exchange(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
+  /**
+   * Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3).
+   * @param call with which they came: a proof in it binds the session to its key (contract §5)
+   */
+  async exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
     try {
-      return await this.finish(params, userAgentHeader);
+      return await this.finish(params, call, userAgentHeader);
     } catch (error) {
       this.events.emit('sign_in.refused', {
         error: error instanceof OAuthError ? error.error : 'server_error',
@@ -85,12 +91,13 @@ export class AuthService {
     }
   }
 
-  private async finish(params: TokenDto, userAgentHeader?: string): Promise<IssuedTokens> {
+  private async finish(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
+    const proof = this.proofs.forSignIn(call); // a bad one spends no state (contract §5)
     const signIn = await this.states.consume(params.state);
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);
     const identity = await this.askProvider(signIn, params);
-    return this.issueTokens(signIn.provider, identity, params, userAgentHeader);
+    return this.issueTokens(signIn.provider, identity, params, proof, userAgentHeader);
   }
 
   private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
@@ -107,15 +114,17 @@ export class AuthService {
     provider: string,
     identity: Identity,
     params: TokenDto,
+    proof: DpopProof | undefined,
     userAgentHeader?: string,
   ): Promise<IssuedTokens> {
+    const jkt = proof?.jkt ?? null;
     const session = {
       userId: userIdOf(provider, identity.providerUserId),
       sessionId: randomUUID(),
       deviceId: params.device_id?.toLowerCase() ?? null,
     };
-    const accessToken = this.accessTokens.issue(session);
-    const refreshToken = makeRefreshToken(session);
+    const accessToken = this.accessTokens.issue(session, proof);
+    const refreshToken = makeRefreshToken(session, jkt !== null);
     await this.signIns.record({
       session,
       provider,
@@ -124,8 +133,8 @@ export class AuthService {
       userAgent: params.user_agent ?? fromHeader(userAgentHeader),
       providerSubject: null,
       providerSession: null,
-      jkt: null,
-      refreshTokenHash: hashRefreshToken(refreshToken),
+      jkt,
+      refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,
       accessToken,
     });

@@ -6,8 +6,9 @@ import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { DEVICE_FACTS, upsertDevice } from '../device/device.sql.js';
+import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../events.js';
-import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
+import { insertAccessToken, insertRefreshToken, isProofUsed } from '../token/session.sql.js';
 import { upsertUser } from '../user/user.sql.js';
 import type { SignIn } from './sign-in.js';
 import { signInInSteps } from './sign-in-in-steps.js';
@@ -67,11 +68,18 @@ export class SignInStore {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** Records a sign-in. Once this has returned, its tokens survive a crash. */
+  /**
+   * Records a sign-in. Once this has returned, its tokens survive a crash.
+   * @throws OAuthError `invalid_dpop_proof` when a token was issued for its proof before, to the same user
+   */
   async record(signIn: SignIn): Promise<void> {
     const id = randomUUID();
     const { session, provider } = signIn;
-    const row = await (this.sql.distributed ? this.recordInSteps(signIn, id) : this.recordAtOnce(signIn, id));
+    const recording = this.sql.distributed ? this.recordInSteps(signIn, id) : this.recordAtOnce(signIn, id);
+    const row = await recording.catch((error: unknown) => {
+      if (!isProofUsed(error)) throw error;
+      throw new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
+    });
     this.events.emit('session.started', { ...session, provider });
     if (row) this.events.emit('channel.appended', channelEvent(id, session.userId, row));
   }

@@ -23,8 +23,9 @@ const OF_STRANGERS: ReadonlySet<string> = new Set([
 ]);
 
 /** A refused token may be made up, and so may its ids: they must not stand where the ids of real users do. */
-function claimedBy(session?: object): object {
-  return session === undefined ? {} : { claimed: session };
+function claimedBy(facts?: object): object {
+  const { error, session } = facts as DomainEvents['refresh.refused'][0];
+  return session === undefined ? { error } : { error, claimed: session };
 }
 
 /** Writes the audit trail: one log line for each event, `"context": "Audit"`, ids only and never a secret. */

@@ -19,7 +19,7 @@ export class RefreshToken {
   @Column('uuid', { name: 'device_id', nullable: true })
   deviceId!: string | null;
 
-  /** SHA-256 of the whole token text. */
+  /** See hashRefreshToken. */
   @Column('bytea', { name: 'token_hash' })
   tokenHash!: Buffer;
 

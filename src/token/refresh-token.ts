@@ -1,43 +1,57 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Session } from '../events.js';
+import { uuidAt } from '../http/uuid.js';
 
 const PREFIX = 'lkr_'; // so that secret scanners recognise a leaked one
 const SECRET_BYTES = 32;
 const UUID_BYTES = 16;
+/** The last byte of a token whose session is bound to a key (contract §5). */
+const BOUND = 1;
+
+/** What a refresh token says about itself. */
+export interface HeldToken {
+  readonly session: Session;
+  /** Whether it is worth nothing without a proof of the session's key. */
+  readonly bound: boolean;
+}
 
 /**
  * Makes the refresh token of a session: `lkr_` and base64url of session id, user id, device id (left out where
- * there is none) and 256 random bits. It carries its ids so that the access token can be signed before the
- * database is asked; the stored hash covers them all.
+ * there is none), 256 random bits and, for a session that is bound to a key, one byte more. It carries its ids so that the
+ * access token can be signed before the database is asked; the stored hash covers them all.
  */
-export function makeRefreshToken({ sessionId, userId, deviceId }: Session): string {
-  const ids = [sessionId, userId, ...(deviceId === null ? [] : [deviceId])];
-  return PREFIX + Buffer.concat([...ids.map(uuidToBytes), randomBytes(SECRET_BYTES)]).toString('base64url');
+export function makeRefreshToken({ sessionId, userId, deviceId }: Session, bound = false): string {
+  const ids = [sessionId, userId, ...(deviceId === null ? [] : [deviceId])].map(uuidToBytes);
+  const mark = Buffer.from(bound ? [BOUND] : []);
+  return PREFIX + Buffer.concat([...ids, randomBytes(SECRET_BYTES), mark]).toString('base64url');
 }
 
-/** The session that a refresh token claims to belong to, or undefined when the text was never one of ours. */
-export function parseRefreshToken(token: string): Session | undefined {
+/** What a refresh token claims, or undefined when the text was never one of ours. */
+export function parseRefreshToken(token: string): HeldToken | undefined {
   if (!token.startsWith(PREFIX)) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');
-  const withoutDevice = bytes.length === 2 * UUID_BYTES + SECRET_BYTES;
-  if (!withoutDevice && bytes.length !== 3 * UUID_BYTES + SECRET_BYTES) return undefined;
-  return {
-    sessionId: bytesToUuid(bytes, 0),
-    userId: bytesToUuid(bytes, UUID_BYTES),
-    deviceId: withoutDevice ? null : bytesToUuid(bytes, 2 * UUID_BYTES),
+  const bound = bytes.length % UUID_BYTES === 1; // a release that does not know of binding finds the length wrong
+  if (bound && bytes.at(-1) !== BOUND) return undefined;
+  const withoutSecret = bytes.length - SECRET_BYTES - Number(bound);
+  if (withoutSecret !== 2 * UUID_BYTES && withoutSecret !== 3 * UUID_BYTES) return undefined;
+  const session = {
+    sessionId: uuidAt(bytes, 0),
+    userId: uuidAt(bytes, UUID_BYTES),
+    deviceId: withoutSecret === 2 * UUID_BYTES ? null : uuidAt(bytes, 2 * UUID_BYTES),
   };
+  return { session, bound };
 }
 
-/** SHA-256 of the token's text: all that the database keeps of it (spec §2.2). */
-export function hashRefreshToken(token: string): Buffer {
-  return createHash('sha256').update(token).digest();
+/**
+ * All that the database keeps of a token (spec §2.2): SHA-256 of its text or, where the session is bound to a key, of the key's
+ * thumbprint and the text. So a release that does not know of binding would not find it either (contract §5).
+ */
+export function hashRefreshToken(token: string, jkt: Buffer | null = null): Buffer {
+  const hash = createHash('sha256');
+  if (jkt !== null) hash.update(jkt);
+  return hash.update(token).digest();
 }
 
 function uuidToBytes(uuid: string): Buffer {
   return Buffer.from(uuid.replaceAll('-', ''), 'hex');
-}
-
-function bytesToUuid(bytes: Buffer, at: number): string {
-  const hex = bytes.toString('hex', at, at + UUID_BYTES);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }

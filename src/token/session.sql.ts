@@ -1,3 +1,7 @@
+import { errorCode } from '../database/error-facts.js';
+
+const UNIQUE_VIOLATION = '23505';
+
 /** A session that begins, as SQL expressions. */
 interface NewSession {
   readonly userId: string;
@@ -37,6 +41,15 @@ export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: 
   return `
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       VALUES (${userId}, ${sessionId}, ${jti}, to_timestamp(${expiresAt}), ${token})`;
+}
+
+/**
+ * Whether a transaction has failed because an access token is stored with the same `jti`: the proof that it was to be issued for
+ * has been used. On Citus the name ends with the number of a shard.
+ */
+export function isProofUsed(error: unknown): boolean {
+  const { constraint } = error as { readonly constraint?: string };
+  return errorCode(error) === UNIQUE_VIOLATION && /^access_tokens_pkey/.test(constraint ?? '');
 }
 
 /**

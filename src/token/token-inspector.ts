@@ -30,8 +30,8 @@ export class TokenInspector {
 
   /** @returns undefined for a token that is unknown, has expired or was ended. */
   async inspect(token: string): Promise<InspectedToken | undefined> {
-    const session = parseRefreshToken(token);
-    return session ? this.inspectRefreshToken(token, session) : this.inspectAccessToken(token);
+    const held = parseRefreshToken(token);
+    return held ? this.inspectRefreshToken(token, held.session) : this.inspectAccessToken(token);
   }
 
   private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
@@ -41,16 +41,16 @@ export class TokenInspector {
     return { session: verified.session, kind: 'Bearer', jti, iat, exp, iss, aud };
   }
 
+  /** No proof is asked for, also where the session is bound to a key: whoever finds a token may end it (RFC 7009). */
   private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
     const { userId, sessionId } = session;
     const stored = await this.refreshTokens.findOneBy({
       userId,
       sessionId,
-      tokenHash: hashRefreshToken(token),
       signedOutAt: IsNull(),
       expiresAt: Raw((column) => `${column} > now()`), // contract §5: rows are judged by the database's clock
     });
-    if (!stored) return undefined;
+    if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;
     const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
     return { session, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };

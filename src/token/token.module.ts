@@ -5,6 +5,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
+import { DpopProofs } from './dpop-proofs.js';
 import { EndedSessions } from './ended-sessions.js';
 import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
@@ -22,6 +23,7 @@ import { TokenService } from './token.service.js';
     AccessTokens,
     AccessTokenStore,
     AccessTokenVerifier,
+    DpopProofs,
     EndedSessions,
     JwtGuard,
     KeyService,
@@ -31,7 +33,15 @@ import { TokenService } from './token.service.js';
     { provide: JwtService, inject: [KeyService], useFactory: jwtWithOurKeys },
     { provide: APP_GUARD, useExisting: JwtGuard },
   ],
-  exports: [AccessTokens, AccessTokenVerifier, EndedSessions, JwtGuard, TokenInspector, TokenService],
+  exports: [
+    AccessTokens,
+    AccessTokenVerifier,
+    DpopProofs,
+    EndedSessions,
+    JwtGuard,
+    TokenInspector,
+    TokenService,
+  ],
 })
 export class TokenModule {}
 

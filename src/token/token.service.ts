@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events, type Session } from '../events.js';
+import { Events } from '../events.js';
 import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
-import { hashRefreshToken, parseRefreshToken } from './refresh-token.js';
+import { DpopProofs, type DpopCall } from './dpop-proofs.js';
+import { hashRefreshToken, parseRefreshToken, type HeldToken } from './refresh-token.js';
+import { TokenInspector } from './token-inspector.js';
 
 export interface RefreshedToken {
   access_token: string;
@@ -17,30 +19,60 @@ export class TokenService {
   constructor(
     private readonly accessTokens: AccessTokens,
     private readonly store: AccessTokenStore,
+    private readonly proofs: DpopProofs,
+    private readonly inspector: TokenInspector,
     private readonly events: Events,
   ) {}
 
   /**
    * A new access token for the session of a refresh token (spec §4.4).
    * The refresh token is neither replaced, nor extended, nor revoked by it (spec §2.2).
-   * @throws OAuthError `invalid_grant` when it is unknown or expired.
+   * @param call with which it came; looked at only where the session is bound to a key (contract §5)
+   * @throws OAuthError `invalid_grant` when it is unknown or expired; `invalid_dpop_proof` when only its proof is not good
    */
-  async refresh(refreshToken: string): Promise<RefreshedToken> {
-    const session = parseRefreshToken(refreshToken);
-    if (!session) throw this.refused(undefined);
-    const accessToken = this.accessTokens.issue(session);
-    const stored = await this.store.storeForSession({
-      session,
-      tokenHash: hashRefreshToken(refreshToken),
-      accessToken,
-    });
-    if (!stored) throw this.refused(session);
-    this.events.emit('session.used', session);
-    return { access_token: accessToken.token, token_type: 'Bearer', expires_in: accessToken.expiresIn };
+  async refresh(refreshToken: string, call: DpopCall): Promise<RefreshedToken> {
+    const held = parseRefreshToken(refreshToken);
+    try {
+      if (!held) throw unknown();
+      return await this.renew(refreshToken, held, call);
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        this.events.emit('refresh.refused', { error: error.error, session: held?.session });
+      }
+      throw error;
+    }
   }
 
-  private refused(session: Session | undefined): OAuthError {
-    this.events.emit('refresh.refused', session);
-    return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+  private async renew(
+    refreshToken: string,
+    { session, bound }: HeldToken,
+    call: DpopCall,
+  ): Promise<RefreshedToken> {
+    const proof = bound ? this.proofs.judge(call) : undefined;
+    if (bound && !proof) throw await this.refusal(refreshToken);
+    const jkt = proof?.jkt ?? null;
+    const accessToken = this.accessTokens.issue(session, proof);
+    const tokenHash = hashRefreshToken(refreshToken, jkt);
+    const stored = await this.store.storeForSession({ session, tokenHash, jkt, accessToken });
+    if (!stored) throw bound ? await this.refusal(refreshToken) : unknown();
+    this.events.emit('session.used', session);
+    return {
+      access_token: accessToken.token,
+      token_type: 'Bearer',
+      expires_in: accessToken.expiresIn,
+    };
   }
+
+  /** Why a refresh of a bound session has failed: asked only now, so that those that succeed need one statement. */
+  private async refusal(refreshToken: string): Promise<OAuthError> {
+    if (!(await this.inspector.inspect(refreshToken))) return unknown();
+    return new OAuthError(
+      'invalid_dpop_proof',
+      'the session needs a new DPoP proof of its own key: there was none, or another, or it was used before',
+    );
+  }
+}
+
+function unknown(): OAuthError {
+  return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
 }

@@ -34,7 +34,7 @@ export async function insertSessions(databaseUrl: string, count: number): Promis
         sessionId: randomUUID(),
         deviceId: randomUUID(),
       }));
-      const made = sessions.map(makeRefreshToken);
+      const made = sessions.map((session) => makeRefreshToken(session));
       await client.query(
         `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
          SELECT *, now() + interval '30 days' FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`,
@@ -42,7 +42,7 @@ export async function insertSessions(databaseUrl: string, count: number): Promis
           sessions.map(({ userId }) => userId),
           sessions.map(({ sessionId }) => sessionId),
           sessions.map(({ deviceId }) => deviceId),
-          made.map(hashRefreshToken),
+          made.map((token) => hashRefreshToken(token)),
         ],
       );
       tokens.push(...made);

@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings.module.js';
+import { Clock } from '../database/clock.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { judgeProof, type DpopProof, type ProofFault } from './dpop-proof.js';
+import { sameEndpoint } from './same-endpoint.js';
+
+/** What a call brings with it to prove that its client holds a key. */
+export interface DpopCall {
+  /** The `DPoP` header; undefined: there is none. */
+  readonly header: string | undefined;
+  readonly path: '/oauth2/token' | '/oauth2/refresh';
+}
+
+const DESCRIPTIONS: Readonly<Record<ProofFault, string>> = {
+  malformed: 'the DPoP header is not one proof with ES256 and a public P-256 key',
+  forged: 'the DPoP proof is not signed by the key in it',
+  call: 'the DPoP proof is for another method or address',
+  time: 'the DPoP proof was not made within the last minute, by the clock of the Date header',
+};
+
+/** Proofs of possession (RFC 9449), judged for the calls of this service by the clock of its database. */
+@Injectable()
+export class DpopProofs {
+  private readonly isHtu: Readonly<Record<DpopCall['path'], (address: string) => boolean>>;
+
+  constructor(
+    private readonly clock: Clock,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    const { publicUrl, production } = settings;
+    const endpoint = (path: DpopCall['path']) => sameEndpoint(publicUrl + path, { loopback: !production });
+    this.isHtu = {
+      '/oauth2/token': endpoint('/oauth2/token'),
+      '/oauth2/refresh': endpoint('/oauth2/refresh'),
+    };
+  }
+
+  /**
+   * The key that a new session is bound to.
+   * @returns undefined where there is no header, or `DPOP` is off: the session is not bound then
+   * @throws OAuthError `invalid_dpop_proof`
+   */
+  forSignIn(call: DpopCall): DpopProof | undefined {
+    return this.settings.dpop ? this.judge(call) : undefined;
+  }
+
+  /**
+   * Who refreshes a bound session; `DPOP` changes nothing about that.
+   * @returns undefined where there is no header
+   * @throws OAuthError `invalid_dpop_proof`
+   */
+  judge({ header, path }: DpopCall): DpopProof | undefined {
+    if (header === undefined) return undefined;
+    const judged = judgeProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
+    if (typeof judged === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[judged]);
+    return judged;
+  }
+}

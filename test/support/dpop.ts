@@ -1,0 +1,54 @@
+import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
+import type { DpopCall } from '../../src/token/dpop-proofs.js';
+
+/** A call of a client that has no key. */
+export const NO_PROOF: DpopCall = { header: undefined, path: '/oauth2/refresh' };
+
+export interface ProofParts {
+  /** Members that replace or join those of the header; undefined takes one out. */
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** The same for the claims. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
+/** A client's key, and the proofs that it makes (RFC 9449 §4.2). */
+export class ClientKey {
+  private readonly privateKey: KeyObject;
+  /** The public part: `kty`, `crv`, `x`, `y`. */
+  readonly jwk: Readonly<Record<string, string>>;
+
+  constructor() {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    this.privateKey = privateKey;
+    this.jwk = publicKey.export({ format: 'jwk' }) as Record<string, string>;
+  }
+
+  /** RFC 7638. */
+  get thumbprint(): Buffer {
+    const { crv, kty, x, y } = this.jwk;
+    return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest();
+  }
+
+  /** A proof for one POST to `htu`, made now. */
+  proof(htu: string, { header, claims }: ProofParts = {}): string {
+    return this.signed(
+      encode({ typ: 'dpop+jwt', alg: 'ES256', jwk: this.jwk, ...header }),
+      encode({ jti: randomUUID(), htm: 'POST', htu, iat: Math.floor(Date.now() / 1000), ...claims }),
+    );
+  }
+
+  /** Two parts in base64url, whatever they are, with this key's signature. */
+  signed(header: string, claims: string): string {
+    return `${header}.${claims}.${this.sign(`${header}.${claims}`).toString('base64url')}`;
+  }
+
+  /** An ES256 signature (RFC 7518 §3.4). */
+  sign(text: string): Buffer {
+    return sign('sha256', Buffer.from(text), { key: this.privateKey, dsaEncoding: 'ieee-p1363' });
+  }
+}
+
+/** JSON in base64url; text stays as it is. */
+export function encode(part: unknown): string {
+  return Buffer.from(typeof part === 'string' ? part : JSON.stringify(part)).toString('base64url');
+}
