@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import { AppModule } from './app.module.js';
 import type { Settings } from './config/settings.js';
+import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/data-source.js';
 import { errorMessage } from './database/error-facts.js';
 import { migrate } from './database/migrate.js';
@@ -12,6 +13,7 @@ import { patiently, type Patience } from './database/patiently.js';
 import { Sql } from './database/sql.js';
 import { directWay } from './database/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
+import { tellTimeOf } from './http/answer-date.js';
 import { createApp } from './http/create-app.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
@@ -72,6 +74,7 @@ async function startApp(
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
   try {
+    tellTimeOf(app.get(Clock));
     if (app.get(Sql).distributed) await spreadNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.init();

@@ -1,5 +1,6 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { OAuthError } from '../errors/oauth-error.js';
+import { answerDate } from './answer-date.js';
 import { ANSWER_HEADERS } from './security-headers.js';
 
 /** Answers with an error where a request never reaches Express (contract §3). */
@@ -11,7 +12,7 @@ export function refuse(response: ServerResponse, refusal: OAuthError): void {
 /** The same answer as text, for a connection without a response object; the connection ends after it. */
 export function refusalText(refusal: OAuthError): string {
   const { headers, body } = answerOf(refusal);
-  const lines = Object.entries({ ...headers, Connection: 'close' }).map(
+  const lines = Object.entries({ Date: answerDate(), ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   );
   return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`;

@@ -48,8 +48,9 @@ export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: 
  * has been used. On Citus the name ends with the number of a shard.
  */
 export function isProofUsed(error: unknown): boolean {
-  const { constraint } = error as { readonly constraint?: string };
-  return errorCode(error) === UNIQUE_VIOLATION && /^access_tokens_pkey/.test(constraint ?? '');
+  if (errorCode(error) !== UNIQUE_VIOLATION) return false;
+  const { constraint = '' } = error as { readonly constraint?: string };
+  return constraint.startsWith('access_tokens_pkey');
 }
 
 /**
