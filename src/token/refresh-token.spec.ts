@@ -1,13 +1,28 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { hashRefreshToken, makeRefreshToken, parseRefreshToken } from './refresh-token.js';
 
 describe('the refresh token', () => {
-  it.each([[randomUUID()], [null]])('carries its session, with device %s', (deviceId) => {
+  it.each([
+    [randomUUID(), false],
+    [null, false],
+    [randomUUID(), true],
+    [null, true],
+  ])('carries its session, with device %s, and whether it is bound: %s', (deviceId, bound) => {
     const session = { userId: randomUUID(), sessionId: randomUUID(), deviceId };
-    const token = makeRefreshToken(session);
+    const token = makeRefreshToken(session, bound);
     expect(token).toMatch(/^lkr_[A-Za-z0-9_-]+$/);
-    expect(parseRefreshToken(token)).toEqual(session);
+    expect(parseRefreshToken(token)).toEqual({ session, bound });
   });
+
+  it.each([[randomUUID()], [null]])(
+    'of a bound session, with device %s, is none for a release that does not know of binding',
+    (deviceId) => {
+      const token = makeRefreshToken({ userId: randomUUID(), sessionId: randomUUID(), deviceId }, true);
+      // Its parseRefreshToken takes these two lengths only, and what it hashes is the text alone.
+      expect([64, 80]).not.toContain(Buffer.from(token.slice(4), 'base64url').length);
+      expect(hashRefreshToken(token, randomBytes(32))).not.toEqual(hashRefreshToken(token));
+    },
+  );
 
   it('has 256 random bits: the same session never gets the same twice', () => {
     const session = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
@@ -24,6 +39,21 @@ describe('the refresh token', () => {
       expect(parseRefreshToken(text)).toBeUndefined();
     },
   );
+
+  it('with another mark than ours at its end is none', () => {
+    const session = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
+    const bytes = Buffer.from(makeRefreshToken(session, true).slice(4), 'base64url');
+    bytes[64] = 2;
+    expect(parseRefreshToken(`lkr_${bytes.toString('base64url')}`)).toBeUndefined();
+  });
+
+  it('of a bound session is hashed after the thumbprint', () => {
+    const jkt = randomBytes(32);
+    const hash = createHash('sha256')
+      .update(Buffer.concat([jkt, Buffer.from('abc')]))
+      .digest();
+    expect(hashRefreshToken('abc', jkt)).toEqual(hash);
+  });
 
   it('is hashed as a whole with SHA-256', () => {
     expect(hashRefreshToken('abc').toString('hex')).toBe(
