@@ -5,8 +5,9 @@ import { Events } from '../src/events.js';
 import { AUDIT_NAMES } from '../src/operations/audit.js';
 import { makeRefreshToken } from '../src/token/refresh-token.js';
 import { bearer } from './support/bearer.js';
+import { ClientKey } from './support/dpop.js';
 import { startTestService, type TestService } from './support/service.js';
-import { beginSignIn, claimsOf, signIn } from './support/sign-in.js';
+import { beginSignIn, claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
 describe('the audit trail (docs/audit.md)', () => {
@@ -51,7 +52,7 @@ describe('the audit trail (docs/audit.md)', () => {
     ]);
     expect(
       await auditOf(() => request(service.url).post('/oauth2/refresh').send(tokens).expect(401)),
-    ).toEqual([{ audit: 'refresh_refused', claimed: session }]);
+    ).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant', claimed: session }]);
     const again = await signIn(service.url, 'ada', { device_id: deviceId });
     const removed = await auditOf(() => bearer(service.url, again.access_token).delete(path).expect(204));
     expect(removed).toEqual([
@@ -71,8 +72,28 @@ describe('the audit trail (docs/audit.md)', () => {
       await auditOf(() =>
         request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401),
       ),
-    ).toEqual([{ audit: 'refresh_refused' }]);
+    ).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant' }]);
     provider.reset();
+  });
+
+  it('records a refresh without the key that its session is bound to, and a sign-in with a bad proof', async () => {
+    const key = new ClientKey();
+    const state = await beginSignIn(service.url);
+    const signInWith = (proof: string) =>
+      request(service.url).post('/oauth2/token').set('DPoP', proof).send({ code: 'ada', state });
+    expect(await auditOf(() => signInWith('x').expect(400))).toEqual([
+      { audit: 'sign_in_refused', error: 'invalid_dpop_proof' },
+    ]);
+    const { body } = await signInWith(key.proof(`${service.url}/oauth2/token`)).expect(200);
+    const { refresh_token, access_token, user_id: userId } = body as Tokens;
+    const proof = new ClientKey().proof(`${service.url}/oauth2/refresh`);
+    const refresh = () =>
+      request(service.url).post('/oauth2/refresh').set('DPoP', proof).send({ refresh_token });
+    const claimed = { userId, sessionId: claimsOf(access_token)['sid'], deviceId: null };
+    expect(await auditOf(() => refresh().expect(400))).toEqual([
+      { audit: 'refresh_refused', error: 'invalid_dpop_proof', claimed },
+    ]);
+    for (const secret of [refresh_token, proof, state]) expect(service.log.join('')).not.toContain(secret);
   });
 
   it('ids of a made-up token never stand where the ids of users stand', async () => {
@@ -81,7 +102,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const lines = await auditOf(() =>
       request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401),
     );
-    expect(lines).toEqual([{ audit: 'refresh_refused', claimed: made }]);
+    expect(lines).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant', claimed: made }]);
   });
 
   it('a flood of refused requests is logged as a number, and hides no other line', async () => {

@@ -56,7 +56,9 @@ describe('what expires', () => {
     );
     const tokens = service.app.get(TokenService);
     // In one turn: the first two go alone, the others share one statement.
-    const refreshed = await Promise.allSettled(users.map((user) => tokens.refresh(user.refresh_token, NO_PROOF)));
+    const refreshed = await Promise.allSettled(
+      users.map((user) => tokens.refresh(user.refresh_token, NO_PROOF)),
+    );
     expect(refreshed.map(({ status }) => status)).toEqual(
       users.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
     );

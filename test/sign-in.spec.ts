@@ -31,8 +31,9 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         .query({ provider: 'stub', redirect_uri: CALLBACK })
         .expect(200)
         .expect('Content-Type', 'application/json; charset=utf-8');
-      expect(Object.keys(body as object).toSorted()).toEqual(['redirect_url', 'state']);
-      const { redirect_url, state } = body as { redirect_url: string; state: string };
+      expect(Object.keys(body as object).toSorted()).toEqual(['issuer', 'redirect_url', 'state']);
+      const { redirect_url, state, issuer } = body as Record<'redirect_url' | 'state' | 'issuer', string>;
+      expect(issuer).toBe(service.settings.publicUrl);
       expect(state).toMatch(/^[0-9a-f]{64}$/);
       const expected = new URLSearchParams({ state, client_id: 'latchkey', redirect_uri: CALLBACK });
       expect(redirect_url).toBe(`${provider.url}/oauth2/authorize?${expected.toString()}`);
@@ -73,9 +74,14 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         'access_token',
         'expires_in',
         'refresh_token',
+        'token_type',
         'user_id',
       ]);
-      expect(body).toMatchObject({ expires_in: 3600, user_id: expect.stringMatching(UUID) });
+      expect(body).toMatchObject({
+        token_type: 'Bearer',
+        expires_in: 3600,
+        user_id: expect.stringMatching(UUID),
+      });
       expect(headers['cache-control']).toBe('no-store');
     });
 
@@ -323,7 +329,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
           .type(type)
           .send({ refresh_token: tokens.refresh_token })
           .expect(200);
-        expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in']);
+        expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in', 'token_type']);
         const { access_token, expires_in } = body as { access_token: string; expires_in: number };
         expect(expires_in).toBe(3600);
         const [before, after] = [claimsOf(tokens.access_token), claimsOf(access_token)];

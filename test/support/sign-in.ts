@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 
 export interface Tokens {
   access_token: string;
+  token_type: string;
   refresh_token: string;
   expires_in: number;
   user_id: string;
