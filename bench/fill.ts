@@ -1,32 +1,43 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomUUID, type JsonWebKey } from 'node:crypto';
 import type { Client } from 'pg';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { migrate } from '../src/database/migrate.js';
-import { hashRefreshToken, makeRefreshToken } from '../src/token/refresh-token.js';
+import { hashRefreshToken, makeRefreshToken, parseRefreshToken } from '../src/token/refresh-token.js';
 import { userIdOf } from '../src/user/user-id.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
+import type { KnownSessions } from './load/generator.js';
 import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './sign-in-users.js';
 
 const KNOWN_TOKENS = 4096;
+const BOUND_SESSIONS = 1024;
 
 /**
  * Makes the tables of service and floors, and fills both with the same rows.
  * @param sessions how many refresh tokens in all.
- * @returns the plaintext of those with which the load generator refreshes: KNOWN_TOKENS at most.
+ * @returns those with which the load generator refreshes: KNOWN_TOKENS at most, and BOUND_SESSIONS.
  */
-export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<string[]> {
+export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<KnownSessions> {
   const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
   await migrate(dataSourceOptions(databaseUrl, 1), patience);
   await admin.query(FLOOR_SCHEMA);
   await insertUsers(admin);
 
-  const refreshTokens = await insertKnownSessions(admin, Math.min(KNOWN_TOKENS, sessions));
+  const refreshTokens = newTokens(Math.min(KNOWN_TOKENS, sessions), false);
+  await insertSessions(
+    admin,
+    refreshTokens.map((token) => ({ token, jkt: null })),
+  );
+  const boundSessions = newTokens(BOUND_SESSIONS, true).map((token) => ({ token, ...newKey() }));
+  await insertSessions(admin, boundSessions);
   await insertOtherSessions(admin, sessions - refreshTokens.length);
   await admin.query(`
-    INSERT INTO floor.refresh_tokens (token_hash, user_id, session_id, device_id, expires_at)
-    SELECT token_hash, user_id, session_id, device_id, expires_at FROM refresh_tokens`);
+    INSERT INTO floor.refresh_tokens (token_hash, user_id, session_id, device_id, jkt, expires_at)
+    SELECT token_hash, user_id, session_id, device_id, jkt, expires_at FROM refresh_tokens`);
   await admin.query('VACUUM (ANALYZE)');
-  return refreshTokens;
+  return {
+    refreshTokens,
+    boundSessions: boundSessions.map(({ token: refreshToken, key }) => ({ refreshToken, key })),
+  };
 }
 
 async function insertUsers(admin: Client): Promise<void> {
@@ -61,25 +72,38 @@ async function insertUsers(admin: Client): Promise<void> {
   }
 }
 
-async function insertKnownSessions(admin: Client, count: number): Promise<string[]> {
-  const sessions = Array.from({ length: count }, () => ({
-    userId: randomUUID(),
-    sessionId: randomUUID(),
-    deviceId: randomUUID(),
-  }));
-  const refreshTokens = sessions.map((session) => makeRefreshToken(session));
+function newTokens(count: number, bound: boolean): string[] {
+  return Array.from({ length: count }, () =>
+    makeRefreshToken({ userId: randomUUID(), sessionId: randomUUID(), deviceId: randomUUID() }, bound),
+  );
+}
+
+/** A key, and the thumbprint of its public part (RFC 7638). */
+function newKey(): { key: JsonWebKey; jkt: Buffer } {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const key = privateKey.export({ format: 'jwk' });
+  const { crv, kty, x, y } = key;
+  return { key, jkt: createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest() };
+}
+
+async function insertSessions(
+  admin: Client,
+  sessions: readonly { token: string; jkt: Buffer | null }[],
+): Promise<void> {
+  const held = sessions.map(({ token }) => parseRefreshToken(token)!.session);
   await admin.query(
-    `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
-     SELECT user_id, session_id, device_id, token_hash, now() + interval '30 days'
-     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[]) AS n (user_id, session_id, device_id, token_hash)`,
+    `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, jkt, expires_at)
+     SELECT user_id, session_id, device_id, token_hash, jkt, now() + interval '30 days'
+     FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[], $5::bytea[])
+       AS n (user_id, session_id, device_id, token_hash, jkt)`,
     [
-      sessions.map(({ userId }) => userId),
-      sessions.map(({ sessionId }) => sessionId),
-      sessions.map(({ deviceId }) => deviceId),
-      refreshTokens.map((token) => hashRefreshToken(token)),
+      held.map(({ userId }) => userId),
+      held.map(({ sessionId }) => sessionId),
+      held.map(({ deviceId }) => deviceId),
+      sessions.map(({ token, jkt }) => hashRefreshToken(token, jkt)),
+      sessions.map(({ jkt }) => jkt),
     ],
   );
-  return refreshTokens;
 }
 
 /** Sessions that nobody refreshes: random ids, and the hash of something random. */

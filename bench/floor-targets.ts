@@ -7,6 +7,7 @@ const FLOORS = [
   { kind: 'two', workloads: ['W1', 'W3'] },
   { kind: 'one', workloads: ['W1', 'W3'] },
   { kind: 'batch', workloads: ['W1'] },
+  { kind: 'proof', workloads: ['W1P'] },
 ] as const;
 
 /** Starts the floors (floors/floor.ts), each in a process of its own. */

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../packages/embedded-postgres/src/free-port.js';
 import type { Cleanup } from './cleanup.js';
+import { ISSUER } from './issuer.js';
 import { SERVICE_KEY } from './service-key.js';
 import { CLIENT_ID, CLIENT_SECRET, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
 import type { Target } from './target.js';
@@ -31,6 +32,7 @@ export async function startLatchkey(
     env: {
       NODE_ENV: 'development',
       PORT: String(port),
+      PUBLIC_URL: ISSUER,
       DATABASE_URL: databaseUrl,
       DATA_DIR: directory,
       SECRET_KEY: randomBytes(32).toString('hex'),
@@ -51,7 +53,7 @@ export async function startLatchkey(
     await exit;
   });
   await ready(port, () => child.exitCode !== null);
-  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W3'] };
+  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W1P', 'W3'] };
 }
 
 async function ready(port: number, hasEnded: () => boolean): Promise<void> {

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Client } from 'pg';
+import { checkProofs } from './check-proofs.js';
 import { check } from './check.js';
 import { Cleanup } from './cleanup.js';
 import { startDatabase } from './database.js';
@@ -22,16 +23,20 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   const admin = new Client(database.url);
   await admin.connect();
   cleanup.add(() => admin.end());
-  const refreshTokens = await fill(admin, database.url, options.sessions);
+  const sessions = await fill(admin, database.url, options.sessions);
 
   const providerUrl = await startStubProvider(cleanup);
   const targets = [
     ...(await startFloors(database.url, providerUrl, cleanup)),
     await startLatchkey(database.url, providerUrl, options.logLevel, cleanup),
   ];
-  for (const target of targets) await check(target, admin, refreshTokens[0]!);
+  for (const target of targets) {
+    const { workloads } = target;
+    if (workloads.includes('W1')) await check(target, admin, sessions.refreshTokens[0]!);
+    if (workloads.includes('W1P')) await checkProofs(target, sessions.boundSessions[0]!);
+  }
 
-  const generator = new LoadGenerator(refreshTokens, cleanup);
+  const generator = new LoadGenerator(sessions, cleanup);
   const bench = { admin, databasePid: database.pid, generator };
   console.log(heading(options));
   for (const workload of options.workloads) {
@@ -75,7 +80,8 @@ function heading({ rounds, seconds, logLevel }: Options): string {
 Only ratios mean something, and only within one table: all targets take turns on one machine (${availableParallelism()} cores, Node ${process.versions.node}),
 on one PostgreSQL with fsync and synchronous_commit on. Medians of ${rounds} rounds, ${seconds} s a turn; ratios are taken round by round.
 µs are CPU time a request. A floor is the same work without a framework: node:http, pg with named statements, node:crypto
-(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together).
+(two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together;
+proof: like batch, and each request's proof is verified).
 latchkey is the compiled service, LOG_LEVEL=${logLevel}, RATE_LIMIT=off.`;
 }
 

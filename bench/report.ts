@@ -7,11 +7,16 @@ export interface TargetTurns {
   readonly turns: readonly Turn[];
 }
 
-const TITLES: Readonly<Record<HttpWorkload, string>> = { W1: 'W1 refresh', W3: 'W3 whole sign-in' };
+const TITLES: Readonly<Record<HttpWorkload, string>> = {
+  W1: 'W1 refresh',
+  W1P: 'W1P refresh with a proof',
+  W3: 'W3 whole sign-in',
+};
 
 /** The floors with which a workload's figures are compared. */
 const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W1: ['floor-two', 'floor-batch'],
+  W1P: ['floor-proof'],
   W3: ['floor-two', 'floor-one'],
 };
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import request from 'supertest';
 import { bearer } from './support/bearer.js';
 import { ClientKey } from './support/dpop.js';
@@ -91,7 +91,7 @@ describe('an instance whose clock is 90 s off', () => {
       ]) {
         const socket = connect(Number(new URL(url).port), 'localhost');
         socket.write(head);
-        const answer = await text(socket);
+        const answer = await textOf(socket);
         expect(answer).toContain('HTTP/1.1 400');
         const dates = [...answer.matchAll(/^Date: (.*)\r$/gm)].map(([, date]) => date!);
         expect(dates).toHaveLength(1);

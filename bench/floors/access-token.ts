@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomUUID, sign, type JsonWebKey } from 'node:crypto';
+import { ISSUER } from '../issuer.js';
 import type { Session } from './session.js';
 
-const ISSUER = 'http://localhost:3000';
 const KID = randomUUID();
 
 /** Seconds. */
@@ -23,8 +23,10 @@ export interface AccessToken {
 }
 
 /** A token like the service's: the same header and claims, signed with ES256. */
-export function issueAccessToken({ userId, sessionId, deviceId }: Session): AccessToken {
-  const jti = randomUUID();
+export function issueAccessToken(
+  { userId, sessionId, deviceId }: Session,
+  jti: string = randomUUID(),
+): AccessToken {
   const iat = Math.floor(Date.now() / 1000);
   const exp = iat + EXPIRES_IN;
   const claims = {

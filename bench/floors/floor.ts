@@ -4,6 +4,7 @@ import { JWKS } from './access-token.js';
 import { authorize } from './authorize.js';
 import { refreshInBatches } from './refresh-batch.js';
 import { refreshInOne } from './refresh-one.js';
+import { refreshWithProofs } from './refresh-proof.js';
 import { refreshInTwo } from './refresh-two.js';
 import { createFloorServer } from './server.js';
 import { signInInOne } from './sign-in-one.js';
@@ -15,6 +16,7 @@ const KINDS = {
   two: { refresh: refreshInTwo, signIn: signInInTwo },
   one: { refresh: refreshInOne, signIn: signInInOne },
   batch: { refresh: refreshInBatches, signIn: signInInOne },
+  proof: { refresh: refreshWithProofs, signIn: signInInOne },
 };
 
 export interface FloorSettings {

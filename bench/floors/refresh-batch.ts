@@ -1,10 +1,9 @@
 import type { Pool } from 'pg';
 import { EXPIRES_IN, issueAccessToken, type AccessToken } from './access-token.js';
+import { inBatches } from './batches.js';
 import { storeOne } from './refresh-one.js';
 import type { Handler } from './server.js';
 import { sessionOf, sha256 } from './session.js';
-
-const BATCHES_IN_FLIGHT = 2;
 
 const STORE = {
   name: 'store-many',
@@ -17,54 +16,32 @@ const STORE = {
     RETURNING jti`,
 };
 
-interface Waiting {
+interface Refresh {
   readonly tokenHash: Buffer;
   readonly accessToken: AccessToken;
-  readonly resolve: (stored: boolean) => void;
-  readonly reject: (error: unknown) => void;
 }
 
-/** Like `refreshInOne`, but requests that arrive while two statements are under way share the next; no timer. */
+/** Like `refreshInOne`, but requests that arrive together share a statement. */
 export function refreshInBatches(pool: Pool): Handler {
-  let waiting: Waiting[] = [];
-  let inFlight = 0;
-
-  async function next(): Promise<void> {
-    if (inFlight === BATCHES_IN_FLIGHT || waiting.length === 0) return;
-    const batch = waiting;
-    waiting = [];
-    inFlight++;
-    await store(pool, batch);
-    inFlight--;
-    void next();
-  }
-
+  const store = inBatches((refreshes: readonly Refresh[]) => storeMany(pool, refreshes));
   return async ({ refresh_token }) => {
     const accessToken = issueAccessToken(sessionOf(refresh_token!));
-    const tokenHash = sha256(refresh_token!);
-    const stored = await new Promise<boolean>((resolve, reject) => {
-      waiting.push({ tokenHash, accessToken, resolve, reject });
-      void next();
-    });
+    const stored = await store({ tokenHash: sha256(refresh_token!), accessToken });
     if (!stored) throw new Error('unknown refresh token');
     return { access_token: accessToken.token, expires_in: EXPIRES_IN };
   };
 }
 
-async function store(pool: Pool, batch: readonly Waiting[]): Promise<void> {
-  try {
-    const [first] = batch;
-    if (batch.length === 1) return first!.resolve(await storeOne(pool, first!.tokenHash, first!.accessToken));
-    const values = [
-      batch.map(({ tokenHash }) => tokenHash),
-      batch.map(({ accessToken }) => accessToken.jti),
-      batch.map(({ accessToken }) => accessToken.expiresAt),
-      batch.map(({ accessToken }) => accessToken.token),
-    ];
-    const { rows } = await pool.query<{ jti: string }>({ ...STORE, values });
-    const stored = new Set(rows.map(({ jti }) => jti));
-    for (const { accessToken, resolve } of batch) resolve(stored.has(accessToken.jti));
-  } catch (error) {
-    for (const { reject } of batch) reject(error);
-  }
+async function storeMany(pool: Pool, refreshes: readonly Refresh[]): Promise<boolean[]> {
+  const [first] = refreshes;
+  if (refreshes.length === 1) return [await storeOne(pool, first!.tokenHash, first!.accessToken)];
+  const values = [
+    refreshes.map(({ tokenHash }) => tokenHash),
+    refreshes.map(({ accessToken }) => accessToken.jti),
+    refreshes.map(({ accessToken }) => accessToken.expiresAt),
+    refreshes.map(({ accessToken }) => accessToken.token),
+  ];
+  const { rows } = await pool.query<{ jti: string }>({ ...STORE, values });
+  const stored = new Set(rows.map(({ jti }) => jti));
+  return refreshes.map(({ accessToken }) => stored.has(accessToken.jti));
 }

@@ -28,6 +28,7 @@ export const FLOOR_SCHEMA = `
     user_id uuid NOT NULL,
     session_id uuid NOT NULL,
     device_id uuid,
+    jkt bytea,
     created_at timestamptz NOT NULL DEFAULT now(),
     expires_at timestamptz NOT NULL
   );

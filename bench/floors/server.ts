@@ -1,7 +1,13 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 
 /** Answers one call; its parameters are the query of a GET, or the parsed JSON body of a POST. */
-export type Handler = (params: Params) => object | Promise<object>;
+export type Handler = (params: Params, headers: IncomingHttpHeaders) => object | Promise<object>;
 export type Params = Readonly<Record<string, string>>;
 
 /** A server with only what the calls need; `routes` by method and path. An error is a 500. */
@@ -10,8 +16,8 @@ export function createFloorServer(routes: ReadonlyMap<string, Handler>): Server 
     const [path = '', query = ''] = request.url!.split('?');
     const handler = routes.get(`${request.method} ${path}`);
     if (!handler) response.writeHead(404).end();
-    else if (request.method === 'GET') void answer(response, handler, parseQuery, query);
-    else readBody(request, (body) => void answer(response, handler, parseJson, body));
+    else if (request.method === 'GET') void answer(request, response, handler, parseQuery, query);
+    else readBody(request, (body) => void answer(request, response, handler, parseJson, body));
   });
 }
 
@@ -23,13 +29,14 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
 }
 
 async function answer(
+  { headers }: IncomingMessage,
   response: ServerResponse,
   handler: Handler,
   parse: (text: string) => Params,
   text: string,
 ): Promise<void> {
   try {
-    const body = JSON.stringify(await handler(parse(text)));
+    const body = JSON.stringify(await handler(parse(text), headers));
     response.writeHead(200, {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': Buffer.byteLength(body),

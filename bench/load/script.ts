@@ -7,9 +7,10 @@ export function getRequest(path: string): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
 }
 
-export function postRequest(path: string, json: object): Buffer {
+/** @param headers further ones, each with its line end */
+export function postRequest(path: string, json: object, headers = ''): Buffer {
   const body = JSON.stringify(json);
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
