@@ -92,7 +92,7 @@ export class AuthService {
   }
 
   private async finish(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
-    const proof = this.proofs.forSignIn(call); // a bad one spends no state (contract §5)
+    const proof = await this.proofs.forSignIn(call); // a bad one spends no state (contract §5)
     const signIn = await this.states.consume(params.state);
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);

@@ -33,13 +33,13 @@ function respelled(part: string): string {
 }
 
 describe('proofs of possession (RFC 9449 §4.3)', () => {
-  it('a good one shows the thumbprint of its key (RFC 7638), and its id', () => {
-    expect(judgeProof(proof(), CALL)).toEqual({ jkt: key.thumbprint, jti: 'one' });
+  it('a good one shows the thumbprint of its key (RFC 7638), and its id', async () => {
+    expect(await judgeProof(proof(), CALL)).toEqual({ jkt: key.thumbprint, jti: 'one' });
   });
 
-  it('the thumbprint of RFC 7638 does not change with members that have no part in it', () => {
+  it('the thumbprint of RFC 7638 does not change with members that have no part in it', async () => {
     const jwk = { use: 'sig', kid: 'mine', ext: true, key_ops: ['verify'], alg: 'ES256', ...key.jwk };
-    expect(judgeProof(proof({ header: { jwk } }), CALL)).toMatchObject({ jkt: key.thumbprint });
+    expect(await judgeProof(proof({ header: { jwk } }), CALL)).toMatchObject({ jkt: key.thumbprint });
   });
 
   it.each<[string, ProofParts]>([
@@ -50,8 +50,8 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
     ['with ath and nonce, which mean nothing here', { claims: { ath: 1, nonce: [] } }],
     ['with members of nobody’s', { header: { kid: 'a', 'x:y': [{ ':': '"' }] }, claims: { __proto: null } }],
     ['with members of the prototype', { claims: { constructor: 1, toString: { a: 1 } } }],
-  ])('one %s is good', (_name, parts) => {
-    expect(judgeProof(proof(parts), CALL)).toMatchObject({ jkt: key.thumbprint });
+  ])('one %s is good', async (_name, parts) => {
+    expect(await judgeProof(proof(parts), CALL)).toMatchObject({ jkt: key.thumbprint });
   });
 
   it.each<[string, ProofParts]>([
@@ -97,8 +97,8 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
       { claims: { htu } },
     ]),
     ['long', { claims: { pad: 'x'.repeat(4096) } }],
-  ])('%s: malformed', (_name, parts) => {
-    expect(judgeProof(proof(parts), CALL)).toBe('malformed');
+  ])('%s: malformed', async (_name, parts) => {
+    expect(await judgeProof(proof(parts), CALL)).toBe('malformed');
   });
 
   it.each<[string, string]>([
@@ -134,21 +134,21 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
     ['RS256', signedBy('rsa', 'RS256')],
     ['secp256k1', signedBy('secp256k1', 'ES256K')],
     ['secp256k1 that calls itself ES256', signedBy('secp256k1', 'ES256')],
-  ])('%s: malformed', (_name, header) => {
-    expect(judgeProof(header, CALL)).toBe('malformed');
+  ])('%s: malformed', async (_name, header) => {
+    expect(await judgeProof(header, CALL)).toBe('malformed');
   });
 
   it.each<[string, ProofParts]>([
     ['htm GET', { claims: { htm: 'GET' } }],
     ['htm post', { claims: { htm: 'post' } }],
     ['htu of another call', { claims: { htu: 'https://id.example/oauth2/refresh' } }],
-  ])('%s: of another call', (_name, parts) => {
-    expect(judgeProof(proof(parts), CALL)).toBe('call');
+  ])('%s: of another call', async (_name, parts) => {
+    expect(await judgeProof(proof(parts), CALL)).toBe('call');
   });
 
   it.each([NOW - 60.001, NOW + 60.001, NOW - 3600, NOW * 1000, 0, -NOW, 1e300])(
     'iat %d: not of the present time',
-    (iat) => expect(judgeProof(proof({ claims: { iat } }), CALL)).toBe('time'),
+    async (iat) => expect(await judgeProof(proof({ claims: { iat } }), CALL)).toBe('time'),
   );
 
   it.each<[string, string]>([
@@ -161,8 +161,8 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
       proof({ header: { jwk: { ...key.jwk, x: 'A'.repeat(43), y: 'A'.repeat(43) } } }),
     ],
     ['in DER, cut to size', `${head}.${body}.${derOf(`${head}.${body}`)}`],
-  ])('a signature that is %s: forged', (_name, header) => {
-    expect(judgeProof(header, CALL)).toBe('forged');
+  ])('a signature that is %s: forged', async (_name, header) => {
+    expect(await judgeProof(header, CALL)).toBe('forged');
   });
 });
 

@@ -42,7 +42,7 @@ export class DpopProofs {
    * @returns undefined where there is no header, or `DPOP` is off: the session is not bound then
    * @throws OAuthError `invalid_dpop_proof`
    */
-  forSignIn(call: DpopCall): DpopProof | undefined {
+  async forSignIn(call: DpopCall): Promise<DpopProof | undefined> {
     return this.settings.dpop ? this.judge(call) : undefined;
   }
 
@@ -51,9 +51,9 @@ export class DpopProofs {
    * @returns undefined where there is no header
    * @throws OAuthError `invalid_dpop_proof`
    */
-  judge({ header, path }: DpopCall): DpopProof | undefined {
+  async judge({ header, path }: DpopCall): Promise<DpopProof | undefined> {
     if (header === undefined) return undefined;
-    const judged = judgeProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
+    const judged = await judgeProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
     if (typeof judged === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[judged]);
     return judged;
   }

@@ -48,7 +48,7 @@ export class TokenService {
     { session, bound }: HeldToken,
     call: DpopCall,
   ): Promise<RefreshedToken> {
-    const proof = bound ? this.proofs.judge(call) : undefined;
+    const proof = bound ? await this.proofs.judge(call) : undefined;
     if (bound && !proof) throw await this.refusal(refreshToken);
     const jkt = proof?.jkt ?? null;
     const accessToken = this.accessTokens.issue(session, proof);
