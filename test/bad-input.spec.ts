@@ -407,6 +407,71 @@ describe('bad input', () => {
     });
   });
 
+  describe('grant_type at POST /oauth2/token (contract §3)', () => {
+    const spec = { code: 'c', state: STATE }; // the specification's own: the state is unknown
+    it.each<[string, object, number, string]>([
+      ['unknown', { grant_type: 'client_credentials' }, 400, 'unsupported_grant_type'],
+      ['unknown, with a code alone', { grant_type: 'x', code: 'c' }, 400, 'unsupported_grant_type'],
+      [
+        'unknown, with an empty state',
+        { ...spec, grant_type: 'x', state: '' },
+        400,
+        'unsupported_grant_type',
+      ],
+      [
+        'unknown, with a refresh token',
+        { grant_type: 'x', refresh_token: 'y' },
+        400,
+        'unsupported_grant_type',
+      ],
+      ['in upper case', { grant_type: 'REFRESH_TOKEN', refresh_token: 'y' }, 400, 'unsupported_grant_type'],
+      ['of the prototype', { grant_type: 'constructor' }, 400, 'unsupported_grant_type'],
+      ['twice', { grant_type: ['refresh_token', 'x'], refresh_token: 'y' }, 400, 'invalid_request'],
+      ['an object', { grant_type: { a: 1 } }, 400, 'invalid_request'],
+      ['left out', { refresh_token: 'y' }, 400, 'invalid_request'],
+      ['empty', { grant_type: '', refresh_token: 'y' }, 400, 'invalid_request'],
+      ['null', { grant_type: null, refresh_token: 'y' }, 400, 'invalid_request'],
+      [
+        'authorization_code, without a state',
+        { grant_type: 'authorization_code', code: 'c' },
+        400,
+        'invalid_request',
+      ],
+      ['refresh_token, without one', { grant_type: 'refresh_token' }, 400, 'invalid_request'],
+      [
+        'refresh_token, with a blank one',
+        { grant_type: 'refresh_token', refresh_token: ' ' },
+        400,
+        'invalid_request',
+      ],
+      [
+        'refresh_token, with a list',
+        { grant_type: 'refresh_token', refresh_token: ['y'] },
+        400,
+        'invalid_request',
+      ],
+      [
+        'refresh_token, with an unknown one',
+        { grant_type: 'refresh_token', refresh_token: 'y' },
+        401,
+        'invalid_grant',
+      ],
+      ['anything beside code and state', { ...spec, grant_type: 'x' }, 401, 'invalid_grant'],
+      ['a list beside code and state', { ...spec, grant_type: ['x'] }, 401, 'invalid_grant'],
+    ])('%s', async (_name, body, status, error) => {
+      expectError(await post('/oauth2/token', body), status, error);
+      const isForm = Object.values(body).every((value) => typeof value === 'string');
+      if (!isForm) return;
+      const form = await request(service.url).post('/oauth2/token').type(FORM_TYPE).send(body);
+      expectError(form, status, error);
+    });
+
+    it('refresh_token beside code and state, with a good one: code and state are meant', async () => {
+      const body = { ...spec, grant_type: 'refresh_token', refresh_token: refreshToken };
+      expectError(await post('/oauth2/token', body), 401, 'invalid_grant');
+    });
+  });
+
   it('unknown members, and an Authorization header, are ignored on the public endpoints', async () => {
     const response = await request(service.url)
       .post('/oauth2/refresh')

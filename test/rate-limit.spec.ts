@@ -48,6 +48,8 @@ function newAddress(): string {
 type Call = (url: string) => request.Test;
 const authorize: Call = (url) => request(url).get('/oauth2/authorize').query({ provider: 'stub' });
 const token: Call = (url) => request(url).post('/oauth2/token').send({});
+const refreshAtToken: Call = (url) =>
+  request(url).post('/oauth2/token').send({ grant_type: 'refresh_token', refresh_token: 'unknown' });
 const refresh: Call = (url) => request(url).post('/oauth2/refresh').send({ refresh_token: 'unknown' });
 
 async function statuses(times: number, call: () => request.Test): Promise<number[]> {
@@ -70,6 +72,7 @@ describe('limits per minute and address (contract §2)', () => {
     ['authorize', authorize, 5, 200],
     ['token', token, 4, 400],
     ['refresh', refresh, 3, 401],
+    ['refresh at the token endpoint', refreshAtToken, 3, 401],
   ] as const)('%s: whatever the answer, and for that address alone', async (_name, call, limit, status) => {
     const [from, other] = [newAddress(), newAddress()];
     const answered = await statuses(limit, () => call(service.url).set('X-Forwarded-For', from));
@@ -82,6 +85,14 @@ describe('limits per minute and address (contract §2)', () => {
     const from = newAddress();
     await statuses(6, () => authorize(service.url).set('X-Forwarded-For', from));
     await refresh(service.url).set('X-Forwarded-For', from).expect(401);
+  });
+
+  it('refreshes at two addresses have one count, and leave sign-ins theirs', async () => {
+    const from = newAddress();
+    await statuses(2, () => refresh(service.url).set('X-Forwarded-For', from));
+    await refreshAtToken(service.url).set('X-Forwarded-For', from).expect(401);
+    expectSlowDown(await refreshAtToken(service.url).set('X-Forwarded-For', from));
+    await token(service.url).set('X-Forwarded-For', from).expect(400);
   });
 
   it('counting starts again with the next minute', async () => {
