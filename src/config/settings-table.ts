@@ -211,7 +211,7 @@ export const settingsTable = {
     section: 'Operation',
     kind: kinds.onOff,
     default: 'on',
-    doc: 'Whether a sign-in with a proof (RFC 9449) binds its session to the client\'s key. `off`, for the hours of a rolling upgrade from a version without it: such proofs are ignored. Sessions that are bound need theirs either way.',
+    doc: "Whether a sign-in with a proof (RFC 9449) binds its session to the client's key. `off`, for the hours of a rolling upgrade from a version without it: such proofs are ignored. Sessions that are bound need theirs either way.",
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
