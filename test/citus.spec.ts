@@ -12,9 +12,10 @@ import { Events } from '../src/events.js';
 import { Removal } from '../src/removal/removal.js';
 import { createCitusDatabase } from './support/citus.js';
 import type { TestDatabase } from './support/database.js';
+import { ClientKey } from './support/dpop.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
-import { beginSignIn, signIn } from './support/sign-in.js';
+import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
@@ -125,6 +126,27 @@ function listen(service: TestService): Command[] {
           .expect(204),
       );
       expect(signOut).toMatchObject({ nodes: 1, twoPhases: false });
+    });
+
+    it('with a proof, too; and one that is sent ten times at once is good once', async () => {
+      const key = new ClientKey();
+      const { publicUrl } = service.settings;
+      const state = await beginSignIn(service.url);
+      const proof = key.proof(`${publicUrl}/oauth2/token`);
+      const post = (path: string, header: string, body: object): request.Test =>
+        request(service.url).post(path).set('DPoP', header).send(body);
+      const { body } = await post('/oauth2/token', proof, { code: 'ada', state }).expect(200);
+      const { refresh_token } = body as Tokens;
+      const refresh = (header: string): request.Test => post('/oauth2/refresh', header, { refresh_token });
+      const once = await during(() => refresh(key.proof(`${publicUrl}/oauth2/refresh`)).expect(200));
+      expect(once).toEqual({ statements: [expect.any(String)], nodes: 1, twoPhases: false });
+      const used = key.proof(`${publicUrl}/oauth2/refresh`);
+      const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(used)));
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(9).fill(400)]);
+      // The proof of the sign-in, for another one: the shard's constraint is recognised.
+      const again = { code: 'ada', state: await beginSignIn(service.url) };
+      const replayed = await post('/oauth2/token', proof, again).expect(400);
+      expect(replayed.body).toMatchObject({ error: 'invalid_dpop_proof' });
     });
 
     it('200 refreshes of one token, and of 200 users, at once', async () => {
