@@ -128,6 +128,16 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     },
   );
 
+  it('begin from a page of another origin, too: the header passes its preflight', async () => {
+    const { headers } = await request(service.url)
+      .options('/oauth2/token')
+      .set('Origin', 'http://localhost:5173')
+      .set('Access-Control-Request-Method', 'POST')
+      .set('Access-Control-Request-Headers', 'content-type,dpop')
+      .expect(204);
+    expect(headers['access-control-allow-headers']).toContain('dpop');
+  });
+
   describe('a thief who has the refresh token', () => {
     let key: ClientKey;
     let owner: Tokens;

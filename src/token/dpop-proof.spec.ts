@@ -72,6 +72,7 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
     ['jwk with a private part that is null', { header: { jwk: { ...key.jwk, d: null } } }],
     ['kty oct', { header: { jwk: { kty: 'oct', k: x } } }],
     ['kty OKP', { header: { jwk: { kty: 'OKP', crv: 'Ed25519', x } } }],
+    ['kty OKP of our curve', { header: { jwk: { ...key.jwk, kty: 'OKP' } } }],
     ['crv P-384', { header: { jwk: { ...key.jwk, crv: 'P-384' } } }],
     ['crv secp256k1', { header: { jwk: { ...key.jwk, crv: 'secp256k1' } } }],
     ['x with padding', { header: { jwk: { ...key.jwk, x: `${x}=` } } }],
