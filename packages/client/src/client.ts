@@ -1,9 +1,10 @@
-import { bearerFetch, withBearer } from './bearer-fetch.js';
+import { bearerFetch } from './bearer-fetch.js';
 import { handOn, signInMemory } from './callback.js';
 import { openChannel } from './channel.js';
 import { deviceName } from './device.js';
 import type { Device } from './device-list.js';
 import { makeEvents } from './events.js';
+import { makeExchange } from './exchange.js';
 import { LatchkeyError } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
@@ -12,6 +13,7 @@ import { makeCall } from './service.js';
 import type { EndReason } from './session.js';
 import type { SocketIo } from './socket-io.js';
 import { makeSignIn } from './sign-in.js';
+import { makeLeave } from './sign-out.js';
 import { stored } from './storage.js';
 import { textsFor } from './texts.js';
 import { keepTokens } from './tokens.js';
@@ -38,15 +40,15 @@ export function createClient(options: ClientOptions): Latchkey {
       provider: options.provider,
       redirectUri: options.redirectUri,
       mode: options.mode ?? 'iframe',
-      deviceName: options.deviceName ?? deviceName(),
     },
     call,
-    keeper,
+    makeExchange(options.deviceName ?? deviceName(), call, keeper),
     memory,
     texts,
     (step) => emit('progress', step),
   );
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
+  const leave = makeLeave(call, keeper, refresher, () => tell(true));
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
@@ -87,18 +89,6 @@ export function createClient(options: ClientOptions): Latchkey {
     addEventListener('storage', onStorage);
     signingIn.resume();
   }
-
-  /** Tells the service to end sessions. @param isOurs whether this one is among them */
-  const leave = async (method: string, path: string, isOurs: boolean, body?: object): Promise<void> => {
-    const token = refresher.fresh();
-    await token.catch(() => undefined);
-    if (!keeper.get()) return; // nobody is signed in (any more)
-    // Before the call: otherwise a tab would take what the service says next for a sign-out by somebody else.
-    if (isOurs) keeper.end('user');
-    const bearer = await token;
-    await call(method, path, body, (request) => fetch(withBearer(request, bearer)));
-    if (isOurs) tell(true); // for tabs with a session of their own: now the service knows
-  };
 
   return {
     get session() {

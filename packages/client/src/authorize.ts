@@ -1,0 +1,31 @@
+import type { Begun } from './callback.js';
+import { LatchkeyError } from './latchkey-error.js';
+import { makePkce } from './pkce.js';
+import type { Call } from './service.js';
+
+/**
+ * Step 1 of spec §1: asks the service where the user signs in.
+ * @param redirectUri may be relative to the page
+ * @returns the address of the provider's page, and what the exchange will need
+ * @throws LatchkeyError `insecure_context`, or what the service answered
+ */
+export async function authorize(
+  call: Call,
+  provider: string,
+  redirectUri: string,
+): Promise<{ url: string; sent: Omit<Begun, 'mode'> }> {
+  const absolute = new URL(redirectUri, document.baseURI).href;
+  const { verifier, challenge } = await makePkce();
+  const query = new URLSearchParams({
+    provider,
+    redirect_uri: absolute,
+    code_challenge: challenge,
+    code_challenge_method: 'S256',
+  });
+  const { redirect_url: url, state } = await call<{ redirect_url: string; state: string }>(
+    'GET',
+    `/oauth2/authorize?${query.toString()}`,
+  );
+  if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
+  return { url, sent: { state, verifier, redirectUri: absolute, returnTo: location.href } };
+}

@@ -1,0 +1,31 @@
+import { withBearer } from './bearer-fetch.js';
+import type { Refresher } from './refresher.js';
+import type { Call } from './service.js';
+import type { TokenKeeper } from './tokens.js';
+
+/**
+ * Tells the service to end sessions.
+ * @param isOurs whether this one is among them: it ends here even if the service cannot be told
+ * @returns what the service answered; undefined for 204, and when nobody is signed in
+ */
+export type Leave = <Answer>(
+  method: string,
+  path: string,
+  isOurs: boolean,
+  body?: object,
+) => Promise<Answer | undefined>;
+
+/** @param tell notifies the other tabs that a session has ended */
+export function makeLeave(call: Call, keeper: TokenKeeper, { fresh }: Refresher, tell: () => void): Leave {
+  return async <Answer>(method: string, path: string, isOurs: boolean, body?: object) => {
+    const token = fresh();
+    await token.catch(() => undefined);
+    if (!keeper.get()) return undefined; // nobody is signed in (any more)
+    // Before the call: otherwise a tab would take what the service says next for a sign-out by somebody else.
+    if (isOurs) keeper.end('user');
+    const bearer = await token;
+    const answer = await call<Answer>(method, path, body, (request) => fetch(withBearer(request, bearer)));
+    if (isOurs) tell(); // for tabs with a session of their own: now the service knows
+    return answer;
+  };
+}
