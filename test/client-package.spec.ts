@@ -34,11 +34,11 @@ const inProject = async (script: string): Promise<string> => {
   return (await run(process.execPath, ['script.js'], { cwd: project, timeout: 15_000 })).stdout;
 };
 
-it('is at most 7 kB in all, minified and gzipped', async () => {
+it('is at most 8.5 kB in all, minified and gzipped', async () => {
   const scripts = (await readdir(packed, { recursive: true })).filter((name) => name.endsWith('.js'));
   expect(scripts).toEqual(['dist/index.js']);
   const code = await readFile(join(packed, 'dist/index.js'));
-  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(7000);
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(8500);
 });
 
 it('depends on nothing, and imports nothing but its optional peer', async () => {

@@ -22,10 +22,12 @@ export async function authorize(
     code_challenge: challenge,
     code_challenge_method: 'S256',
   });
-  const { redirect_url: url, state } = await call<{ redirect_url: string; state: string }>(
+  const answer = await call<{ redirect_url: string; state: string; issuer?: string }>(
     'GET',
     `/oauth2/authorize?${query.toString()}`,
   );
+  const { redirect_url: url, state, issuer } = answer;
   if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
-  return { url, sent: { state, verifier, redirectUri: absolute, returnTo: location.href } };
+  const sent = { state, verifier, redirectUri: absolute, returnTo: location.href };
+  return { url, sent: issuer ? { ...sent, issuer } : sent };
 }

@@ -10,6 +10,8 @@ export interface Begun {
   state: string;
   verifier: string;
   redirectUri: string;
+  /** The service's name for itself; undefined where it knows of no proofs of possession. */
+  issuer?: string;
   mode: SignInMode;
   /** The page to go back to after a redirect. */
   returnTo: string;

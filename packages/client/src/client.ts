@@ -1,13 +1,16 @@
 import { bearerFetch } from './bearer-fetch.js';
 import { handOn, signInMemory } from './callback.js';
 import { openChannel } from './channel.js';
+import { makeClock } from './clock.js';
 import { deviceName } from './device.js';
 import type { Device } from './device-list.js';
 import { makeEvents } from './events.js';
 import { makeExchange } from './exchange.js';
+import { makeKeys } from './keys.js';
 import { LatchkeyError } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
+import { makePost } from './post.js';
 import { keepFresh, signedOut } from './refresher.js';
 import { makeCall } from './service.js';
 import type { EndReason } from './session.js';
@@ -29,11 +32,18 @@ export function createClient(options: ClientOptions): Latchkey {
     options.texts,
   );
   const tabs = page && globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
-  const call = makeCall(url, (done) => emit('request', done));
+  const clock = makeClock();
+  const call = makeCall(url, clock.set, (done) => emit('request', done));
+  const keys = makeKeys(key, clock);
+  const post = makePost(call, keys, clock);
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has none
   const tell = (ended: boolean): void => tabs?.postMessage(ended);
-  const keeper = keepTokens(stored(options.storage ?? 'localStorage', key), emit, tell);
-  const refresher = keepFresh(key, keeper, call, options.refreshTokenLife ?? 2_592_000);
+  const storage = options.storage ?? 'localStorage';
+  const keeper = keepTokens(stored(storage, key), emit, tell, (old, ended) => {
+    // A duplicated tab has a copy of the sessionStorage, and so the same session, which signing in anew here does not end there.
+    if (ended || storage !== 'sessionStorage') keys.remove(old);
+  });
+  const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
   const signingIn = makeSignIn(
     {
@@ -42,7 +52,7 @@ export function createClient(options: ClientOptions): Latchkey {
       mode: options.mode ?? 'iframe',
     },
     call,
-    makeExchange(options.deviceName ?? deviceName(), call, keeper),
+    makeExchange(options.deviceName ?? deviceName(), post, keys, keeper),
     memory,
     texts,
     (step) => emit('progress', step),
@@ -67,9 +77,14 @@ export function createClient(options: ClientOptions): Latchkey {
   });
   on('ended', (reason: EndReason) => {
     closeChannel();
-    const message = { user: '', signed_out: texts.signedOut, refused: texts.ended, expired: texts.ended }[
-      reason
-    ];
+    const messages = {
+      user: '',
+      signed_out: texts.signedOut,
+      refused: texts.ended,
+      key_lost: texts.keyLost,
+      expired: texts.ended,
+    };
+    const message = messages[reason];
     emit('signedOut', { reason, message });
     if (page && message && options.askAgain !== false) signingIn.ask(message);
   });

@@ -1,18 +1,22 @@
 import type { Begun, CallbackQuery } from './callback.js';
 import { deviceId } from './device.js';
-import type { Call } from './service.js';
+import type { Keys } from './keys.js';
+import type { Post } from './post.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 
 /**
- * Steps 4 and 5 of spec §1: exchanges the code, and keeps the tokens.
+ * Steps 4 and 5 of spec §1: exchanges the code, and keeps the tokens. The session is bound to a key, which is stored before the
+ * tokens are asked for; unless this browser cannot keep one, or the service knows of no proofs.
  * @throws LatchkeyError what the service answered
  */
 export type Exchange = (query: CallbackQuery, sent: Begun) => Promise<void>;
 
-export function makeExchange(deviceName: string, call: Call, keeper: TokenKeeper): Exchange {
-  return async ({ code, state, iss }, { redirectUri, verifier }) => {
+export function makeExchange(deviceName: string, post: Post, keys: Keys, keeper: TokenKeeper): Exchange {
+  return async ({ code, state, iss }, { redirectUri, verifier, issuer }) => {
     const device_id = deviceId();
-    const tokens = await call<Tokens>('POST', '/oauth2/token', {
+    const key = issuer && (await keys.make());
+    const bound = issuer && key ? { binding: { issuer, key } } : {};
+    const body = {
       code,
       state,
       iss,
@@ -20,7 +24,13 @@ export function makeExchange(deviceName: string, call: Call, keeper: TokenKeeper
       redirect_uri: redirectUri,
       code_verifier: verifier,
       device_name: deviceName,
-    });
-    keeper.put({ ...tokens, device_id, signed_in_at: Date.now() });
+    };
+    try {
+      const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
+      keeper.put({ ...tokens, ...bound, device_id, signed_in_at: Date.now() });
+    } catch (error) {
+      if (key) keys.remove(key);
+      throw error;
+    }
   };
 }

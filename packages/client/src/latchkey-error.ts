@@ -3,6 +3,7 @@ export type ErrorCode =
   | 'cancelled'
   | 'insecure_context'
   | 'invalid_state'
+  | 'key_unavailable'
   | 'missing_peer'
   | 'network'
   | 'signed_out'

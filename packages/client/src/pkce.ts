@@ -1,3 +1,4 @@
+import { base64url } from './base64url.js';
 import { LatchkeyError } from './latchkey-error.js';
 
 /** Binds a sign-in to the holder of the verifier (RFC 7636): 256 random bits, and their S256 challenge. */
@@ -5,12 +6,5 @@ export async function makePkce(): Promise<{ verifier: string; challenge: string 
   if (!globalThis.crypto?.subtle) throw new LatchkeyError('insecure_context');
   const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
   const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
-  return { verifier, challenge: base64url(new Uint8Array(hash)) };
-}
-
-function base64url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '');
+  return { verifier, challenge: base64url(hash) };
 }

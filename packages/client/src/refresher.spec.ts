@@ -130,6 +130,38 @@ describe('what an answer means', () => {
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
 
+  it.each(['invalid_dpop_proof', 'key_unavailable'])('%s is an attempt: the session stays', async (code) => {
+    const status = code === 'key_unavailable' ? undefined : 400;
+    const { refresher, keeper, asked } = tab([new LatchkeyError(code, code, status), FRESH], expired);
+    await expect(refresher.fresh()).rejects.toMatchObject({ code });
+    expect(keeper.get()).toBeDefined();
+    await seconds(3);
+    expect(asked()).toBe(2);
+    expect(keeper.get()).toMatchObject({ access_token: 'second' });
+  });
+
+  it('a key that is absent ends the session, once that is sure', async () => {
+    const { refresher, emitted, keeper } = tab([new LatchkeyError('key_lost')], expired);
+    const refreshed = refresher.fresh();
+    refreshed.catch(() => undefined);
+    await seconds(0.9);
+    expect(keeper.get()).toBeDefined();
+    await seconds(0.2);
+    await expect(refreshed).rejects.toMatchObject({ code: 'signed_out' });
+    expect(emitted[0]).toEqual(['ended', 'key_lost']);
+  });
+
+  it('a key that another tab removed, with the session that it was of, ends no other session', async () => {
+    const { refresher, emitted, keeper, area } = tab([new LatchkeyError('key_lost')], expired);
+    const refreshed = refresher.fresh();
+    await seconds(0.5);
+    put(area, tokensNow({ access_token: 'other', refresh_token: 'lkr_2' })); // it was visible too late
+    await seconds(0.6);
+    expect(await refreshed).toBe('other');
+    expect(keeper.get()).toMatchObject({ refresh_token: 'lkr_2' });
+    expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
+  });
+
   it('waits longer each time, up to a minute, varied at random', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(0); // no jitter, the longest wait
     const { asked, refresher } = tab([], expired);

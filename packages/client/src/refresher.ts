@@ -1,6 +1,6 @@
 import { exclusive } from './exclusive.js';
 import { LatchkeyError } from './latchkey-error.js';
-import type { Call } from './service.js';
+import type { Post } from './post.js';
 import { after, backoff } from './timer.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 import { onWake } from './wake.js';
@@ -12,6 +12,8 @@ const LONGEST_BACKOFF = 60;
 const LONGEST_PAUSE = 3600;
 /** How long to wait for another tab's storage to become visible. */
 const NEWS = 0.2;
+/** The same, before the absence of a key is believed: whoever signs out, or in anew, removes it right after the tokens. */
+const LATE_NEWS = 1;
 /** Timers stop while a computer sleeps, so the clocks are looked at this often. */
 const LONGEST_TIMER = 60;
 
@@ -33,7 +35,7 @@ export interface Refresher {
  * @param key names the session among all that the browser has
  * @param life of a refresh token, in seconds
  */
-export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: number): Refresher {
+export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number): Refresher {
   let flight: Promise<string> | undefined;
   let failures = 0;
   /** Up to a tenth of the lead, so that clients, and the tabs of one, do not all refresh at the same moment. */
@@ -71,20 +73,21 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
   const attempt = async (stale: string | undefined, waited: boolean): Promise<string> => {
     // The tabs may be different processes: what the other one stored may become visible after it has released the lock.
     if (waited && keeper.reload()?.access_token === stale) {
-      await new Promise<void>((resolve) => after(NEWS, resolve));
+      await sleep(NEWS);
     }
     const held = keeper.reload(); // another tab may have been faster, or signed out
     if (!held) throw signedOut();
-    const { access_token, refresh_token } = held;
+    const { access_token, refresh_token, binding } = held;
     if (access_token !== stale && secondsUntilDue() > 0) return access_token;
     if (performance.now() < pausedUntil) throw lastError;
     let answer: Tokens | undefined;
     try {
-      answer = await call<Tokens>('POST', '/oauth2/refresh', { refresh_token });
+      answer = await post<Tokens>('/oauth2/refresh', { refresh_token }, binding);
       if (!answer.access_token || !(answer.expires_in > 0)) throw new LatchkeyError('unexpected_answer');
     } catch (error) {
       lastError = error;
       answer = undefined;
+      if ((error as LatchkeyError).code === 'key_lost') await sleep(LATE_NEWS);
     }
     // It may have been signed out meanwhile, or in again: then the answer comes too late.
     if (keeper.reload()?.refresh_token === refresh_token) {
@@ -98,8 +101,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
   };
 
   /** What an answer other than a token means: the end of the session, or another attempt later. */
-  const judge = ({ status, retryAfter }: LatchkeyError, { signed_in_at }: Tokens): void => {
-    if (status === 400 || status === 401) return keeper.end('refused');
+  const judge = ({ code, status, retryAfter }: LatchkeyError, { signed_in_at }: Tokens): void => {
+    // Of its own accord: whoever has the key goes on with the session, so the service is not told.
+    if (code === 'key_lost') return keeper.end('key_lost');
+    if ((status === 400 && code !== 'invalid_dpop_proof') || status === 401) return keeper.end('refused');
     if (Date.now() - signed_in_at >= life * 1000) return keeper.end('expired');
     failures++;
     // The application may make requests at any rate; a service in trouble must be spared them.
@@ -139,6 +144,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, call: Call, life: nu
       stopWaking();
     },
   };
+}
+
+function sleep(seconds: number): Promise<void> {
+  return new Promise((resolve) => after(seconds, resolve));
 }
 
 export function signedOut(): LatchkeyError {

@@ -3,7 +3,12 @@ import { makeCall } from './service.js';
 import type { ServiceCall } from './session.js';
 
 const done: ServiceCall[] = [];
-const call = makeCall('https://id.example', (one) => done.push(one));
+const dates: (string | null)[] = [];
+const call = makeCall(
+  'https://id.example',
+  (date) => dates.push(date),
+  (one) => done.push(one),
+);
 const answering =
   (status: number, body: string | null, headers: Record<string, string> = {}) =>
   async () =>
@@ -44,6 +49,12 @@ it('sends requests that outlive the page: it may be left right after a sign-out'
     return new Response(null, { status: 204 });
   });
   expect(kept).toBe(true);
+});
+
+it('tells the time of each answer, of refusals too', async () => {
+  const date = 'Sat, 21 Nov 2026 10:00:00 GMT';
+  await call('GET', '/me', undefined, answering(503, '{}', { Date: date })).catch(() => undefined);
+  expect(dates.at(-1)).toBe(date);
 });
 
 it('returns undefined for 204', async () => {

@@ -21,7 +21,12 @@ export type Call = <Answer>(
   send?: (request: Request) => Promise<Response>,
 ) => Promise<Answer>;
 
-export function makeCall(url: string, onDone: (call: ServiceCall) => void): Call {
+/** @param onDate gets the `Date` header of each answer */
+export function makeCall(
+  url: string,
+  onDate: (date: string | null) => void,
+  onDone: (call: ServiceCall) => void,
+): Call {
   return async <Answer>(
     method: string,
     path: string,
@@ -43,6 +48,7 @@ export function makeCall(url: string, onDone: (call: ServiceCall) => void): Call
         }),
       );
       ({ status } = response);
+      onDate(response.headers.get('Date'));
       return await read<Answer>(response);
     } catch (error) {
       throw error instanceof LatchkeyError ? error : new LatchkeyError('network');

@@ -4,16 +4,19 @@ export interface Session {
   readonly deviceId: string;
   /** When the access token ends, by this device's clock, in milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** Whether it can be refreshed in this browser only: with a key that no script can take away (docs/frontend.md). */
+  readonly bound: boolean;
 }
 
 /**
  * Why a session has ended here.
  * - `user`: `signOut()` was called in this browser
  * - `signed_out`: the service ended it, mostly because it was signed out on another device
- * - `refused`: a refresh was answered by 400 or 401, or a fresh token was refused by the channel
+ * - `refused`: a refresh was answered by 400 (but not for its proof) or 401, or a fresh token was refused by the channel
+ * - `key_lost`: the key that it is bound to is not in this browser: the tokens were copied, or the browser has removed the key
  * - `expired`: the refresh token's life is over, and the service could not be reached
  */
-export type EndReason = 'user' | 'signed_out' | 'refused' | 'expired';
+export type EndReason = 'user' | 'signed_out' | 'refused' | 'key_lost' | 'expired';
 
 export interface SignedOut {
   readonly reason: EndReason;

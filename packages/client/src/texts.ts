@@ -15,6 +15,8 @@ export interface Texts {
   signedOut: string;
   /** The session is over. */
   ended: string;
+  /** The key of the session is not in this browser. */
+  keyLost: string;
 }
 
 const TEXTS: Record<string, Texts> = {
@@ -29,6 +31,7 @@ const TEXTS: Record<string, Texts> = {
     unavailable: 'The sign-in service cannot be reached',
     signedOut: 'You were signed out on this device',
     ended: 'Your session has ended',
+    keyLost: 'The key of your session is missing in this browser',
   },
   de: {
     signIn: 'Anmelden',
@@ -41,6 +44,7 @@ const TEXTS: Record<string, Texts> = {
     unavailable: 'Der Anmeldedienst ist nicht erreichbar',
     signedOut: 'Sie wurden auf diesem Gerät abgemeldet',
     ended: 'Ihre Sitzung ist beendet',
+    keyLost: 'Der Schlüssel Ihrer Sitzung fehlt in diesem Browser',
   },
   zh: {
     signIn: '登录',
@@ -53,6 +57,7 @@ const TEXTS: Record<string, Texts> = {
     unavailable: '无法连接登录服务',
     signedOut: '您已在此设备上退出登录',
     ended: '您的会话已结束',
+    keyLost: '此浏览器中没有您的会话密钥',
   },
 };
 

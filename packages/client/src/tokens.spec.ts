@@ -27,6 +27,31 @@ it("ends one user's session before another's begins", () => {
   ]);
 });
 
+describe('the key of a session that is bound to one', () => {
+  const bound = (key: string) => ({ binding: { issuer: 'https://id.example', key } });
+
+  it('shows in the session', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    expect(openTab(area).keeper.session()!.bound).toBe(false);
+    put(area, tokensNow(bound('one')));
+    expect(openTab(area).keeper.session()!.bound).toBe(true);
+  });
+
+  it('goes with it, and when another one takes its place; not at a refresh', () => {
+    const area = makeArea();
+    put(area, tokensNow(bound('one')));
+    const { keeper, dropped } = openTab(area);
+    keeper.put({ ...tokensNow(bound('one')), access_token: 'second' });
+    expect(dropped).toEqual([]);
+    keeper.put({ ...tokensNow(bound('two')), access_token: 'third', refresh_token: 'lkr_2' });
+    expect(dropped).toEqual(['one']);
+    keeper.end('user');
+    keeper.end('signed_out');
+    expect(dropped).toEqual(['one', 'two']);
+  });
+});
+
 it.each([
   ['nonsense', '{'],
   ['null', 'null'],
@@ -42,7 +67,7 @@ it.each([
 it('shows no token in its session', () => {
   const area = makeArea();
   put(area, tokensNow());
-  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(['userId', 'deviceId', 'expiresAt']);
+  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(['userId', 'deviceId', 'expiresAt', 'bound']);
 });
 
 it('goes on in memory where the storage is full or forbidden', () => {

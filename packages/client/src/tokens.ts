@@ -1,4 +1,5 @@
 import type { Events } from './events.js';
+import type { Binding } from './post.js';
 import type { EndReason, Session } from './session.js';
 import type { Stored } from './storage.js';
 
@@ -14,6 +15,8 @@ export interface Tokens {
   readonly received_at: number;
   /** When the refresh token came. */
   readonly signed_in_at: number;
+  /** Absent where the session is not bound to a key. */
+  readonly binding?: Binding;
 }
 
 /** What stays of an ended session in the storage, so that every tab gives the same reason. */
@@ -38,11 +41,13 @@ export interface TokenKeeper {
 /**
  * Emits `change`, with the session, and `ended`, with the reason.
  * @param tell notifies the other tabs that the storage has changed; `ended`: because a session has ended
+ * @param drop is told the key of a session that has ended, or that another one has replaced in the storage
  */
 export function keepTokens(
   storage: Stored<Partial<Tokens & Ended>>,
   emit: Events['emit'],
   tell: (ended: boolean) => void,
+  drop: (key: string, ended: boolean) => void,
 ): TokenKeeper {
   let held: Tokens | undefined;
   /** How old the access token was when it came into this page, and when that was; milliseconds. */
@@ -54,6 +59,7 @@ export function keepTokens(
       userId: held.user_id,
       deviceId: held.device_id,
       expiresAt: held.received_at + held.expires_in * 1000,
+      bound: !!held.binding,
     };
   const isWhole = (value?: Partial<Tokens>): value is Tokens =>
     !!value?.access_token && !!value.refresh_token && value.expires_in! > 0;
@@ -84,15 +90,19 @@ export function keepTokens(
     // that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
+      const before = storage.get()?.binding?.key;
       storage.put({ ...received, received_at: Date.now() });
       reload();
       tell(false);
+      if (before && before !== received.binding?.key) drop(before, false);
     },
     end(reason) {
-      if (!reload()) return; // another tab was faster, and gave its reason
+      const ending = reload();
+      if (!ending) return; // another tab was faster, and gave its reason
       storage.put({ reason });
       tell(true);
       reload();
+      if (ending.binding) drop(ending.binding.key, true);
     },
     reload,
   };

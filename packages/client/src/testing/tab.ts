@@ -1,6 +1,6 @@
 import { LatchkeyError } from '../latchkey-error.js';
+import type { Post } from '../post.js';
 import { keepFresh, type Refresher } from '../refresher.js';
-import type { Call } from '../service.js';
 import { stored } from '../storage.js';
 import { keepTokens, type TokenKeeper, type Tokens } from '../tokens.js';
 
@@ -36,6 +36,8 @@ export interface Tab {
   readonly refresher: Refresher;
   /** Everything emitted, as `[name, detail]`. */
   readonly emitted: [string, unknown][];
+  /** The names of keys that are not needed any more. */
+  readonly dropped: string[];
   /** How often the service was asked. */
   readonly asked: () => number;
 }
@@ -43,20 +45,26 @@ export interface Tab {
 /** The parts of a client that keep its session, with a service that answers what it is told to. */
 export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): Tab {
   const emitted: [string, unknown][] = [];
+  const dropped: string[] = [];
   let count = 0;
   const emit = (name: string, detail: unknown): void => {
     emitted.push([name, detail]);
     if (name === 'change') refresher.renewed();
   };
-  const call: Call = async <Body>() => {
+  const post: Post = async <Body>() => {
     count++;
     const answer = await (answers.shift() ?? new LatchkeyError('network'));
     if (answer instanceof LatchkeyError) throw answer;
     return answer as Body;
   };
-  const keeper = keepTokens(stored(area, 'key'), emit, () => undefined);
-  const refresher = keepFresh('key', keeper, call, life);
-  return { keeper, refresher, emitted, asked: () => count };
+  const keeper = keepTokens(
+    stored(area, 'key'),
+    emit,
+    () => undefined,
+    (key) => void dropped.push(key),
+  );
+  const refresher = keepFresh('key', keeper, post, life);
+  return { keeper, refresher, emitted, dropped, asked: () => count };
 }
 
 export function put(area: Area, tokens: Tokens): void {

@@ -1,0 +1,19 @@
+/** The service's time: a device's own clock may be minutes off, and a proof is taken for 60 s only (contract §5). */
+export interface Clock {
+  /** Seconds since the epoch. By the device's clock until the service has told its own. */
+  readonly now: () => number;
+  /** @param date the `Date` header of an answer that has just come (RFC 9110 §6.6.1) */
+  readonly set: (date: string | null) => void;
+}
+
+export function makeClock(): Clock {
+  /** By how much the service's clock is ahead of the device's; milliseconds. */
+  let ahead = 0;
+  return {
+    now: () => (Date.now() + ahead) / 1000,
+    set(date) {
+      const time = Date.parse(date!);
+      if (time) ahead = time - Date.now(); // NaN where there is none, or where no page may read it
+    },
+  };
+}
