@@ -16,7 +16,7 @@ import { makeCall } from './service.js';
 import type { EndReason } from './session.js';
 import type { SocketIo } from './socket-io.js';
 import { makeSignIn } from './sign-in.js';
-import { makeLeave } from './sign-out.js';
+import { makeLeave, makeSignOut } from './sign-out.js';
 import { stored } from './storage.js';
 import { textsFor } from './texts.js';
 import { keepTokens } from './tokens.js';
@@ -129,7 +129,7 @@ export function createClient(options: ClientOptions): Latchkey {
       await open.opened;
       return open.channel;
     },
-    signOut: (scope = 'current') => leave('POST', '/sign-out', scope !== 'others', { scope }),
+    signOut: makeSignOut(leave, page),
     me: () => api('GET', '/me'),
     devices: async () => (await api<{ devices: Device[] }>('GET', '/devices')).devices,
     renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),

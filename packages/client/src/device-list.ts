@@ -7,6 +7,8 @@ export interface Device {
   readonly last_seen_at: string;
   /** Whether it is the one that asks. */
   readonly current: boolean;
+  /** Whether it has a session that lives. */
+  readonly signed_in: boolean;
   readonly online: boolean;
 }
 
@@ -21,3 +23,12 @@ export interface User {
 
 /** Whom `signOut` signs out: this device, every other one, or both (contract §4). */
 export type SignOutScope = 'current' | 'others' | 'all';
+
+export interface SignOutOptions {
+  /** Default `current`. The provider has no part in signing out `others`. */
+  readonly scope?: Exclude<SignOutScope, 'others'>;
+  /** Whether to end the session at the provider as well: the browser leaves the page for the provider's, if it has one. */
+  readonly provider?: boolean;
+  /** Where the provider sends the user then: an address that it knows; may be relative to the page. Default: `/`. */
+  readonly redirectUri?: string;
+}

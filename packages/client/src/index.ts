@@ -1,6 +1,6 @@
 export type { Channel, EventHandler, EventMeta, Ready } from './channel-events.js';
 export { createClient } from './client.js';
-export type { Device, SignOutScope, User } from './device-list.js';
+export type { Device, SignOutOptions, SignOutScope, User } from './device-list.js';
 export type { Latchkey } from './latchkey.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { ClientOptions, SignInMode, StorageChoice } from './options.js';

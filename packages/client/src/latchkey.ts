@@ -1,5 +1,5 @@
 import type { Channel } from './channel-events.js';
-import type { Device, SignOutScope, User } from './device-list.js';
+import type { Device, SignOutOptions, SignOutScope, User } from './device-list.js';
 import type { SignInMode } from './options.js';
 import type { ClientEvents, Session } from './session.js';
 
@@ -45,10 +45,11 @@ export interface Latchkey {
 
   /**
    * Signs out (contract §4). `current` (default) and `all` end the session in all tabs at once, whether the service
-   * can be reached or not.
+   * can be reached or not. With `provider`, in a page, the session at the provider ends as well: where it has an address for
+   * that (OpenID Connect RP-Initiated Logout 1.0), the browser goes there.
    * @throws LatchkeyError when the service could not be told
    */
-  readonly signOut: (scope?: SignOutScope) => Promise<void>;
+  readonly signOut: (scope?: SignOutScope | SignOutOptions) => Promise<void>;
 
   readonly me: () => Promise<User>;
   /** The user's devices, newest use first. */

@@ -1,4 +1,5 @@
 import { withBearer } from './bearer-fetch.js';
+import type { Latchkey } from './latchkey.js';
 import type { Refresher } from './refresher.js';
 import type { Call } from './service.js';
 import type { TokenKeeper } from './tokens.js';
@@ -27,5 +28,18 @@ export function makeLeave(call: Call, keeper: TokenKeeper, { fresh }: Refresher,
     const answer = await call<Answer>(method, path, body, (request) => fetch(withBearer(request, bearer)));
     if (isOurs) tell(); // for tabs with a session of their own: now the service knows
     return answer;
+  };
+}
+
+/** @param page undefined outside of one: there is no way to the provider then */
+export function makeSignOut(leave: Leave, page?: Document): Latchkey['signOut'] {
+  return async (wanted = 'current') => {
+    const { scope, provider, redirectUri = '/' } = typeof wanted === 'string' ? { scope: wanted } : wanted;
+    const answer = await leave<{ redirect_url?: string }>('POST', '/sign-out', scope !== 'others', {
+      scope,
+      ...(page && provider && { provider_logout: { redirect_uri: new URL(redirectUri, page.baseURI).href } }),
+    });
+    const { redirect_url: url = '' } = answer ?? {};
+    if (/^https?:/.test(url)) location.assign(url);
   };
 }
