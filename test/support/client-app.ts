@@ -31,6 +31,18 @@ createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback' })
   .handleCallback()
   .catch((error) => (document.getElementById('out').textContent = error.code));
 `;
+/** A service worker: refreshes a session that a page gives it, and answers what the client has stored then, or why not. */
+const WORKER = `
+import { createClient } from '/client.js';
+addEventListener('install', () => skipWaiting());
+addEventListener('message', async ({ data: record, ports: [port] }) => {
+  const values = new Map([['latchkey:' + SERVICE, record]]);
+  const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem() {} };
+  const client = createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback', storage });
+  port.postMessage(await client.accessToken().then(() => storage.getItem('latchkey:' + SERVICE), ({ code }) => code));
+  client.close();
+});
+`;
 /** A page of another origin: frames the address it is given, and records what is posted to it. */
 const STRANGER = `
 window.heard = [];
@@ -62,6 +74,7 @@ export class ClientApp {
       '/app.js': () => APP.replace('SERVICE', JSON.stringify(app.service)),
       '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
       '/stranger.js': () => STRANGER,
+      '/worker.js': () => WORKER.replaceAll('SERVICE', JSON.stringify(app.service)),
     };
     const pages: Record<string, string> = {
       '/': page('app.js'),

@@ -1,0 +1,108 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { launchChromium } from './chromium.js';
+import { ClientApp } from './client-app.js';
+import { Front } from './front.js';
+import { startTestService, type TestService } from './service.js';
+import { StubProvider } from './stub-provider.js';
+
+/** What the client stores of a session. */
+export interface Stored {
+  access_token: string;
+  refresh_token: string;
+  binding?: { issuer: string; key: string };
+}
+
+/** An application in a browser, whose users sign in by one click: their provider asks nothing. */
+export class BoundApp {
+  private constructor(
+    readonly service: TestService,
+    readonly front: Front,
+    readonly app: ClientApp,
+    readonly browser: Browser,
+    readonly provider: StubProvider,
+  ) {}
+
+  static async start(env: Record<string, string> = {}): Promise<BoundApp> {
+    const provider = await StubProvider.start();
+    const identify = provider.answer;
+    provider.answer = (request, response, raw) => {
+      if (request.method !== 'GET') return identify(request, response, raw);
+      const query = new URL(request.path, provider.url).searchParams;
+      const callback = `${query.get('redirect_uri')}?code=ada&state=${query.get('state')}`;
+      response.writeHead(302, { Location: callback }).end();
+    };
+    const front = await Front.start();
+    const service = await startTestService({ ...provider.env(), PUBLIC_URL: front.url, ...env });
+    front.instances = [service.url];
+    const app = await ClientApp.start();
+    app.service = front.url;
+    return new BoundApp(service, front, app, await launchChromium(), provider);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.app.close();
+    await this.front.close();
+    await this.service.close();
+    await this.provider.close();
+  }
+
+  async newDevice(options: Parameters<Browser['newContext']>[0] = {}): Promise<BrowserContext> {
+    const context = await this.browser.newContext(options);
+    context.setDefaultTimeout(8000);
+    return context;
+  }
+
+  async open(context: BrowserContext, options: object = {}): Promise<Page> {
+    const page = await context.newPage();
+    const all = JSON.stringify({ provider: 'stub', ...options });
+    await page.goto(`${this.app.url}/?options=${encodeURIComponent(all)}`);
+    return page;
+  }
+
+  async signIn(context: BrowserContext, options: object = {}): Promise<Page> {
+    const page = await this.open(context, options);
+    await page.evaluate('latchkey.signIn()');
+    return page;
+  }
+
+  /** What is stored of the session that all tabs share. */
+  stored(page: Page): Promise<Stored> {
+    return page.evaluate(`JSON.parse(localStorage.getItem('latchkey:${this.front.url}'))`);
+  }
+
+  /** Makes the token that all tabs share an old one, so that each of them refreshes, once. */
+  async age(page: Page): Promise<void> {
+    await page.evaluate(`{
+      const key = 'latchkey:${this.front.url}';
+      const held = JSON.parse(localStorage.getItem(key));
+      localStorage.setItem(key, JSON.stringify({ ...held, access_token: 'old' + Math.random(), received_at: 1 }));
+      dispatchEvent(new StorageEvent('storage', { key })); // this tab gets none of its own
+    }`);
+  }
+
+  /** Resolves when a tab has a token that the service has just issued. */
+  async refreshed(page: Page): Promise<void> {
+    await page.waitForFunction(
+      `latchkey.accessToken().then((token) => token.startsWith('eyJ'), () => false)`,
+    );
+  }
+
+  /** What a request to the store of keys results in, e.g. `count()`. */
+  async keys<Result = unknown>(page: Page, request: string): Promise<Result> {
+    return page.evaluate(`new Promise((resolve, reject) => {
+      const opening = indexedDB.open('latchkey:${this.front.url}');
+      opening.onerror = reject;
+      opening.onsuccess = () => {
+        const asked = opening.result.transaction('keys', 'readwrite').objectStore('keys').${request};
+        opening.result.close();
+        asked.onerror = reject;
+        asked.onsuccess = () => resolve(asked.result);
+      };
+    })`);
+  }
+
+  signedOut(page: Page): Promise<{ reason: string }[]> {
+    return page.evaluate(`of('signedOut')`);
+  }
+}
