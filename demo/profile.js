@@ -15,6 +15,9 @@ export async function showUser() {
     element('name').textContent = name;
     element('email').textContent = email ?? '';
     element('user-id').textContent = user_id;
+    element('bound').textContent = latchkey.session?.bound
+      ? 'in this browser only, with a key that cannot leave it'
+      : 'by whoever has the refresh token';
     element('member-since').textContent = new Date(created_at).toLocaleDateString('en', {
       dateStyle: 'long',
     });
