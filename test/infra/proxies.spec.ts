@@ -1,4 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { FaultHttp } from '../support/fault-http.js';
@@ -26,6 +30,27 @@ const SECRET_PATHS = [
   '/providers/mock/oauth2/authorize?state=secret',
   '/socket.io/?EIO=4&transport=polling&sid=secret',
 ];
+
+(hasWebProxies ? describe : describe.skip)(
+  'a proxy (skipped where nginx, haproxy or openssl is not installed)',
+  () => {
+    it.each(KINDS)('%s passes the time of the service on: clients prove by it', async (kind) => {
+      const endings = new Endings();
+      const date = 'Sat, 21 Nov 2026 10:00:00 GMT';
+      const other = createServer((_request, response) => response.writeHead(200, { Date: date }).end('{}'));
+      endings.after(other.listen(0, '127.0.0.1'), () => void other.close());
+      await once(other, 'listening');
+      const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+      const proxy = endings.after(await WebProxy.before(kind, [url, url]), (one) => one.stop());
+      await proxy.start();
+      const asked = get(`${proxy.url}/me`, { ca: proxy.ca });
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      answer.resume();
+      await endings.run();
+      expect(answer.rawHeaders.filter((_, i, all) => all[i - 1]?.toLowerCase() === 'date')).toEqual([date]);
+    });
+  },
+);
 
 /** nginx and HAProxy with the files of deploy/ as they stand, but for addresses and paths. */
 (hasWebProxies && hasRedis ? describe : describe.skip)(
