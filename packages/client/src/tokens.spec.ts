@@ -15,6 +15,18 @@ it('tells the other tab the same reason, whichever tab ended the session', () =>
   }
 });
 
+it.each([
+  ['user', false], // the service will be told next: a tab with a session of its own would ask too early
+  ['signed_out', true],
+  ['refused', true],
+] as const)('tells the other tabs whether the service knows: %s', (reason, ended) => {
+  const area = makeArea();
+  put(area, tokensNow());
+  const { keeper, told } = openTab(area);
+  keeper.end(reason);
+  expect(told).toEqual([ended]);
+});
+
 it("ends one user's session before another's begins", () => {
   const area = makeArea();
   put(area, tokensNow());

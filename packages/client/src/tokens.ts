@@ -40,7 +40,7 @@ export interface TokenKeeper {
 
 /**
  * Emits `change`, with the session, and `ended`, with the reason.
- * @param tell notifies the other tabs that the storage has changed; `ended`: because a session has ended
+ * @param tell notifies the other tabs that the storage has changed; `ended`: because the service has ended a session
  * @param drop is told the key of a session that has ended, or that another one has replaced in the storage
  */
 export function keepTokens(
@@ -100,7 +100,7 @@ export function keepTokens(
       const ending = reload();
       if (!ending) return; // another tab was faster, and gave its reason
       storage.put({ reason });
-      tell(true);
+      tell(reason !== 'user'); // the service does not know of that yet: a tab with a session of its own would ask too early
       reload();
       if (ending.binding) drop(ending.binding.key, true);
     },

@@ -38,6 +38,8 @@ export interface Tab {
   readonly emitted: [string, unknown][];
   /** The names of keys that are not needed any more. */
   readonly dropped: string[];
+  /** What the other tabs were told: whether the service has ended a session. */
+  readonly told: boolean[];
   /** How often the service was asked. */
   readonly asked: () => number;
 }
@@ -46,6 +48,7 @@ export interface Tab {
 export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): Tab {
   const emitted: [string, unknown][] = [];
   const dropped: string[] = [];
+  const told: boolean[] = [];
   let count = 0;
   const emit = (name: string, detail: unknown): void => {
     emitted.push([name, detail]);
@@ -60,11 +63,11 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
   const keeper = keepTokens(
     stored(area, 'key'),
     emit,
-    () => undefined,
+    (ended) => void told.push(ended),
     (key) => void dropped.push(key),
   );
   const refresher = keepFresh('key', keeper, post, life);
-  return { keeper, refresher, emitted, dropped, asked: () => count };
+  return { keeper, refresher, emitted, dropped, told, asked: () => count };
 }
 
 export function put(area: Area, tokens: Tokens): void {
