@@ -6,12 +6,11 @@ import { DeviceController } from './device.controller.js';
 import { Device } from './device.entity.js';
 import { DeviceService } from './device.service.js';
 import { LastSeen } from './last-seen.js';
-import { SignOutController } from './sign-out.controller.js';
 import { SignOutService } from './sign-out.service.js';
 
 @Module({
   imports: [ChannelModule, TokenModule, TypeOrmModule.forFeature([Device])],
-  controllers: [DeviceController, SignOutController],
+  controllers: [DeviceController],
   providers: [DeviceService, LastSeen, SignOutService],
   exports: [SignOutService],
 })

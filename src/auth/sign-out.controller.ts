@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { SignOutService } from '../device/sign-out.service.js';
 import type { Session } from '../events.js';
 import { Caller } from '../token/access.js';
 import { SignOutDto } from './sign-out.dto.js';
-import { SignOutService } from './sign-out.service.js';
 
 @Controller()
 export class SignOutController {
