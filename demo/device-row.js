@@ -62,14 +62,15 @@ export class DeviceRow {
   }
 
   /** @param {import('../packages/client/src/index.js').Device} device */
-  show({ device_name, user_agent, last_seen_at, current, online }) {
+  show({ device_name, user_agent, last_seen_at, current, signed_in, online }) {
     const name = device_name ?? 'A device without a name';
     this.#name.textContent = name;
     this.#current.hidden = !current;
     this.#signOut.hidden = current; // the button at the top does that
     this.#rename.ariaLabel = `Rename ${name}`;
     this.#signOut.ariaLabel = `Sign out ${name}`;
-    this.#state.textContent = online ? 'Online' : `Last seen ${ago(last_seen_at)}`;
+    const seen = `${signed_in ? 'Last seen' : 'Signed out, last seen'} ${ago(last_seen_at)}`;
+    this.#state.textContent = online ? 'Online' : seen;
     this.#state.classList.toggle('online', online);
     this.element.classList.toggle('phone', /Mobile|Android|iPhone/.test(user_agent ?? ''));
   }

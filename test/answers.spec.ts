@@ -10,7 +10,16 @@ import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-const DEVICE = ['device_id', 'device_name', 'user_agent', 'created_at', 'last_seen_at', 'current', 'online'];
+const DEVICE = [
+  'device_id',
+  'device_name',
+  'user_agent',
+  'created_at',
+  'last_seen_at',
+  'current',
+  'signed_in',
+  'online',
+];
 
 /** The members of answers, in their order (contract §4). */
 describe('answers', () => {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import type { Sql } from '../src/database/sql.js';
@@ -18,6 +18,7 @@ interface DeviceView {
   device_name: string | null;
   last_seen_at: string;
   current: boolean;
+  signed_in: boolean;
 }
 
 /** `GET /me` and the devices (contract §4). */
@@ -77,9 +78,34 @@ describe('users and their devices', () => {
         created_at: expect.stringMatching(TIME),
         last_seen_at: expect.stringMatching(TIME),
         current: true,
+        signed_in: true,
         online: false,
       },
     ]);
+  });
+
+  it('tells which devices are signed in: those that have a session that lives', async () => {
+    const devices = Array.from({ length: 4 }, () => randomUUID());
+    const [mine, signedOut, expired, oneOfTwo] = devices.map((id) => () => onDevice(id));
+    const tokens = await mine!();
+    await as(await signedOut!())
+      .post('/sign-out')
+      .expect(204);
+    for (const { refresh_token } of [await expired!(), await oneOfTwo!()]) {
+      const hash = createHash('sha256').update(refresh_token).digest();
+      const end = 'UPDATE refresh_tokens SET expires_at = now() WHERE token_hash = $1';
+      await query(service.databaseUrl, end, [hash]);
+    }
+    await oneOfTwo!();
+    // The same device of somebody else has nothing to do with it.
+    await signIn(service.url, randomUUID(), { device_id: devices[1] });
+    const known = await devicesOf(tokens);
+    const states = devices.map((id) => known.find(({ device_id }) => device_id === id)!.signed_in);
+    expect(states).toEqual([true, false, false, true]);
+    const { body } = await as(tokens).patch(`/devices/${devices[1]}`, { device_name: 'Old' }).expect(200);
+    expect(body).toMatchObject({ device_name: 'Old', signed_in: false, current: false });
+    const own = await as(tokens).patch(`/devices/${devices[0]}`, { device_name: 'Mine' }).expect(200);
+    expect(own.body).toMatchObject({ signed_in: true, current: true });
   });
 
   it('a session without a device sees the devices, none of them its own', async () => {

@@ -5,6 +5,7 @@ import { files, importsOf, namedImportsOf, roomOf, sourceOf } from './support/ro
 const SPANNING = [
   'auth/sign-in-in-steps.ts',
   'auth/sign-in.store.ts',
+  'device/device.store.ts',
   'device/sign-out.service.ts',
   'realtime/push-in-steps.ts',
   'realtime/push.store.ts',

@@ -1,6 +1,6 @@
 import { Expose, Type } from 'class-transformer';
 
-/** A device as its user sees it (contract §4), made from a Device and from what its row does not hold. */
+/** A device as its user sees it (contract §4), made from a KnownDevice and from what is not stored. */
 export class DeviceView {
   /** UUID that the client made up. */
   @Expose({ name: 'deviceId' })
@@ -27,6 +27,10 @@ export class DeviceView {
   /** Whether it is the caller's own. */
   @Expose()
   current!: boolean;
+
+  /** Whether it has a session that lives: one that was neither signed out nor has expired. */
+  @Expose({ name: 'signedIn' })
+  signed_in!: boolean;
 
   /** Whether it has an open socket on some instance; advisory (contract §7). */
   @Expose()

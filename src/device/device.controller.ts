@@ -4,10 +4,10 @@ import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/access.js';
-import type { Device } from './device.entity.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
 import { DeviceList, DeviceView } from './device-view.js';
 import { DeviceService } from './device.service.js';
+import type { KnownDevice } from './device.store.js';
 import { RenameDto } from './rename.dto.js';
 
 @Controller('devices')
@@ -47,7 +47,7 @@ export class DeviceController {
 }
 
 /** What a DeviceView is made from. */
-function asSeen(device: Device, caller: Session, online: ReadonlySet<string | null>): object {
+function asSeen(device: KnownDevice, caller: Session, online: ReadonlySet<string | null>): object {
   const { deviceId } = device;
   return Object.assign({ current: deviceId === caller.deviceId, online: online.has(deviceId) }, device);
 }

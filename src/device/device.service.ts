@@ -7,6 +7,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
 import { deviceFacts } from './device-facts.js';
+import { findDevices, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 
 /** The devices of one user. Another user's device is treated as one that does not exist. */
@@ -20,15 +21,15 @@ export class DeviceService {
   ) {}
 
   /** Newest use first. */
-  list(userId: string): Promise<Device[]> {
-    return this.devices.find({ where: { userId }, order: { lastSeenAt: 'DESC', deviceId: 'ASC' } });
+  list(userId: string): Promise<KnownDevice[]> {
+    return findDevices(this.devices.manager, userId);
   }
 
   /** @throws OAuthError `not_found` */
-  async rename(userId: string, deviceId: string, deviceName: string): Promise<Device> {
+  async rename(userId: string, deviceId: string, deviceName: string): Promise<KnownDevice> {
     const device = await this.history.transaction(async ({ manager, append }) => {
       await manager.update(Device, { userId, deviceId }, { deviceName });
-      const renamed = await manager.findOneBy(Device, { userId, deviceId });
+      const [renamed] = await findDevices(manager, userId, deviceId);
       if (!renamed) throw noSuchDevice();
       await append(userId, 'device.renamed', deviceFacts(renamed));
       return renamed;
