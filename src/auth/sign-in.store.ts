@@ -17,6 +17,9 @@ import { signInInSteps } from './sign-in-in-steps.js';
  * Everything that a sign-in writes, in one statement and so in one transaction: all of it is stored, or nothing. It spans
  * rooms: each room offers the SQL for its own tables (`*.sql.ts`), and this file puts it together.
  * A sign-in on a device is announced on the user's channel (contract §7).
+ *
+ * The user's row is locked first, then the device's, then the counter's: so does whoever removes a user (users.service.ts),
+ * and PostgreSQL says in no order in which the members of a `WITH` are done that do not name each other.
  */
 const RECORD = {
   name: 'sign-in',
@@ -29,7 +32,11 @@ const RECORD = {
       email: '$5',
       avatarUrl: '$6',
     })}
-    ), device AS (${upsertDevice({ userId: '$1', deviceId: '$7', deviceName: '$8', userAgent: '$9' })}
+      RETURNING user_id
+    ), device AS (${upsertDevice(
+      { userId: '$1', deviceId: '$7', deviceName: '$8', userAgent: '$9' },
+      'signed_in_user',
+    )}
     ), ${appendEvent({
       userId: '$1',
       id: '$16::uuid',

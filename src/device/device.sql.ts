@@ -9,11 +9,16 @@ interface SignedInDevice {
 /**
  * Inserts the device, where one is named, and returns its row. A device that signs in again keeps its row, and the values
  * that the client leaves out this time.
+ * @param after a member of the same `WITH` that is done first, whatever it returns
  */
-export function upsertDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
+export function upsertDevice(
+  { userId, deviceId, deviceName, userAgent }: SignedInDevice,
+  after: string,
+): string {
   return `
       INSERT INTO devices (user_id, device_id, device_name, user_agent, last_seen_at)
-      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text, now() WHERE ${deviceId} IS NOT NULL
+      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text, now()
+      FROM (SELECT count(*) FROM ${after}) AS done WHERE ${deviceId} IS NOT NULL
       ${KEEP}
       RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
 }

@@ -1,10 +1,13 @@
 import type { EntityManager } from 'typeorm';
 import { appendInSteps, type Appended } from '../channel/append-in-steps.js';
 import { hasDevice } from '../device/device.sql.js';
-import { selectUser } from '../user/user.sql.js';
+import { holdUser, selectUser } from '../user/user.sql.js';
 
-const TARGET = `
-  SELECT now() AS sent_at FROM (${selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`)}) AS target`;
+const IS_TARGET = `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`;
+
+const HELD = holdUser('$1', IS_TARGET);
+
+const UNKEPT = `SELECT now() AS sent_at FROM (${selectUser('$1', IS_TARGET)}) AS target`;
 
 /**
  * A push on Citus, in steps (see appendInSteps); it spans rooms: each room offers the SQL for its own tables (`*.sql.ts`).
@@ -18,7 +21,11 @@ export async function pushInSteps(
   event: Appended,
   history: number,
 ): Promise<{ event_offset: string | null; sent_at: Date } | undefined> {
-  const [target] = await manager.query<{ sent_at: Date }[]>(TARGET, [event.userId, event.deviceId]);
-  if (!target) return undefined;
-  return event.ttl > 0 ? appendInSteps(manager, event, history) : { ...target, event_offset: null };
+  const target = [event.userId, event.deviceId];
+  if (event.ttl === 0) {
+    const [unkept] = await manager.query<{ sent_at: Date }[]>(UNKEPT, target);
+    return unkept && { ...unkept, event_offset: null };
+  }
+  const [user] = await manager.query<unknown[]>(HELD, target);
+  return user === undefined ? undefined : appendInSteps(manager, event, history);
 }

@@ -7,7 +7,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { hasDevice } from '../device/device.sql.js';
 import type { ChannelEvent } from '../events.js';
-import { selectUser } from '../user/user.sql.js';
+import { holdUser, selectUser } from '../user/user.sql.js';
 import { pushInSteps } from './push-in-steps.js';
 
 /** A push as it is stored; `ttl` in seconds. */
@@ -18,16 +18,18 @@ interface Row {
   readonly sent_at: Date;
 }
 
+const IS_TARGET = `($5::uuid IS NULL OR ${hasDevice('$1', '$5')})`;
+
 /**
- * One statement: the target is looked for, the user's counter locked and raised, and the event stored (not with a `ttl` of
- * 0). It returns no row where the user or their device does not exist. It spans rooms: each room offers the SQL for its own
- * tables (`*.sql.ts`), and this file puts it together.
+ * One statement: the target is looked for, the user's counter locked and raised, and the event stored. With a `ttl` of 0 the
+ * target is looked for, and nothing is written. It returns no row where the user or their device does not exist. It spans
+ * rooms: each room offers the SQL for its own tables (`*.sql.ts`), and this file puts it together.
  */
 const PUSH = {
   name: 'push',
   text: `
     WITH target AS (
-      ${selectUser('$1', `($5::uuid IS NULL OR ${hasDevice('$1', '$5')})`)}
+      ${holdUser('$1', `$6 > 0 AND ${IS_TARGET}`)}
     ), ${appendEvent({
       userId: '$1',
       id: '$2',
@@ -36,9 +38,11 @@ const PUSH = {
       deviceId: '$5',
       ttl: '$6',
       history: '$7',
-      from: '(SELECT FROM target WHERE $6 > 0) AS kept',
+      from: 'target',
     })}
-    SELECT (SELECT event_offset FROM channel_event) AS event_offset, now() AS sent_at FROM target`,
+    SELECT event_offset, sent_at FROM channel_event
+    UNION ALL
+    SELECT NULL, now() FROM (${selectUser('$1', `$6 = 0 AND ${IS_TARGET}`)}) AS unkept`,
 };
 
 @Injectable()

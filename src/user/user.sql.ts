@@ -27,3 +27,12 @@ export function upsertUser(user: SignedInUser): string {
 export function selectUser(userId: string, condition: string): string {
   return `SELECT user_id FROM users WHERE user_id = ${userId} AND ${condition}`;
 }
+
+/**
+ * The same, and the user stays until the transaction ends: for whoever writes rows that a removal of the user must not leave
+ * behind. A removal that is under way is waited for, and then there is no such user. Locks of this kind do not wait for each
+ * other, nor for sign-ins.
+ */
+export function holdUser(userId: string, condition: string): string {
+  return `${selectUser(userId, condition)} FOR KEY SHARE`;
+}
