@@ -20,6 +20,7 @@ const event = (offset: number): ChannelEvent => ({
 /** Errors while a history is read: no caller waits for it, so it must recover by itself. */
 describe('a channel whose history cannot be read', () => {
   let answers: (Error | ChannelEvent[])[];
+  let ends: (Error | { last: number })[];
   let delivered: (number | null)[];
   let connection: Connection;
   let endings: string[];
@@ -27,13 +28,16 @@ describe('a channel whose history cannot be read', () => {
 
   beforeAll(() => Logger.overrideLogger(false)); // errors are expected here
   beforeEach(() => {
-    [answers, delivered, endings] = [[], [], []];
+    [answers, ends, delivered, endings] = [[], [], [], []];
     const answer = async <Item>(from: (Error | Item)[]): Promise<Item> => {
       const next = from.shift() ?? new Error('nobody was to ask');
       if (next instanceof Error) throw next;
       return next;
     };
-    const history = { read: () => answer(answers) } as unknown as ChannelHistory;
+    const history = {
+      read: () => answer(answers),
+      state: () => answer(ends),
+    } as unknown as ChannelHistory;
     const deliver = ({ offset }: ChannelEvent, to: unknown[]) =>
       void (to.length > 0 && delivered.push(offset));
     const delivery = { deliver } as unknown as Delivery;
@@ -53,7 +57,7 @@ describe('a channel whose history cannot be read', () => {
 
   /** Waits until everything has been answered, and nothing is being read. */
   async function settle(): Promise<void> {
-    while (answers.length > 0 || connection.reading) await delay(10);
+    while (answers.length > 0 || ends.length > 0 || connection.reading) await delay(10);
   }
 
   it('goes on once the database is back', async () => {
@@ -79,5 +83,24 @@ describe('a channel whose history cannot be read', () => {
     expect([delivered, endings, connection.position]).toEqual([[1, 2, 3], [], 3]);
     channel.receive(event(4));
     expect(delivered).toEqual([1, 2, 3, 4]);
+  });
+
+  it('jumps over events that have expired', async () => {
+    [answers, ends] = [[[event(1)]], [away, { last: 3 }]];
+    channel.reachesTo(3);
+    await settle();
+    channel.receive(event(4));
+    expect([delivered, endings, connection.position]).toEqual([[1, 4], [], 4]);
+  });
+
+  it('goes on in a history that has begun anew, whatever sockets and hints of the old one say', async () => {
+    const old = { isOpen: true, isFull: false, reading: false, position: 500 }; // it is about to be closed
+    channel.connections.add(old as unknown as Connection);
+    [answers, ends] = [[[event(1)], [event(2)]], [{ last: 2 }]];
+    channel.reachesTo(500); // a hint that comes late
+    channel.receive(event(2)); // after the reading, and before it asks where the history ends
+    await settle();
+    channel.receive(event(3));
+    expect([delivered, endings, connection.position]).toEqual([[1, 2, 3], [], 3]);
   });
 });

@@ -96,13 +96,27 @@ export class UserChannel {
           this.delivery.deliver(event, [connection]);
           position = event.offset!;
         }
-        // Expired events are skipped: after a page that is not full, there is nothing more up to `target`.
-        if (events && events.length < PAGE) position = Math.max(position, target);
+        // A page that is not full is the last one. What is missing up to `target` has expired, or is of another history.
+        if (events && events.length < PAGE && position < target) {
+          const end = await this.untilAnswered(() => this.findEnd());
+          if (end !== undefined && end >= target) position = target;
+        }
         connection.position = position;
       }
     } finally {
       connection.reading = false; // in the same turn in which the loop ended: no event can come in between
     }
+  }
+
+  /**
+   * Asks where the history ends. That may be below what was known: a user who was removed, and signs in again, begins a new
+   * one, while sockets and hints of the old one are still about.
+   */
+  private async findEnd(): Promise<number> {
+    this.newest = 0; // what arrives from now on counts
+    const { last } = await this.history.state(this.userId, 0);
+    this.reachesTo(last);
+    return last;
   }
 
   /** Ends connections after an error: their clients come back by themselves, and go on in the history where they were. */
