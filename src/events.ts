@@ -33,8 +33,15 @@ export interface DomainEvents {
   'session.used': [Session];
   /** A session was signed out, on any instance; told on every instance within a second (contract §4). */
   'session.ended': [Session];
-  /** Someone asked for sessions of theirs to end: which, and how many were ended. */
-  'sign_out.requested': [{ readonly userId: string; readonly scope: string; readonly sessions: number }];
+  /** Someone asked for sessions of a user to end: which, and how many were ended. `by`: left out where it was the user. */
+  'sign_out.requested': [
+    {
+      readonly userId: string;
+      readonly scope: string;
+      readonly sessions: number;
+      readonly by?: 'service_key';
+    },
+  ];
   /** A code could not be exchanged; `error` is the code of the answer. */
   'sign_in.refused': [{ readonly error: string }];
   /** A refresh was refused: the code of the answer, and the session that the token claims to belong to. */
@@ -43,6 +50,8 @@ export interface DomainEvents {
   'channel.appended': [ChannelEvent];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
+  /** A user was removed, with everything that is stored of them. */
+  'user.removed': [{ readonly userId: string }];
   /** A signing key was made: heard on every instance that learns of it, or, for its own first key, where it started. */
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
   /** A signing key was withdrawn; heard on every instance, at the moment from which its tokens are refused there. */

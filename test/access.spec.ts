@@ -31,6 +31,9 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'PATCH /devices/:device_id': 'user',
   'DELETE /devices/:device_id': 'user',
   'POST /sign-out': 'user',
+  'POST /users/:user_id/sign-out': 'users',
+  'POST /users/sign-out': 'users',
+  'DELETE /users/:user_id': 'users',
   'POST /push': 'push',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
@@ -75,7 +78,7 @@ describe('who may call what', () => {
   it.each(Object.entries(ACCESS))('%s: %s', async (route, access) => {
     const [method, path] = route.split(' ') as [string, string];
     const call = (token?: string) => {
-      const at = path.replace(':device_id', randomUUID()).replace('*', 'demo.js');
+      const at = path.replace(/:\w+/, randomUUID()).replace('*', 'demo.js');
       const test = request(service.url)[method.toLowerCase() as 'get'](at);
       return token === undefined ? test : test.set('Authorization', `Bearer ${token}`);
     };

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ChannelModule } from '../channel/channel.module.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
@@ -8,10 +9,12 @@ import { RevokeController } from './revoke.controller.js';
 import { SignInStore } from './sign-in.store.js';
 import { SignOutController } from './sign-out.controller.js';
 import { StateService } from './state.service.js';
+import { UsersController } from './users.controller.js';
+import { UsersService } from './users.service.js';
 
 @Module({
-  imports: [DeviceModule, ProviderModule, TokenModule],
-  controllers: [AuthController, RevokeController, SignOutController],
-  providers: [AuthService, SignInStore, StateService],
+  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
+  controllers: [AuthController, RevokeController, SignOutController, UsersController],
+  providers: [AuthService, SignInStore, StateService, UsersService],
 })
 export class AuthModule {}

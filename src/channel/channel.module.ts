@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelHistory } from './channel.history.js';
+import { ChannelRemoval } from './channel.removal.js';
 import { IdempotencyStore } from './idempotency.store.js';
 import { Instance } from './instance.entity.js';
 import { PresenceStore } from './presence.store.js';
@@ -12,7 +13,7 @@ import { PresenceTracker } from './presence.tracker.js';
  */
 @Module({
   imports: [TypeOrmModule.forFeature([Instance])],
-  providers: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
-  exports: [ChannelHistory, IdempotencyStore, PresenceStore, PresenceTracker],
+  providers: [ChannelHistory, ChannelRemoval, IdempotencyStore, PresenceStore, PresenceTracker],
+  exports: [ChannelHistory, ChannelRemoval, IdempotencyStore, PresenceStore, PresenceTracker],
 })
 export class ChannelModule {}

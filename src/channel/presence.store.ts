@@ -59,6 +59,11 @@ const ANY_DEAD = {
   name: 'presence-any-dead',
   text: `SELECT FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) LIMIT 1`,
 };
+// One by one, each in a transaction of its own: instances write many at once, in no order.
+const PLACES = {
+  name: 'presence-places',
+  text: 'SELECT device_id, instance_id FROM presence WHERE user_id = $1',
+};
 // Asked at each push and each list of devices.
 const ONLINE = {
   name: 'presence-online',
@@ -101,6 +106,14 @@ export class PresenceStore {
   /** The instance stops: its sockets are gone. */
   async clear(instanceId: string): Promise<void> {
     await this.sql.query(CLEAR, [instanceId]);
+  }
+
+  /** The user is removed. What an instance writes after this goes when it closes their sockets. */
+  async forget(userId: string): Promise<void> {
+    const places = await this.sql.query<{ device_id: string; instance_id: string }>(PLACES, [userId]);
+    await fewAtATime(places, (place) =>
+      this.sql.query(LEAVE_ONE, [place.instance_id, userId, place.device_id]),
+    );
   }
 
   /** The user's devices that are online; null stands for sessions without a device. */

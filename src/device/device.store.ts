@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { hasLivingSession } from '../token/session.sql.js';
-import type { Device } from './device.entity.js';
+import { Device } from './device.entity.js';
 
 /** A device, and whether it is signed in: whether it has a session that lives. */
 export type KnownDevice = Device & { readonly signedIn: boolean };
@@ -21,4 +21,13 @@ export function findDevices(
   deviceId: string | null = null,
 ): Promise<KnownDevice[]> {
   return manager.query<KnownDevice[]>(DEVICES, [userId, deviceId]);
+}
+
+// In the order in which sign-outs lock them (sign-out.service.ts).
+const LOCK = 'SELECT FROM devices WHERE user_id = $1 ORDER BY device_id FOR UPDATE';
+
+/** Removes all devices of a user. Renames and sign-outs that are under way are waited for. */
+export async function removeDevices(manager: EntityManager, userId: string): Promise<void> {
+  await manager.query(LOCK, [userId]);
+  await manager.delete(Device, { userId });
 }

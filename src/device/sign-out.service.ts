@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
 import { Sql } from '../database/sql.js';
-import { Events, type Session } from '../events.js';
+import { Events, type DomainEvents } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
-import { endSessions, type SessionScope } from '../token/session.store.js';
+import { endSessions, type ScopeOf, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
 
@@ -24,6 +24,8 @@ const SIGNED_OUT_DEVICES = `
     AND NOT ${hasLivingSession('d.user_id', 'd.device_id')}
   ORDER BY device_id`;
 
+type Asker = DomainEvents['sign_out.requested'][0]['by'];
+
 /** Signs people out: their sessions end, and their channel is told which devices are signed out. */
 @Injectable()
 export class SignOutService {
@@ -39,19 +41,20 @@ export class SignOutService {
    *
    * @param of the session, device and user that the scope refers to
    * @param within the transaction to take part in
+   * @param by who asked for it; left out: the user
    */
-  async signOut(scope: SessionScope, of: Session, within?: ChannelTransaction): Promise<void> {
+  async signOut(scope: SessionScope, of: ScopeOf, within?: ChannelTransaction, by?: Asker): Promise<void> {
     const sessions = await (within
       ? this.signOutIn(within, scope, of)
       : this.history.transaction((transaction) => this.signOutIn(transaction, scope, of)));
-    this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions });
+    this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions, ...(by && { by }) });
   }
 
   /** @returns how many sessions were ended */
   private async signOutIn(
     { manager, append }: ChannelTransaction,
     scope: SessionScope,
-    of: Session,
+    of: ScopeOf,
   ): Promise<number> {
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);

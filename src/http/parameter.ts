@@ -18,6 +18,8 @@ interface TextRule {
   /** In characters. */
   readonly max?: number;
   readonly matches?: { readonly pattern: RegExp; readonly as: string };
+  /** For a text of somebody else's that is compared as it is, of which white space may be all. Not empty, though. */
+  readonly mayBeBlank?: true;
 }
 
 /** A parameter that must be there: text, not blank, storable (contract §3, input). */
@@ -51,7 +53,8 @@ export function AnyJson(): PropertyDecorator {
 }
 
 /** One class-validator constraint for all rules of a text: it is on the hot path. */
-function text({ max = Infinity, matches }: TextRule, required: boolean): PropertyDecorator {
+function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boolean): PropertyDecorator {
+  const content = mayBeBlank ? /[^]/ : /\S/;
   const wanted = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
   return ValidateBy({
     name: 'text',
@@ -61,7 +64,7 @@ function text({ max = Infinity, matches }: TextRule, required: boolean): Propert
         value.isWellFormed() && // PostgreSQL stores neither lone surrogates nor NUL
         !value.includes('\0') &&
         !isLongerThan(value, max) &&
-        (!required || /\S/.test(value)) &&
+        (!required || content.test(value)) &&
         (!matches || matches.pattern.test(value)),
       defaultMessage: (args) => {
         if (args?.value === undefined) return `${args?.property} is required`;

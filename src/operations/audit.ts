@@ -10,6 +10,7 @@ export const AUDIT_NAMES = {
   'sign_out.requested': 'sign_out',
   'device.renamed': 'device_renamed',
   'device.removed': 'device_removed',
+  'user.removed': 'user_removed',
   'key.made': 'key_made',
   'key.revoked': 'key_revoked',
   'rate_limit.exceeded': 'rate_limited',

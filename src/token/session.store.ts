@@ -4,6 +4,9 @@ import type { Session } from '../events.js';
 /** Which sessions of a user: with `device`, all of that device. */
 export type SessionScope = 'session' | 'device' | 'others' | 'all';
 
+/** What a scope refers to; whoever ends `device` or `all` of somebody else has no session. */
+export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
+
 // Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out.
 const end = (xid: string): string => `
   UPDATE refresh_tokens SET
@@ -32,7 +35,7 @@ const END_DISTRIBUTED = end('NULL');
 export async function endSessions(
   manager: EntityManager,
   scope: SessionScope,
-  { userId, sessionId, deviceId }: Session,
+  { userId, sessionId, deviceId }: ScopeOf,
   distributed = false,
 ): Promise<(string | null)[]> {
   const values = [userId, scope, sessionId, deviceId];
