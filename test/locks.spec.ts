@@ -11,6 +11,8 @@ import { beginSignIn, claimsOf, signIn, type Tokens } from './support/sign-in.js
 import { StubProvider } from './support/stub-provider.js';
 import { waiting } from './support/waiting.js';
 
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
 /** Which statement waits for which, made certain by a connection that holds a lock meanwhile. */
 describe('locks', () => {
   let provider: StubProvider;
@@ -19,7 +21,7 @@ describe('locks', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService(provider.env());
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
   });
   afterAll(async () => {
     await service?.close();
@@ -130,6 +132,89 @@ describe('locks', () => {
       await holder.query('COMMIT');
       expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
       expect(await eventsOf(mine, 'device.signed_out')).toEqual([device]);
+    });
+  });
+
+  describe('a user who is removed', () => {
+    const remove = (userId: string) => statusOf(bearer(service.url, SERVICE_KEY).delete(`/users/${userId}`));
+    async function countOf(table: string, userId: string, condition = 'true'): Promise<number> {
+      const text = `SELECT FROM ${table} WHERE user_id = $1 AND ${condition}`;
+      return (await query(service.databaseUrl, text, [userId])).length;
+    }
+
+    it.each([
+      ['with a key', { 'Idempotency-Key': 'k' }],
+      ['without a key', {}],
+    ])('while somebody pushes to them, %s: the push waits, and finds nobody', async (_name, headers) => {
+      const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      // The state of a removal just before its commit.
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      const push = statusOf(
+        bearer(service.url, SERVICE_KEY).post('/push', { user_id: userId, event: 'e' }).set(headers),
+      );
+      expect(await waiting(service.databaseUrl, 1, push)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await push).toBe(404);
+      for (const table of ['channels', 'channel_events']) expect(await countOf(table, userId)).toBe(0);
+    });
+
+    it('while somebody pushes what is not kept: nobody waits', async () => {
+      const { user_id: userId } = await signIn(service.url);
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const event = { user_id: userId, event: 'e', ttl: 0 };
+      expect(await statusOf(bearer(service.url, SERVICE_KEY).post('/push', event))).toBe(202);
+    });
+
+    it('while they sign in: the sign-in waits before it locks anything else, and begins anew', async () => {
+      const [user, device] = [randomUUID(), randomUUID()];
+      const { user_id: userId } = await signIn(service.url, user, { device_id: device });
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const again = signIn(service.url, user, { device_id: device });
+      expect(await waiting(service.databaseUrl, 1, again)).toBe(true);
+      for (const table of ['devices', 'channels']) {
+        const { rowCount } = await holder.query(`SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE NOWAIT`, [
+          userId,
+        ]);
+        expect(rowCount).toBe(1);
+      }
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      await holder.query('COMMIT');
+      await as(await again)
+        .get('/me')
+        .expect(200);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        expect(await countOf(table, userId)).toBe(1);
+    });
+
+    it('just before a sign-in is committed: the removal waits, and takes what it has written', async () => {
+      const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      const device = randomUUID();
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [userId]);
+      await holder.query('INSERT INTO devices (user_id, device_id) VALUES ($1, $2)', [userId, device]);
+      await holder.query(
+        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
+        [userId, randomUUID(), device],
+      );
+      const removal = remove(userId);
+      expect(await waiting(service.databaseUrl, 1, removal)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await removal).toBe(204);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        expect(await countOf(table, userId)).toBe(0);
+      expect(await countOf('refresh_tokens', userId, 'signed_out_at IS NULL')).toBe(0);
+    });
+
+    it('twice at once: once they are there, once they are not', async () => {
+      const { user_id: userId } = await signIn(service.url);
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const removals = [remove(userId), remove(userId)];
+      expect(await waiting(service.databaseUrl, 2, ...removals)).toBe(true);
+      await holder.query('COMMIT');
+      expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
     });
   });
 
