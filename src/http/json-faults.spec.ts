@@ -28,6 +28,26 @@ describe('a member that comes twice', () => {
   ])('not in %s', (json) => expect(faultOf(json)).toBeUndefined());
 });
 
+describe('a member of a parameter that is an object', () => {
+  const objects = new Set(['"o"', '"p"']);
+  it.each([
+    ['{"o":{"a":1,"a":2}}'],
+    ['{"b":{"a":1},"o":{"a":[{"a":1}],"\\u0061":2}}'],
+    ['{"\\u006f":{"a":{"a":1},"a":{"a":1}}}'],
+    ['{"o":{},"p":{"":1,"":2}}'],
+    ['{"o":{"a":1},"o":{"b":1}}'],
+  ])('comes twice in %s', (json) => expect(faultOf(json, objects)).toBe('repeated'));
+
+  it.each([
+    ['{"o":{"a":1,"b":{"a":1,"a":2}},"a":1}'],
+    ['{"o":{"a":"a","b":"a"},"p":{"a":1}}'],
+    ['{"data":{"a":1,"a":2},"o":{"a":1}}'],
+    ['{"o":[{"a":1,"a":2}]}'],
+    ['{"o":"a","b":{"a":1,"a":2}}'],
+    ['{"data":{"o":{"a":1,"a":2}}}'],
+  ])('does not in %s', (json) => expect(faultOf(json, objects)).toBeUndefined());
+});
+
 describe('depth', () => {
   const nested = (depth: number, open = '[', close = ']') => open.repeat(depth) + close.repeat(depth);
   const body = (value: string) => `{"a":1,"data":${value},"b":2}`;

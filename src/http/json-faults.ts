@@ -13,22 +13,28 @@ export type JsonText = Pick<string, 'length' | 'charCodeAt' | 'slice'>;
 
 /**
  * Faults that JSON.parse accepts and we do not:
- * - `repeated`: a name is there twice in the outermost object (RFC 6749 §3.1 forbids that for parameters). JSON.parse takes
- *   the last one, but a proxy in front may have judged the first.
+ * - `repeated`: a name is there twice in the outermost object, or in a parameter that is an object (RFC 6749 §3.1 forbids that). JSON.parse takes the last one, but a proxy in front may have judged the first.
  * - `deep`: nested deeper than DEEPEST_VALUE.
  *
  * Text that is not JSON is left to the parser. Each character is read once, whatever the text. So there is no regular
  * expression here: one that finds strings would start again after each quotation mark.
+ *
+ * @param objects the members of the outermost object that are such parameters, each as JSON (`"name"`)
  */
-export function faultOf(json: JsonText): 'repeated' | 'deep' | undefined {
+export function faultOf(
+  json: JsonText,
+  objects: ReadonlySet<string> = new Set(),
+): 'repeated' | 'deep' | undefined {
   const names = new Set<string>();
+  const innerNames = new Set<string>();
   let depth = 0;
-  let name: string | undefined; // the last string at depth 1
+  let inParameter = false; // whether what is read at depth 2 are members of a parameter
+  let name: string | undefined; // the last string where there may be names
   for (let at = 0; at < json.length; at++) {
     switch (json.charCodeAt(at)) {
       case QUOTE: {
         const end = endOfString(json, at);
-        if (depth === 1) name = json.slice(at, end);
+        if (depth === 1 || (depth === 2 && inParameter)) name = json.slice(at, end);
         at = end - 1;
         break;
       }
@@ -40,12 +46,18 @@ export function faultOf(json: JsonText): 'repeated' | 'deep' | undefined {
       case CLOSE_ARRAY:
         depth--;
         break;
-      case COLON:
-        if (depth !== 1 || name === undefined) break;
+      case COLON: {
+        if (depth > 2 || name === undefined) break;
+        const known = depth === 1 ? names : innerNames;
         name = decode(name);
-        if (names.has(name)) return 'repeated';
-        names.add(name);
+        if (known.has(name)) return 'repeated';
+        known.add(name);
+        if (depth === 1) {
+          inParameter = objects.has(name);
+          innerNames.clear();
+        }
         name = undefined;
+      }
     }
   }
   return undefined;

@@ -2,7 +2,11 @@ import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
 import { IsOptional, ValidateBy } from 'class-validator';
 
 const OAUTH = 'latchkey:oauth-parameters';
+const MEMBERS = 'latchkey:members';
 export const ANY_JSON = 'anyJson';
+
+/** The names of all parameters that are objects, each as JSON: none of their members may come twice. */
+export const OBJECT_PARAMETERS = new Set<string>();
 
 /**
  * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and an empty one counts as left out (RFC 6749
@@ -17,7 +21,7 @@ export function speaksOAuth(dto: Type): boolean {
 interface TextRule {
   /** In characters. */
   readonly max?: number;
-  readonly matches?: { readonly pattern: RegExp; readonly as: string };
+  readonly matches?: { readonly pattern: Pick<RegExp, 'test'>; readonly as: string };
   /** For a text of somebody else's that is compared as it is, of which white space may be all. Not empty, though. */
   readonly mayBeBlank?: true;
 }
@@ -45,6 +49,27 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
       },
     }),
   );
+}
+
+/** An object that may be left out, with the members that another DTO declares. */
+export function OptionalObject(dto: Type): PropertyDecorator {
+  const isObject = ValidateBy({
+    name: 'object',
+    validator: {
+      validate: (value: unknown) => value instanceof dto, // as the pipe makes it, which has checked its members
+      defaultMessage: (args) => `${args?.property} must be a JSON object`,
+    },
+  });
+  const declare = (target: object, property: string | symbol): void => {
+    Reflect.defineMetadata(MEMBERS, dto, target, property);
+    OBJECT_PARAMETERS.add(JSON.stringify(property));
+  };
+  return applyDecorators(IsOptional(), isObject, declare);
+}
+
+/** The DTO that declares the members of an object parameter; undefined for all other parameters. */
+export function membersOf(dto: Type, name: string): Type | undefined {
+  return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }
 
 /** Any JSON value, also `null` and the empty text; may be left out. */

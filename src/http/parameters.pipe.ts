@@ -2,7 +2,7 @@ import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Form } from './form.js';
-import { ANY_JSON, speaksOAuth } from './parameter.js';
+import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
 import { neitherJsonNorForm } from './read-body.js';
 
 /** What a DTO declares. */
@@ -10,6 +10,8 @@ interface Shape {
   readonly names: readonly string[];
   /** Members for which `null` is a value like any other. */
   readonly nullable: ReadonlySet<string>;
+  /** Members that are objects, and the DTO of each. */
+  readonly objects: ReadonlyMap<string, Type>;
   readonly isOAuth: boolean;
 }
 
@@ -29,18 +31,24 @@ export class ParametersPipe implements PipeTransform {
 
   transform(value: unknown = {}, { metatype, type }: ArgumentMetadata): unknown {
     if (!metatype || (type !== 'body' && type !== 'query')) return value;
-    const { names, nullable, isOAuth } = this.shapeOf(metatype);
+    const { names, isOAuth } = this.shapeOf(metatype);
     if (names.length === 0) return value;
     if (!isObject(value)) throw neitherJsonNorForm();
     if (!isOAuth && value instanceof Form) {
       throw new OAuthError('invalid_request', 'the body must be a JSON object');
     }
+    return this.read(value, metatype);
+  }
+
+  private read(value: Readonly<Record<string, unknown>>, metatype: Type): object {
+    const { names, nullable, objects, isOAuth } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const name of names) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
       if (given === null && !nullable.has(name)) continue;
       if (given === '' && isOAuth) continue;
-      dto[name] = given;
+      const members = objects.get(name);
+      dto[name] = members && isObject(given) ? this.read(given, members) : given;
     }
     const [error] = validateSync(dto, { stopAtFirstError: true });
     const [message] = Object.values(error?.constraints ?? {});
@@ -52,9 +60,12 @@ export class ParametersPipe implements PipeTransform {
     let shape = this.shapes.get(metatype);
     if (!shape) {
       const rules = getMetadataStorage().getTargetValidationMetadatas(metatype, '', false, false);
+      const names = [...new Set(rules.map(({ propertyName }) => propertyName))];
+      const objects = names.map((name) => [name, membersOf(metatype, name)] as const);
       shape = {
-        names: [...new Set(rules.map(({ propertyName }) => propertyName))],
+        names,
         nullable: new Set(rules.filter(({ name }) => name === ANY_JSON).map((rule) => rule.propertyName)),
+        objects: new Map(objects.filter((entry): entry is [string, Type] => entry[1] !== undefined)),
         isOAuth: speaksOAuth(metatype),
       };
       this.shapes.set(metatype, shape);

@@ -5,6 +5,7 @@ import { isRouted } from '../errors/allowed-methods.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Form } from './form.js';
 import { DEEPEST_VALUE, faultOf } from './json-faults.js';
+import { OBJECT_PARAMETERS } from './parameter.js';
 
 const LARGEST_BODY = '64kb';
 const MOST_PARAMETERS = 100; // the parser's work grows with their square
@@ -58,7 +59,7 @@ function refuseFaults(
   encoding: string,
 ): void {
   if (encoding !== 'utf-8') throw Object.assign(new Error(), { type: 'charset.unsupported' }); // RFC 8259 §8.1
-  const fault = faultOf(body.toString());
+  const fault = faultOf(body.toString(), OBJECT_PARAMETERS);
   if (fault !== undefined) throw Object.assign(new Error(), { type: `json.${fault}` });
 }
 
