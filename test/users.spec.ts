@@ -7,6 +7,7 @@ import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
@@ -25,7 +26,7 @@ describe('users, by service key', () => {
     instances = [here, await startTestService(more), await startTestService(more)];
   });
   afterAll(async () => {
-    for (const { close } of instances?.toReversed() ?? []) await close();
+    for (const instance of instances?.toReversed() ?? []) await instance.close();
     await provider?.close();
   });
   beforeEach(() => {
@@ -232,8 +233,10 @@ describe('users, by service key', () => {
       const sockets = await Promise.all(
         all.map((tokens, i) => SocketClient.connect(at(i), tokens.access_token)),
       );
+      await until(async () => (await rowsOf(userId))['presence'] === 3);
       const began = performance.now();
       await backend().delete(`/users/${userId}`).expect(204);
+      expect(await rowsOf(userId)).toEqual({}); // while they are still open
       const closed = Promise.all(
         sockets.map(async (socket) => {
           await socket.closed();
@@ -256,7 +259,7 @@ describe('users, by service key', () => {
       socket.close();
       expect(await alive(...all)).toEqual([false, false, false]);
       await backend().delete(`/users/${userId}`).expect(204);
-      expect(await rowsOf(userId)).toEqual({}); // presence as well
+      expect(await rowsOf(userId)).toEqual({});
     });
 
     const ROUNDS = process.env['SOAK'] ? 150 : 15;
