@@ -75,6 +75,8 @@ describe('the list of bounds', () => {
     ['realtime/delivery.ts', 'MOST_TOLD = 1000;', 'told once each, of 1,000'],
     ['sample-provider/password-check.ts', 'WAITING = 100;', '100 wait, 10 of one network'],
     ['sample-provider/password-check.ts', 'WAITING_OF_A_NETWORK = 10;', '100 wait, 10 of one network'],
+    ['provider/provider.ts', 'LOGOUT_MS = 2000;', '2 s, then a sign-out goes without it'],
+    ['channel/channel.removal.ts', 'SLICE = 1000;', '1,000 events in a statement'],
     ['provider/check-adapters.ts', '{ load: 30_000, check: 5000 }', '30 s to load, 5 s'],
   ])('%s has %s', (file, code, words) => {
     expect(read(`src/${file}`)).toContain(code);

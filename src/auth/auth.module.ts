@@ -5,6 +5,7 @@ import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { ProviderLogout } from './provider-logout.js';
 import { RevokeController } from './revoke.controller.js';
 import { SignInStore } from './sign-in.store.js';
 import { SignOutController } from './sign-out.controller.js';
@@ -15,6 +16,6 @@ import { UsersService } from './users.service.js';
 @Module({
   imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
   controllers: [AuthController, RevokeController, SignOutController, UsersController],
-  providers: [AuthService, SignInStore, StateService, UsersService],
+  providers: [AuthService, ProviderLogout, SignInStore, StateService, UsersService],
 })
 export class AuthModule {}

@@ -31,8 +31,13 @@ export class ProviderRegistry {
 
   /** @throws OAuthError `invalid_request` when no provider of that name is configured and enabled. */
   get(name: string): Provider {
-    const provider = this.providers.get(name);
+    const provider = this.find(name);
     if (!provider) throw new OAuthError('invalid_request', 'provider is unknown or disabled');
     return provider;
+  }
+
+  /** @returns undefined when no provider of that name is configured and enabled */
+  find(name: string): Provider | undefined {
+    return this.providers.get(name);
   }
 }

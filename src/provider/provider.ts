@@ -3,6 +3,7 @@ import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
 import { providerKeys } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
+import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
 import type {
@@ -16,6 +17,9 @@ const logger = new Logger('Provider');
 
 /** The time that a provider has for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
+
+/** The time for its discovery document when somebody signs out: they wait for it, and can do without. */
+const LOGOUT_MS = 2000;
 
 // Provider errors are mapped by their code, whatever their status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
@@ -67,6 +71,18 @@ export class Provider {
     });
   }
 
+  /**
+   * Where the browser ends the user's session with the provider itself. Only adapter `oidc` can know that (contract §4: the
+   * provider's `end_session_endpoint`), so it is no method of `ProviderAdapter` (§6).
+   * @returns undefined where the provider has no such page
+   * @throws OAuthError `server_error` when it could not be asked
+   */
+  async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
+    const { adapter } = this;
+    if (!(adapter instanceof OidcAdapter)) return undefined;
+    return this.ask(async () => adapter.logoutUrl(await this.current(), request), LOGOUT_MS);
+  }
+
   /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
   private async current(): Promise<ProviderSettings> {
     const clientSecret = await this.clientSecret.recent();
@@ -74,14 +90,14 @@ export class Provider {
     return this.latest;
   }
 
-  private async ask<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  private async ask<T>(work: (signal: AbortSignal) => Promise<T>, deadlineMs = this.deadlineMs): Promise<T> {
     const deadline = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new Error(`no answer within ${this.deadlineMs} ms`));
+        reject(new Error(`no answer within ${deadlineMs} ms`));
         deadline.abort();
-      }, this.deadlineMs);
+      }, deadlineMs);
     });
     try {
       return await Promise.race([work(deadline.signal), late]);

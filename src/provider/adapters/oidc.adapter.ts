@@ -18,6 +18,14 @@ import { configure, discover } from './oidc-client.js';
 import { OidcDiscovery } from './oidc-discovery.js';
 import { withoutSecrets } from './oidc-error.js';
 
+/** What its end of a session is told. */
+export interface LogoutRequest {
+  /** Where it sends the browser afterwards, if it is on its own list. */
+  readonly redirectUri: string;
+  /** Who signs out, in the provider's own words. */
+  readonly hint: string;
+}
+
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and a nonce. */
 @Injectable()
 export class OidcAdapter implements ProviderAdapter {
@@ -57,6 +65,24 @@ export class OidcAdapter implements ProviderAdapter {
     } catch (error) {
       throw withoutSecrets(error);
     }
+  }
+
+  /**
+   * Where the browser ends the user's session with the provider (OpenID Connect RP-Initiated Logout 1.0 §2). `client_id` lets it
+   * compare the redirect URI, since there is no `id_token_hint`.
+   * @returns undefined where its discovery document names no such place
+   * @throws when that is no address to send a browser to: not http(s), or http where the issuer is https
+   */
+  async logoutUrl(
+    provider: ProviderSettings,
+    { redirectUri, hint }: LogoutRequest,
+  ): Promise<URL | undefined> {
+    const metadata = await this.metadata(provider);
+    if (metadata.end_session_endpoint === undefined) return undefined;
+    return client.buildEndSessionUrl(configure(this.http, provider, metadata), {
+      post_logout_redirect_uri: redirectUri,
+      logout_hint: hint,
+    });
   }
 
   private async redeem(
