@@ -98,11 +98,19 @@ describe('who may call what', () => {
     expect([asUser.status, (asUser.body as { error: string }).error]).toEqual(
       access === 'user' ? [401, 'invalid_token'] : [403, 'insufficient_scope'],
     );
-    if (access === 'user') return;
+    if (access === 'user') {
+      for (const right of RIGHTS) expect((await call(keyOf(right))).status).toBe(401);
+      return;
+    }
+    expect(asUser.headers['www-authenticate']).toBe('Bearer error="insufficient_scope"');
+    expect([401, 403]).not.toContain((await call(SERVICE_KEY)).status); // a key with all rights
     for (const right of RIGHTS) {
-      const { status } = await call(keyOf(right));
+      const { status, headers, body } = await call(keyOf(right));
       if (right === access) expect([401, 403]).not.toContain(status);
-      else expect(status).toBe(403);
+      else {
+        expect([status, headers['www-authenticate']]).toEqual([403, 'Bearer error="insufficient_scope"']); // RFC 6750 §3.1
+        expect(body).toEqual({ error: 'insufficient_scope', error_description: expect.any(String) });
+      }
     }
   });
 
