@@ -126,6 +126,14 @@ function listen(service: TestService): Command[] {
           .expect(204),
       );
       expect(signOut).toMatchObject({ nodes: 1, twoPhases: false });
+
+      const removal = await during(() =>
+        request(service.url)
+          .delete(`/users/${tokens.user_id}`)
+          .set('Authorization', `Bearer ${KEY}`)
+          .expect(204),
+      );
+      expect(removal).toMatchObject({ nodes: 1, twoPhases: false });
     });
 
     it('with a proof, too; and one that is sent ten times at once is good once', async () => {
