@@ -5,6 +5,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import type { Identity } from '../provider/identity.js';
+import { hashOfName } from '../provider/logout/hash-of-name.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
 import { AccessTokens } from '../token/access-token.js';
@@ -131,8 +132,8 @@ export class AuthService {
       identity,
       deviceName: params.device_name ?? null,
       userAgent: params.user_agent ?? fromHeader(userAgentHeader),
-      providerSubject: null,
-      providerSession: null,
+      providerSubject: hashOfName(provider, identity.subject),
+      providerSession: hashOfName(provider, identity.session),
       jkt,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,

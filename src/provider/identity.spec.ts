@@ -1,36 +1,55 @@
 import { parseIdentity } from './identity.js';
 
-const NONE = { username: null, email: null, avatarUrl: null };
+const NONE = { username: null, email: null, avatarUrl: null, subject: null, session: null };
 
 describe('parseIdentity (spec §2.5, contract §6)', () => {
-  it('takes all four fields', () => {
+  it('takes all fields', () => {
     const body = {
       provider_user_id: '1',
       username: 'Ada',
       email: 'ada@x.example',
       avatar_url: 'https://x.example/a',
+      subject: 'ada at x',
+      session: 's',
     };
     expect(parseIdentity(body)).toEqual({
       providerUserId: '1',
       username: 'Ada',
       email: 'ada@x.example',
       avatarUrl: 'https://x.example/a',
+      subject: 'ada at x',
+      session: 's',
     });
   });
 
   it.each<[string, object]>([
     ['left out', {}],
-    ['null', { username: null, email: null, avatar_url: null }],
-    ['of a wrong type', { username: 1, email: {}, avatar_url: ['https://x.example'] }],
+    ['null', { username: null, email: null, avatar_url: null, subject: null, session: null }],
+    [
+      'of a wrong type',
+      { username: 1, email: {}, avatar_url: ['https://x.example'], subject: 1, session: ['s'] },
+    ],
+    ['empty', { subject: '', session: '' }],
     [
       'over-long',
       {
         username: 'x'.repeat(256),
         email: 'x'.repeat(256),
         avatar_url: `https://x.example/${'x'.repeat(2048)}`,
+        subject: 'x'.repeat(256),
+        session: 'x'.repeat(256),
       },
     ],
-    ['unstorable', { username: 'a\0', email: '\ud800', avatar_url: 'https://x.example/\0' }],
+    [
+      'unstorable',
+      {
+        username: 'a\0',
+        email: '\ud800',
+        avatar_url: 'https://x.example/\0',
+        subject: 'a\0',
+        session: '\ud800',
+      },
+    ],
     ['an avatar of another scheme', { avatar_url: 'javascript:alert(1)' }],
     ['an avatar that is not a URL', { avatar_url: 'https://' }],
   ])('optional fields that are %s are dropped', (_name, fields) => {

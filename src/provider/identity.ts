@@ -6,6 +6,9 @@ export interface Identity {
   readonly username: string | null;
   readonly email: string | null;
   readonly avatarUrl: string | null;
+  /** What the provider's logout tokens call the user and the session (contract §6). */
+  readonly subject: string | null;
+  readonly session: string | null;
 }
 
 /**
@@ -18,7 +21,8 @@ export interface Identity {
 export function parseIdentity(body: unknown): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const { provider_user_id: providerUserId, username, email, avatar_url: avatarUrl } = fields;
-  if (!isText(providerUserId, 255) || providerUserId === '') {
+  const { subject, session } = fields;
+  if (!isName(providerUserId)) {
     throw new OAuthError('server_error', 'the provider sent no usable provider_user_id');
   }
   return {
@@ -26,7 +30,14 @@ export function parseIdentity(body: unknown): Identity {
     username: isText(username, 255) ? username : null,
     email: isText(email, 255) && !callsUnverified(fields) ? email : null,
     avatarUrl: isText(avatarUrl, 2048) && isHttpUrl(avatarUrl) ? avatarUrl : null,
+    subject: isName(subject) ? subject : null,
+    session: isName(session) ? session : null,
   };
+}
+
+/** Whether a value can be what a provider calls somebody or something: 1 to 255 characters that can be stored. */
+export function isName(value: unknown): value is string {
+  return isText(value, 255) && value !== '';
 }
 
 /**

@@ -66,7 +66,7 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-/** The fields of spec §2.5, and whether the e-mail address is verified. */
+/** The fields of spec §2.5, whether the e-mail address is verified, and by what the provider may end the session. */
 export interface ProviderIdentity {
   provider_user_id: string;
   username?: string;
@@ -74,4 +74,10 @@ export interface ProviderIdentity {
   /** False: the provider calls the address unverified, so it is dropped (contract §6). */
   email_verified?: boolean;
   avatar_url?: string;
+  /**
+   * What the provider calls the user, and the user's session with it, in its logout tokens (contract §6): the claims `sub` and
+   * `sid` of an ID token. 1 to 255 characters, else dropped. Kept, as hashes, where it can send such tokens: adapter `oidc`.
+   */
+  subject?: string;
+  session?: string;
 }

@@ -67,7 +67,9 @@ export class Provider {
       // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
       if (request.iss !== undefined) await checkIssuer(this.adapter, settings, request.iss);
       signal.throwIfAborted(); // once the deadline has passed, the code is not sent
-      return parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
+      const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
+      // Only there can a provider send what these are kept for: a logout token (contract §6).
+      return settings.adapter === 'oidc' ? identity : { ...identity, subject: null, session: null };
     });
   }
 

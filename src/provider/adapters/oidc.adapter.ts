@@ -99,12 +99,13 @@ export class OidcAdapter implements ProviderAdapter {
       code_verifier: codeVerifier,
     });
     const claims = checkIdToken(tokens, nonce);
-    const identity = identityOf(claims, options);
+    const names = { subject: claims.sub, session: claims['sid'] as string }; // judged by parseIdentity, as the rest
+    const identity = { ...identityOf(claims, options), ...names };
     if (isComplete(identity) || !configuration.serverMetadata().userinfo_endpoint) return identity;
     const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
     // Either of the two may call the address unverified: the other may not mention it, or be older.
     const doubt = callsUnverified(more) ? { email_verified: false } : {};
-    return identityOf({ ...more, ...claims, ...doubt }, options);
+    return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
   }
 
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
