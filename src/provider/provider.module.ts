@@ -4,6 +4,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
 import { OidcAdapter } from './adapters/oidc.adapter.js';
+import { LogoutTokens } from './logout/logout-tokens.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { ProviderHttp } from './provider-http.js';
 import { ProviderRegistry } from './provider.registry.js';
@@ -14,6 +15,7 @@ import { ProviderRegistry } from './provider.registry.js';
     ContractAdapter,
     OidcAdapter,
     OAuth2Adapter,
+    LogoutTokens,
     {
       provide: ProviderRegistry,
       inject: [SETTINGS, ContractAdapter, OidcAdapter, OAuth2Adapter],
@@ -24,6 +26,6 @@ import { ProviderRegistry } from './provider.registry.js';
         ),
     },
   ],
-  exports: [ProviderRegistry],
+  exports: [LogoutTokens, ProviderRegistry],
 })
 export class ProviderModule {}

@@ -31,6 +31,28 @@ export async function discover(
 }
 
 /**
+ * Fetches the keys of a provider (`jwks_uri`), for what openid-client does not verify.
+ * @throws when there are none to be had
+ */
+export async function fetchKeys(
+  http: ProviderHttp,
+  provider: ProviderSettings,
+  { jwks_uri: url }: client.ServerMetadata,
+): Promise<Readonly<Record<string, unknown>>> {
+  if (url === undefined) throw new Error('the discovery document names no jwks_uri');
+  if (!isInsecure(provider) && !/^https:/i.test(url)) throw new Error('the jwks_uri is not https');
+  const signal = AbortSignal.timeout(DISCOVERY_SECONDS * 1000);
+  const { status, body } = await http.send({
+    method: 'GET',
+    url,
+    headers: { Accept: 'application/json' },
+    signal,
+  });
+  if (status !== 200) throw new Error(`the jwks_uri answered with status ${status}`);
+  return readJson(body);
+}
+
+/**
  * What the library needs for one sign-in. Without the signature check that is switched on here, it would trust anything
  * that the token endpoint answers. It is made anew for each sign-in, so the provider's keys are fetched each time: a
  * withdrawn key is no longer accepted, and a new one is accepted at once.

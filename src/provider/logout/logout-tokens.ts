@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet } from 'jose';
+import type { ProviderSettings } from '../../config/settings.js';
+import { Clock } from '../../database/clock.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { discover, fetchKeys } from '../adapters/oidc-client.js';
+import { withoutSecrets } from '../adapters/oidc-error.js';
+import { ProviderHttp } from '../provider-http.js';
+import { ProviderRegistry } from '../provider.registry.js';
+import { KeptKeys, type Verification } from './kept-keys.js';
+import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
+
+/** Neither `none` nor a MAC (RFC 8725 §3.1): the latter's key would be the client secret. */
+const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
+/** What a provider signs with that does not say (OpenID Connect Core §3.1.3.7). */
+const USUAL = ['RS256'];
+
+/** Judges the logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps their keys for it. */
+@Injectable()
+export class LogoutTokens {
+  private readonly keys = new Map<string, KeptKeys>();
+
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly http: ProviderHttp,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * What a token asks for. Whether it was obeyed before is not looked at.
+   *
+   * @param name of a provider whose adapter is `oidc`
+   * @throws OAuthError `invalid_request` for a bad token, without telling what is wrong; `server_error` when the provider's
+   *   keys cannot be had: it may send the token again
+   */
+  async verify(name: string, token: string): Promise<Logout> {
+    const { settings } = this.providers.get(name);
+    const keys = this.keysOf(settings);
+    const first = await orTryAgain(keys.current());
+    try {
+      return await this.judge(token, settings, first);
+    } catch (error) {
+      if (!isOfUnknownKey(error)) throw bad(error);
+      const newest = await orTryAgain(keys.newest());
+      if (newest === first) throw bad(error);
+      return await this.judge(token, settings, newest).catch((still: unknown) => {
+        throw bad(still);
+      });
+    }
+  }
+
+  private async judge(token: string, { clientId }: ProviderSettings, by: Verification): Promise<Logout> {
+    const now = this.clock.now() / 1000;
+    const { payload, protectedHeader } = await jwtVerify(token, by.keys, {
+      algorithms: by.algorithms,
+      issuer: by.issuer,
+      audience: clientId,
+      currentDate: new Date(now * 1000),
+      clockTolerance: AHEAD_S, // for `nbf`; `exp` is judged below, without any
+    });
+    const { typ } = protectedHeader;
+    if (typ !== undefined && !isLogout(typ)) throw new Error('typ is another one');
+    return readLogout(payload, now);
+  }
+
+  private keysOf(provider: ProviderSettings): KeptKeys {
+    const kept = this.keys.get(provider.name) ?? new KeptKeys(() => this.fetch(provider));
+    this.keys.set(provider.name, kept);
+    return kept;
+  }
+
+  private async fetch(provider: ProviderSettings): Promise<Verification> {
+    const metadata = await discover(this.http, provider);
+    const { issuer, id_token_signing_alg_values_supported: supported = USUAL } = metadata;
+    const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // judged by jose
+    return {
+      issuer,
+      // §2.6: as an ID token's
+      algorithms: supported.filter((alg) => ASYMMETRIC.test(alg)),
+      keys: createLocalJWKSet(keys),
+    };
+  }
+}
+
+/** RFC 8725 §3.11, RFC 7515 §4.1.9: in any case, `application/` may be left out. */
+function isLogout(typ: unknown): boolean {
+  return typeof typ === 'string' && /^(?:application\/)?logout\+jwt$/i.test(typ);
+}
+
+/** Newer keys may fit: it names one that we do not know, or one whose name was given to another. */
+function isOfUnknownKey(error: unknown): boolean {
+  return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
+}
+
+/** Only words of the library's and our own are kept: its errors hold the claims. */
+function bad(error: unknown): OAuthError {
+  const cause = new Error((error as Error).message);
+  return new OAuthError('invalid_request', 'the logout token is not valid', { cause });
+}
+
+async function orTryAgain(keys: Promise<Verification>): Promise<Verification> {
+  try {
+    return await keys;
+  } catch (error) {
+    throw new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
+      cause: withoutSecrets(error),
+      headers: { 'Retry-After': '1' },
+    });
+  }
+}
