@@ -4,6 +4,12 @@ import { CONFIRM_READ } from '../database/confirm-read.js';
 import { Sql } from '../database/sql.js';
 import { Events, type DomainEvents } from '../events.js';
 import { hasLivingSession } from '../token/session.sql.js';
+import {
+  endSessionsAtProvider,
+  usersAtProvider,
+  withItsSubjects,
+  type NamesAtProvider,
+} from '../token/provider-sessions.store.js';
 import { endSessions, type ScopeOf, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
@@ -50,18 +56,48 @@ export class SignOutService {
     this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions, ...(by && { by }) });
   }
 
+  /**
+   * Signs out the sessions that a provider calls by these names, of whomever they are: mostly of one user. Those of several are
+   * taken in one order, so that no two such sign-outs wait for each other. It tells no one; the caller does.
+   *
+   * @param within the transaction to take part in, which writes something in any case
+   * @throws TooManyUsers when there are more than one name may have: nothing may be ended then
+   */
+  async signOutAtProvider(
+    names: NamesAtProvider,
+    within: ChannelTransaction,
+  ): Promise<{ readonly userIds: readonly string[]; readonly sessions: number }> {
+    const { manager } = within;
+    const known = await withItsSubjects(manager, names);
+    const userIds = await usersAtProvider(manager, known);
+    let sessions = 0;
+    for (const userId of userIds) {
+      await manager.query(LOCK_DEVICES, [userId, 'all', null]);
+      const ended = await endSessionsAtProvider(manager, userId, known, this.sql.distributed);
+      await this.announce(within, userId, ended);
+      sessions += ended.length;
+    }
+    return { userIds, sessions };
+  }
+
   /** @returns how many sessions were ended */
-  private async signOutIn(
-    { manager, append }: ChannelTransaction,
-    scope: SessionScope,
-    of: ScopeOf,
-  ): Promise<number> {
+  private async signOutIn(within: ChannelTransaction, scope: SessionScope, of: ScopeOf): Promise<number> {
+    const { manager } = within;
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
     const ended = await endSessions(manager, scope, of, this.sql.distributed);
     if (ended.length === 0) await manager.query(CONFIRM_READ.text); // it may have been tried before
+    await this.announce(within, userId, ended);
+    return ended.length;
+  }
+
+  /** @param ended the devices of sessions that were ended */
+  private async announce(
+    { manager, append }: ChannelTransaction,
+    userId: string,
+    ended: readonly (string | null)[],
+  ): Promise<void> {
     const devices = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, ended]);
     for (const { facts } of devices) await append(userId, 'device.signed_out', facts);
-    return ended.length;
   }
 }

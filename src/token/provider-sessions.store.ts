@@ -1,0 +1,74 @@
+import type { EntityManager } from 'typeorm';
+import { ending } from './session.store.js';
+
+/** What a provider calls some sessions: hashes, as RefreshToken has them. At least one is there. */
+export interface NamesAtProvider {
+  readonly session: Buffer | null;
+  readonly subjects: readonly Buffer[];
+}
+
+/** The most users that one name may have. A provider that calls everybody's session the same must not end them all. */
+const MOST_USERS = 100;
+
+/** A condition on a row, of the parameters for session and subjects: see contract §6, provider logout. */
+const isMeant = (session: string, subjects: string): string => `
+    provider_session = ${session}
+    OR provider_subject = ANY (${subjects}::bytea[]) AND (${session}::bytea IS NULL OR provider_session IS NULL)`;
+
+// These two look for hashes: on Citus, on every node.
+const SUBJECTS = `
+  SELECT DISTINCT provider_subject AS subject FROM refresh_tokens
+  WHERE provider_session = $1 AND provider_subject IS NOT NULL LIMIT ${MOST_USERS}`;
+const USERS = `
+  SELECT DISTINCT user_id AS "userId" FROM refresh_tokens
+  WHERE signed_out_at IS NULL AND (${isMeant('$1', '$2')})
+  ORDER BY user_id LIMIT ${MOST_USERS + 1}`;
+
+const END = ending(isMeant('$2', '$3'));
+
+/** One name is that of more users than it can be. */
+export class TooManyUsers extends Error {
+  override readonly name = 'TooManyUsers';
+}
+
+/**
+ * The names with the subjects of the session where the provider names only that: sessions of the same subject whose own name is
+ * not known may be meant as well.
+ */
+export async function withItsSubjects(
+  manager: EntityManager,
+  { session, subjects }: NamesAtProvider,
+): Promise<NamesAtProvider> {
+  if (session === null || subjects.length > 0) return { session, subjects };
+  const rows = await manager.query<{ subject: Buffer }[]>(SUBJECTS, [session]);
+  return { session, subjects: rows.map(({ subject }) => subject) };
+}
+
+/** Whose sessions are meant, as far as they are not signed out, in order. @throws TooManyUsers */
+export async function usersAtProvider(
+  manager: EntityManager,
+  { session, subjects }: NamesAtProvider,
+): Promise<string[]> {
+  const rows = await manager.query<{ userId: string }[]>(USERS, [session, subjects]);
+  if (rows.length > MOST_USERS) throw new TooManyUsers(`more than ${MOST_USERS} users have the same name`);
+  return rows.map(({ userId }) => userId);
+}
+
+/**
+ * Ends the sessions of a user that are meant, as `endSessions` does.
+ *
+ * @param distributed `Sql.distributed`
+ * @returns the device of each session that was ended; null for a session without one
+ */
+export async function endSessionsAtProvider(
+  manager: EntityManager,
+  userId: string,
+  { session, subjects }: NamesAtProvider,
+  distributed = false,
+): Promise<(string | null)[]> {
+  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(
+    distributed ? END.distributed : END.alone,
+    [userId, session, subjects],
+  );
+  return ended.map((row) => row.device_id);
+}
