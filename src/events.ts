@@ -42,6 +42,10 @@ export interface DomainEvents {
       readonly by?: 'service_key';
     },
   ];
+  /** A provider asked for sessions to end: whose they were, and how many were ended. */
+  'provider_logout.obeyed': [
+    { readonly provider: string; readonly userIds: readonly string[]; readonly sessions: number },
+  ];
   /** A code could not be exchanged; `error` is the code of the answer. */
   'sign_in.refused': [{ readonly error: string }];
   /** A refresh was refused: the code of the answer, and the session that the token claims to belong to. */

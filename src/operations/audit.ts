@@ -8,6 +8,7 @@ export const AUDIT_NAMES = {
   'sign_in.refused': 'sign_in_refused',
   'refresh.refused': 'refresh_refused',
   'sign_out.requested': 'sign_out',
+  'provider_logout.obeyed': 'provider_logout',
   'device.renamed': 'device_renamed',
   'device.removed': 'device_removed',
   'user.removed': 'user_removed',

@@ -1,5 +1,5 @@
 import { PRESET_NAMES } from '../config/provider-adapters.js';
-import type { ProviderSettings } from '../config/settings.js';
+import type { ProviderSettings, Settings } from '../config/settings.js';
 
 /** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
 interface Preset {
@@ -57,6 +57,11 @@ export function withPreset(provider: ProviderSettings): ProviderSettings {
     adapter,
     options,
   };
+}
+
+/** The providers that can send logout tokens: those whose adapter is `oidc`, by itself or by a preset (contract §6). */
+export function openIdProviders({ providers }: Pick<Settings, 'providers'>): string[] {
+  return [...providers.values()].filter((one) => withPreset(one).adapter === 'oidc').map(({ name }) => name);
 }
 
 function originOf(url?: string): string | undefined {

@@ -34,7 +34,7 @@ export class OidcIssuer {
   private readonly server: Server;
   private provider!: Provider;
 
-  private constructor(private readonly issuer: string) {
+  private constructor(readonly issuer: string) {
     this.server = createServer((request, response) => void this.handle(request, response));
   }
 
@@ -90,7 +90,13 @@ export class OidcIssuer {
       },
       conformIdTokenClaims: !this.claimsInIdToken,
       cookies: { keys: ['of this test'] },
-      features: { devInteractions: { enabled: false } },
+      features: {
+        devInteractions: { enabled: false },
+        backchannelLogout: { enabled: true },
+        rpInitiatedLogout: { logoutSource: (context, form) => void (context.body = form) },
+      },
+      // Its own refuses the addresses of this machine.
+      fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),
       jwks: { keys: [this.key.jwk] },
       findAccount: (_context, login) => ({ accountId: login, claims: () => claimsOf(login) }),
       // Nobody is asked for consent.

@@ -10,13 +10,28 @@ export class Person {
     let url = new URL(page);
     for (let steps = 0; url.origin === origin && steps < 10; steps++) {
       if (url.pathname.startsWith('/interaction/')) url.searchParams.set('login', this.login);
-      const response = await fetch(url, { redirect: 'manual', headers: { Cookie: this.cookieHeader() } });
-      for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
+      const response = await this.fetch(url);
       const location = response.headers.get('Location');
       if (!location) throw new Error(`${url.pathname} answered ${response.status}: ${await response.text()}`);
       url = new URL(location, url);
     }
     return url;
+  }
+
+  /** Signs out at the provider, which then tells its clients. Resolves once it has told them. */
+  async logOut(issuer: string): Promise<void> {
+    const page = await this.fetch(`${issuer}/session/end`);
+    const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(await page.text()) ?? [];
+    const body = new URLSearchParams({ xsrf, logout: 'yes' });
+    const done = await this.fetch(`${issuer}/session/end/confirm`, { method: 'POST', body });
+    if (done.status >= 400) throw new Error(`the provider answered ${done.status}: ${await done.text()}`);
+  }
+
+  private async fetch(url: URL | string, more: RequestInit = {}): Promise<Response> {
+    const headers = { Cookie: this.cookieHeader() };
+    const response = await fetch(url, { redirect: 'manual', headers, ...more });
+    for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
+    return response;
   }
 
   private cookieHeader(): string {
