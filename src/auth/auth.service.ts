@@ -2,10 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { Clock } from '../database/clock.js';
+import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events } from '../events.js';
+import { Events, type Session } from '../events.js';
 import type { Identity } from '../provider/identity.js';
-import { hashOfName } from '../provider/logout/hash-of-name.js';
+import { hashIfNamed } from '../provider/logout/hash-of-name.js';
+import { LoggedOut } from '../provider/logout/logged-out.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
 import { AccessTokens } from '../token/access-token.js';
@@ -45,6 +48,9 @@ export class AuthService {
     private readonly accessTokens: AccessTokens,
     private readonly proofs: DpopProofs,
     private readonly signIns: SignInStore,
+    private readonly loggedOut: LoggedOut,
+    private readonly signOuts: SignOutService,
+    private readonly clock: Clock,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
@@ -97,8 +103,20 @@ export class AuthService {
     const signIn = await this.states.consume(params.state);
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);
+    const asked = this.clock.now();
     const identity = await this.askProvider(signIn, params);
-    return this.issueTokens(signIn.provider, identity, params, proof, userAgentHeader);
+    const { session, tokens } = await this.issueTokens(
+      signIn.provider,
+      identity,
+      params,
+      proof,
+      userAgentHeader,
+    );
+    if (await this.loggedOut.since(asked, signIn.provider, identity)) {
+      await this.signOuts.signOut('session', session);
+      throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
+    }
+    return tokens;
   }
 
   private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
@@ -117,7 +135,7 @@ export class AuthService {
     params: TokenDto,
     proof: DpopProof | undefined,
     userAgentHeader?: string,
-  ): Promise<IssuedTokens> {
+  ): Promise<{ readonly session: Session; readonly tokens: IssuedTokens }> {
     const jkt = proof?.jkt ?? null;
     const session = {
       userId: userIdOf(provider, identity.providerUserId),
@@ -132,20 +150,21 @@ export class AuthService {
       identity,
       deviceName: params.device_name ?? null,
       userAgent: params.user_agent ?? fromHeader(userAgentHeader),
-      providerSubject: hashOfName(provider, identity.subject),
-      providerSession: hashOfName(provider, identity.session),
+      providerSubject: hashIfNamed(provider, identity.subject),
+      providerSession: hashIfNamed(provider, identity.session),
       jkt,
       refreshTokenHash: hashRefreshToken(refreshToken, jkt),
       refreshTokenTtl: this.settings.refreshTokenTtl,
       accessToken,
     });
-    return {
+    const tokens: IssuedTokens = {
       access_token: accessToken.token,
       token_type: 'Bearer',
       refresh_token: refreshToken,
       expires_in: accessToken.expiresIn,
       user_id: session.userId,
     };
+    return { session, tokens };
   }
 }
 

@@ -4,11 +4,14 @@ import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { hashOfName } from '../provider/logout/hash-of-name.js';
+import { hashIfNamed, hashOfName } from '../provider/logout/hash-of-name.js';
+import { LoggedOut } from '../provider/logout/logged-out.js';
 import type { Logout } from '../provider/logout/logout-claims.js';
 import { rememberLogout } from '../provider/logout/logout-token.store.js';
 import { LogoutTokens } from '../provider/logout/logout-tokens.js';
 import { TooManyUsers } from '../token/provider-sessions.store.js';
+
+type Ended = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
 /** Sessions that a provider ends (OpenID Connect Back-Channel Logout 1.0; contract §6). */
 @Injectable()
@@ -17,6 +20,7 @@ export class BackchannelLogout {
 
   constructor(
     private readonly tokens: LogoutTokens,
+    private readonly loggedOut: LoggedOut,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
     private readonly limits: RateLimits,
@@ -47,22 +51,28 @@ export class BackchannelLogout {
    * In one transaction with the memory of the token: if it fails, the token is as good as before. The commit writes in any
    * case, so a 200 that ended nothing is confirmed as well (see CONFIRM_READ).
    */
-  private async end(
-    provider: string,
-    logout: Logout,
-  ): Promise<{ readonly userIds: readonly string[]; readonly sessions: number }> {
+  private async end(provider: string, logout: Logout): Promise<Ended> {
     const { subject, session } = logout;
     const names = {
-      session: hashOfName(provider, session),
+      session: hashIfNamed(provider, session),
       subjects: subject === null ? [] : [hashOfName(provider, subject)],
     };
     try {
-      return await this.history.transaction(async (transaction) => {
+      const ended = await this.history.transaction(async (transaction) => {
         if (!(await rememberLogout(transaction.manager, provider, logout))) {
           throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
         }
+        await this.loggedOut.remember(transaction.manager, provider, logout);
         return this.signOuts.signOutAtProvider(names, transaction);
       });
+      // Once more: a sign-in may have been committed since, before it could find what was remembered.
+      const late = await this.history.transaction((transaction) =>
+        this.signOuts.signOutAtProvider(names, transaction),
+      );
+      return {
+        userIds: [...new Set([...ended.userIds, ...late.userIds])],
+        sessions: ended.sessions + late.sessions,
+      };
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       this.logger.warn(`a logout token of provider ${provider} was refused: ${error.message}`);

@@ -60,7 +60,7 @@ export class SignOutService {
    * Signs out the sessions that a provider calls by these names, of whomever they are: mostly of one user. Those of several are
    * taken in one order, so that no two such sign-outs wait for each other. It tells no one; the caller does.
    *
-   * @param within the transaction to take part in, which writes something in any case
+   * @param within the transaction to take part in
    * @throws TooManyUsers when there are more than one name may have: nothing may be ended then
    */
   async signOutAtProvider(

@@ -4,6 +4,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
 import { OidcAdapter } from './adapters/oidc.adapter.js';
+import { LoggedOut } from './logout/logged-out.js';
 import { LogoutTokens } from './logout/logout-tokens.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { ProviderHttp } from './provider-http.js';
@@ -15,6 +16,7 @@ import { ProviderRegistry } from './provider.registry.js';
     ContractAdapter,
     OidcAdapter,
     OAuth2Adapter,
+    LoggedOut,
     LogoutTokens,
     {
       provide: ProviderRegistry,
@@ -26,6 +28,6 @@ import { ProviderRegistry } from './provider.registry.js';
         ),
     },
   ],
-  exports: [LogoutTokens, ProviderRegistry],
+  exports: [LoggedOut, LogoutTokens, ProviderRegistry],
 })
 export class ProviderModule {}
