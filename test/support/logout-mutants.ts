@@ -27,7 +27,7 @@ export function makeLogoutToken(
 
 // Of the mutants of an access token: those that are signed by the provider and have all that a logout token needs.
 const GENUINE = [
-  /^typ "(application\/)?logout/,
+  /^typ "(JWT|jwt|logout\+jwt)"/,
   /^no (typ|kid) in the header/,
   /^no (sub|sid|exp)$/,
   /^aud as an array of itself|^aud \[/,

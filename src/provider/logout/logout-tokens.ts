@@ -59,7 +59,7 @@ export class LogoutTokens {
       clockTolerance: AHEAD_S, // for `nbf`; `exp` is judged below, without any
     });
     const { typ } = protectedHeader;
-    if (typ !== undefined && !isLogout(typ)) throw new Error('typ is another one');
+    if (typ !== undefined && !mayBeLogout(typ)) throw new Error('typ is that of another kind of token');
     return readLogout(payload, now);
   }
 
@@ -82,9 +82,12 @@ export class LogoutTokens {
   }
 }
 
-/** RFC 8725 §3.11, RFC 7515 §4.1.9: in any case, `application/` may be left out. */
-function isLogout(typ: unknown): boolean {
-  return typeof typ === 'string' && /^(?:application\/)?logout\+jwt$/i.test(typ);
+/**
+ * `logout+jwt` (RFC 8725 §3.11), or `JWT`, which says no more than none at all and is what Glewlwyd sends. In any case of
+ * letters, and `application/` may be left out (RFC 7515 §4.1.9).
+ */
+function mayBeLogout(typ: unknown): boolean {
+  return typeof typ === 'string' && /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ);
 }
 
 /** Newer keys may fit: it names one that we do not know, or one whose name was given to another. */
