@@ -9,7 +9,7 @@ import { LoggedOut } from '../provider/logout/logged-out.js';
 import type { Logout } from '../provider/logout/logout-claims.js';
 import { rememberLogout } from '../provider/logout/logout-token.store.js';
 import { LogoutTokens } from '../provider/logout/logout-tokens.js';
-import { TooManyUsers } from '../token/provider-sessions.store.js';
+import { TooManyUsers, type NamesAtProvider } from '../token/provider-sessions.store.js';
 
 type Ended = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
@@ -65,10 +65,7 @@ export class BackchannelLogout {
         await this.loggedOut.remember(transaction.manager, provider, logout);
         return this.signOuts.signOutAtProvider(names, transaction);
       });
-      // Once more: a sign-in may have been committed since, before it could find what was remembered.
-      const late = await this.history.transaction((transaction) =>
-        this.signOuts.signOutAtProvider(names, transaction),
-      );
+      const late = await this.endLate(names);
       return {
         userIds: [...new Set([...ended.userIds, ...late.userIds])],
         sessions: ended.sessions + late.sessions,
@@ -77,6 +74,24 @@ export class BackchannelLogout {
       if (!(error instanceof TooManyUsers)) throw error;
       this.logger.warn(`a logout token of provider ${provider} was refused: ${error.message}`);
       throw new OAuthError('invalid_request', 'the logout token names too many users');
+    }
+  }
+
+  /**
+   * Once more: a sign-in may have been committed since, before it could find what was remembered. All others have ended, so it
+   * is no failure of the logout where the database goes away just now.
+   */
+  private async endLate(names: NamesAtProvider): Promise<Ended> {
+    try {
+      return await this.history.transaction((transaction) =>
+        this.signOuts.signOutAtProvider(names, transaction),
+      );
+    } catch (error) {
+      this.logger.warn({
+        err: error,
+        msg: 'sign-ins during a logout by the provider could not be looked for',
+      });
+      return { userIds: [], sessions: 0 };
     }
   }
 }
