@@ -40,6 +40,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'GET /providers/mock/oauth2/authorize': 'public',
   'POST /providers/mock/oauth2/authorize': 'public',
   'POST /providers/mock/oauth2/token/exchange': 'public',
+  'POST /providers/corp/backchannel-logout': 'public',
 };
 
 describe('who may call what', () => {
@@ -51,6 +52,10 @@ describe('who may call what', () => {
     provider = await StubProvider.start();
     service = await startTestService({
       ...provider.env(),
+      PROVIDERS_CORP_ADAPTER: 'oidc',
+      PROVIDERS_CORP_URL: 'http://127.0.0.1:1',
+      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+      PROVIDERS_CORP_CLIENT_SECRET: 'a client secret of the provider',
       SERVICE_KEYS: [SERVICE_KEY, ...RIGHTS.map((right) => `${right}:${keyOf(right)}`)].join(),
     });
     tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });

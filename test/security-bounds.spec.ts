@@ -77,6 +77,13 @@ describe('the list of bounds', () => {
     ['sample-provider/password-check.ts', 'WAITING_OF_A_NETWORK = 10;', '100 wait, 10 of one network'],
     ['provider/provider.ts', 'LOGOUT_MS = 2000;', '2 s, then a sign-out goes without it'],
     ['channel/channel.removal.ts', 'SLICE = 1000;', '1,000 events in a statement'],
+    ['provider/logout/kept-keys.ts', 'LIFE_MS = 300_000;', 'kept for five minutes'],
+    ['provider/logout/kept-keys.ts', 'BETWEEN_MS = 30_000;', 'at most once in 30 s'],
+    ['provider/logout/kept-keys.ts', 'MOMENT_MS = 1000;', 'after a failure not for 1 s'],
+    ['provider/logout/logout-claims.ts', 'LONGEST_S = 86_400;', 'for a day after `iat` at most'],
+    ['provider/logout/logged-out.ts', 'REMEMBERED_S = 120;', 'and one of two minutes'],
+    ['auth/backchannel-logout.dto.ts', 'LONGEST = 8192;', '8192 characters'],
+    ['token/provider-sessions.store.ts', 'MOST_USERS = 100;', '100; one that names more ends nothing'],
     ['provider/check-adapters.ts', '{ load: 30_000, check: 5000 }', '30 s to load, 5 s'],
   ])('%s has %s', (file, code, words) => {
     expect(read(`src/${file}`)).toContain(code);
