@@ -27,11 +27,16 @@ export class Person {
     if (done.status >= 400) throw new Error(`the provider answered ${done.status}: ${await done.text()}`);
   }
 
-  private async fetch(url: URL | string, more: RequestInit = {}): Promise<Response> {
-    const headers = { Cookie: this.cookieHeader() };
-    const response = await fetch(url, { redirect: 'manual', headers, ...more });
+  /** Like fetch, with the cookies of this person's browser, and without following redirects. */
+  async fetch(url: URL | string, more: RequestInit = {}): Promise<Response> {
+    const headers = { ...(more.headers as Record<string, string>), Cookie: this.cookieHeader() };
+    const response = await fetch(url, { ...more, redirect: 'manual', headers });
     for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
     return response;
+  }
+
+  cookie(name: string): string | undefined {
+    return this.cookies.get(name);
   }
 
   private cookieHeader(): string {
