@@ -410,6 +410,26 @@ describe('logout by the provider', () => {
     });
   });
 
+  it('two logouts at once that end the last two sessions of a device announce it once', async () => {
+    let userId = '';
+    for (let round = 0; round < 5; round++) {
+      const device_id = randomUUID();
+      const sids: string[] = [];
+      for (let i = 0; i < 2; i++) {
+        userId = (await signIn(new Person('quin'), { device_id })).user_id;
+        sids.push(sidOf());
+      }
+      await Promise.all(sids.map((sid, i) => send(tokenFor({ sid }), instances[i]).expect(200)));
+      const told = await query(
+        here.databaseUrl,
+        `SELECT FROM channel_events
+         WHERE user_id = $1 AND event = 'device.signed_out' AND data::json ->> 'device_id' = $2`,
+        [userId, device_id],
+      );
+      expect(told).toHaveLength(1);
+    }
+  });
+
   it('20 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
     const device_id = randomUUID();
     for (let round = 0; round < 20; round++) {
