@@ -150,7 +150,8 @@ function listen(service: TestService): Command[] {
       expect(once).toEqual({ statements: [expect.any(String)], nodes: 1, twoPhases: false });
       const used = key.proof(`${publicUrl}/oauth2/refresh`);
       const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(used)));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array<number>(9).fill(400)]);
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 400)).toHaveLength(9);
       // The proof of the sign-in, for another one: the shard's constraint is recognised.
       const again = { code: 'ada', state: await beginSignIn(service.url) };
       const replayed = await post('/oauth2/token', proof, again).expect(400);

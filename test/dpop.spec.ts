@@ -310,6 +310,19 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     expectRefused(await refresh(unknown), 'invalid_grant', 401);
   });
 
+  it('are refreshed only by the key that the database has for them, alone or together with others', async () => {
+    const keys = Array.from({ length: 6 }, () => new ClientKey());
+    const people = await Promise.all(keys.map((key) => boundSignIn(key)));
+    const users = people.slice(1).map(({ user_id }) => user_id);
+    await query(service.databaseUrl, 'UPDATE refresh_tokens SET jkt = sha256(jkt) WHERE user_id = ANY ($1)', [
+      users,
+    ]);
+    const call = (i: number) => refresh(people[i]!.refresh_token, keys[i]!.proof(HTU.refresh));
+    expectRefused(await call(1), 'invalid_grant', 401);
+    const answers = await Promise.all(keys.map((_, i) => call(i)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 401, 401, 401, 401, 401]);
+  });
+
   it('whoever finds the refresh token may end it, and a service key may look at it, without a proof', async () => {
     const key = new ClientKey();
     const { refresh_token, user_id } = await boundSignIn(key);

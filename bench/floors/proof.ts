@@ -16,8 +16,9 @@ interface Proof {
  */
 export function verifyProof(proof: string): Proof {
   const [head, body, tail] = proof.split('.');
-  const { typ, alg, jwk } = parse<{ typ: string; alg: string; jwk: JsonWebKey }>(head!);
-  const { htm, htu, iat, jti } = parse<{ htm: string; htu: string; iat: number; jti: string }>(body!);
+  const { typ, alg, jwk }: { typ: string; alg: string; jwk: JsonWebKey } = JSON.parse(decode(head!));
+  const claims: { htm: string; htu: string; iat: number; jti: string } = JSON.parse(decode(body!));
+  const { htm, htu, iat, jti } = claims;
   if (typ !== 'dpop+jwt' || alg !== 'ES256' || jwk.kty !== 'EC' || jwk.crv !== 'P-256')
     throw new Error('kind');
   if (htm !== 'POST' || htu !== HTU || Math.abs(iat - Date.now() / 1000) > 60)
@@ -31,7 +32,6 @@ export function verifyProof(proof: string): Proof {
   return { jkt, jti: uuidAt(createHash('sha256').update(jkt).update(jti).digest('hex'), 0) };
 }
 
-function parse<Part>(part: string): Part {
-  const parsed: Part = JSON.parse(Buffer.from(part, 'base64url').toString());
-  return parsed;
+function decode(part: string): string {
+  return Buffer.from(part, 'base64url').toString();
 }
