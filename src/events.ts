@@ -8,6 +8,13 @@ export interface Session {
   readonly deviceId: string | null;
 }
 
+/** A session that was signed out. */
+export interface EndedSession extends Session {
+  readonly endedAt: Date;
+  /** After this, no token of it can be alive. */
+  readonly until: Date;
+}
+
 /** An event on a user's channel (contract §7). */
 export interface ChannelEvent {
   readonly id: string;
@@ -32,7 +39,12 @@ export interface DomainEvents {
   /** A session has been used: a refresh, or a request with its access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
   /** A session was signed out, on any instance; told on every instance within a second (contract §4). */
-  'session.ended': [Session];
+  'session.ended': [EndedSession];
+  /**
+   * This instance has read which sessions were signed out, and told of those. `cursor`: a place from which another stream of
+   * them can go on (token/ended-sessions.cursor.ts); null: it does not know of all yet.
+   */
+  'sessions.read': [{ readonly cursor: string | null }];
   /** Someone asked for sessions of a user to end: which, and how many were ended. `by`: left out where it was the user. */
   'sign_out.requested': [
     {

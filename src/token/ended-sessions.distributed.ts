@@ -1,6 +1,6 @@
 import type { Sql } from '../database/sql.js';
-import type { Session } from '../events.js';
-import type { Place } from './ended-sessions.store.js';
+import { cursorAt } from './ended-sessions.cursor.js';
+import { UNTIL, type Ended, type Place } from './ended-sessions.store.js';
 
 /**
  * Seconds that are read again: a sign-out is committed within 2 s of its time, or rolled back (ChannelHistory.transaction);
@@ -16,13 +16,14 @@ const PLACE = {
   name: 'ended-sessions-place-distributed',
   text: `
     SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, 'by time' AS snapshot,
-      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow"`,
+      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until`,
 };
 
 const READ = {
   name: 'ended-sessions-distributed',
   text: `
-    SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId" FROM refresh_tokens
+    SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId", signed_out_at AS "endedAt"
+    FROM refresh_tokens
     WHERE signed_out_at >= $1::timestamptz - make_interval(secs => $2)
       AND signed_out_at < $1::timestamptz + interval '${PART_S} s'`,
 };
@@ -38,9 +39,9 @@ export async function endedOnCluster(
   sql: Sql,
   { at }: Place,
   certain: boolean,
-): Promise<{ place: Place; ended: Session[] }> {
+): Promise<{ place: Place; ended: Ended[] }> {
   const [place] = await sql.query<Place & Record<string, unknown>>(PLACE, [at]); // before the reading, which sees more
   const behind = certain ? AGAIN_S : AFTER_FAILURE_S;
-  const ended = await sql.query<Session & Record<string, unknown>>(READ, [at, behind]);
+  const ended = await sql.query<Ended & Record<string, unknown>>(READ, [at, behind]);
   return { place: place!, ended };
 }

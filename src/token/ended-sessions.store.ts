@@ -1,5 +1,10 @@
 import type { Sql } from '../database/sql.js';
 import type { Session } from '../events.js';
+import { cursorAt } from './ended-sessions.cursor.js';
+import { LONGEST_TOKEN_TTL } from './key-life.js';
+
+/** A session that was signed out, as it is read. */
+export type Ended = Session & { readonly endedAt: Date };
 
 /** Until where sign-outs were read: all that the snapshot sees, and that was signed out before the time. */
 export interface Place {
@@ -9,6 +14,10 @@ export interface Place {
   readonly snapshot: string | null;
   /** Whether `at` is the time of the reading: after a long pause it is not, and there is more to read. */
   readonly isNow: boolean;
+  /** The place for others to go on from (ended-sessions.cursor.ts); null: asked of a standby. */
+  readonly cursor: string | null;
+  /** No token of a session that was read can be alive after this. */
+  readonly until: Date;
 }
 
 /** Seconds before the last reading's time at which the next begins: a crash of the server may give numbers out once more. */
@@ -22,13 +31,26 @@ const PART_S = 10;
 
 const SNAPSHOT = `CASE WHEN NOT pg_is_in_recovery() THEN pg_current_snapshot()::text END`;
 
+/** Seconds by which an instance's clock may be off when it signs a token. */
+const CLOCK_OFF_S = 60;
+
+/**
+ * An SQL expression: when the last token has expired of a session whose end is seen now. It counts from now, not from the
+ * sign-out, until whose commit its tokens were refreshed; what is being stored just now was signed before. The lives of tokens
+ * are those of all instances, also before their last restart (KeyStore.ensureTokenTtl).
+ */
+export const UNTIL = `now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S})`;
+
 /** Where to begin: now. Its row is a `Place`. */
 export const PLACE = {
   name: 'ended-sessions-place',
-  text: `SELECT now()::text AS at, ${SNAPSHOT} AS snapshot, true AS "isNow"`,
+  text: `
+    SELECT now()::text AS at, ${SNAPSHOT} AS snapshot, true AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until`,
 };
 
-const ENDED = 'SELECT NULL, NULL, NULL::boolean, user_id, session_id, device_id FROM refresh_tokens WHERE';
+const ENDED = `
+    SELECT NULL, NULL, NULL::boolean, NULL, NULL::timestamptz, user_id, session_id, device_id, signed_out_at
+    FROM refresh_tokens WHERE`;
 
 const XMAX = 'pg_snapshot_xmax($2::pg_snapshot)::text::bigint';
 
@@ -37,18 +59,14 @@ const READ = {
   name: 'ended-sessions',
   text: `
     SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, ${SNAPSHOT} AS snapshot,
-      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow",
-      NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId"
-    UNION ALL
-    ${ENDED} signed_out_at >= $1::timestamptz - make_interval(secs => $3)
+      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until,
+      NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId", NULL::timestamptz AS "endedAt"
+    UNION ALL${ENDED} signed_out_at >= $1::timestamptz - make_interval(secs => $3)
       AND signed_out_at < $1::timestamptz + interval '${PART_S} s'
-    UNION ALL
-    ${ENDED} signed_out_xid BETWEEN ${XMAX} AND ${XMAX} + 1000000000000 -- so that the plan goes by the number
+    UNION ALL${ENDED} signed_out_xid BETWEEN ${XMAX} AND ${XMAX} + 1000000000000 -- so that the plan goes by the number
       AND signed_out_at < $1::timestamptz - make_interval(secs => $3)
-    UNION ALL
-    ${ENDED} signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))
-    UNION ALL
-    ${ENDED} signed_out_xid IS NULL AND signed_out_at >= $1::timestamptz - interval '${WITHOUT_NUMBER_S} s'`,
+    UNION ALL${ENDED} signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))
+    UNION ALL${ENDED} signed_out_xid IS NULL AND signed_out_at >= $1::timestamptz - interval '${WITHOUT_NUMBER_S} s'`,
 };
 
 /**
@@ -72,9 +90,9 @@ export async function endedSince(
   sql: Sql,
   { at, snapshot }: Place,
   certain: boolean,
-): Promise<{ place: Place; ended: Session[] }> {
+): Promise<{ place: Place; ended: Ended[] }> {
   const behind = certain ? AGAIN_S : CLOCKS_DIFFER_S;
-  const rows = await sql.query<(Place & Record<keyof Session, null>) | (Session & Record<keyof Place, null>)>(
+  const rows = await sql.query<(Place & Record<keyof Ended, null>) | (Ended & Record<keyof Place, null>)>(
     READ,
     [at, snapshot, behind],
   );

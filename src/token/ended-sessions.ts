@@ -61,11 +61,14 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   /** @returns whether all was read that has ended until now, as far as this database knows */
   private async readOn(): Promise<boolean> {
     const { place, ended } = await this.endedSince(this.sql, this.place, this.certain);
-    for (const { userId, sessionId, deviceId } of ended) {
-      if (this.told.add(sessionId)) this.events.emit('session.ended', { userId, sessionId, deviceId });
+    const { isNow, cursor, until } = place;
+    for (const { userId, sessionId, deviceId, endedAt } of ended) {
+      if (this.told.add(sessionId))
+        this.events.emit('session.ended', { userId, sessionId, deviceId, endedAt, until });
     }
     this.certain = place.snapshot !== null; // a standby's is no place to go on from
     if (this.certain) this.place = place;
-    return place.isNow || !this.certain;
+    this.events.emit('sessions.read', { cursor: isNow ? cursor : null });
+    return isNow || !this.certain;
   }
 }

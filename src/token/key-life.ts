@@ -65,3 +65,7 @@ export const KEY_LIVES = `(
     ) AS with_follower
   ) AS with_end
 ) AS lives`;
+
+/** Seconds, as an SQL expression: the longest life that a token can have which is signed now, or was and is still good. */
+export const LONGEST_TOKEN_TTL = `(
+  SELECT coalesce(max("tokenTtl"), 0) FROM ${KEY_LIVES} WHERE state IN ('next', 'signing', 'published'))`;
