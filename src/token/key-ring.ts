@@ -49,6 +49,11 @@ export class KeyRing {
     return [...this.keys.keys()];
   }
 
+  /** Those that an operator has withdrawn. */
+  get revokedKids(): string[] {
+    return [...this.keys.values()].filter(({ revoked }) => revoked).map(({ kid }) => kid);
+  }
+
   /** The same one throughout a turn of the event loop, so that a token's header and signature agree. */
   get signer(): Signer | undefined {
     return this.current;

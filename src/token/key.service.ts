@@ -70,6 +70,11 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.ring.jwks;
   }
 
+  /** The keys that were ever withdrawn: a few. Of one that follows, `key.revoked` is told. */
+  get revokedKids(): readonly string[] {
+    return this.ring.revokedKids;
+  }
+
   /** The public key that a token's header names, if the key is ours and the header has just the members that ours have. */
   verificationKey(token: string): KeyObject | undefined {
     const header = readHeader(token);

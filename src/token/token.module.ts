@@ -6,7 +6,10 @@ import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { DpopProofs } from './dpop-proofs.js';
+import { EndedSessionsController } from './ended-sessions.controller.js';
 import { EndedSessions } from './ended-sessions.js';
+import { PastEndings } from './ended-sessions.past.js';
+import { EndedSessionStreams } from './ended-sessions.streams.js';
 import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
 import { JwtGuard } from './jwt.guard.js';
@@ -18,15 +21,17 @@ import { TokenService } from './token.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([RefreshToken])],
-  controllers: [JwksController, IntrospectController],
+  controllers: [JwksController, IntrospectController, EndedSessionsController],
   providers: [
     AccessTokens,
     AccessTokenStore,
     AccessTokenVerifier,
     DpopProofs,
     EndedSessions,
+    EndedSessionStreams,
     JwtGuard,
     KeyService,
+    PastEndings,
     ServiceKeys,
     TokenInspector,
     TokenService,
