@@ -18,7 +18,7 @@ export class EndedSessionsController {
   ): Promise<void> {
     const stream = new EventStream(response);
     if (method !== 'HEAD') return this.streams.open(stream, lastEventId);
-    stream.begin(); // the head alone (RFC 9110 §9.3.2)
-    stream.end();
+    stream.begin();
+    response.end(); // the head alone (RFC 9110 §9.3.2)
   }
 }

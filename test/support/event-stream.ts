@@ -25,7 +25,7 @@ export class EventStreamReader {
   private constructor(readonly response: IncomingMessage) {
     response.setEncoding('utf8').on('data', (chunk: string) => this.take(chunk));
     response.on('error', () => undefined);
-    this.ended = once(response, 'close').then(() => response.complete);
+    this.ended = new Promise((resolve) => response.once('close', () => resolve(response.complete)));
   }
 
   /** @throws Error with status and body where the answer is no stream */
@@ -67,6 +67,10 @@ export class EventStreamReader {
 
   stopReading(): void {
     this.response.socket.pause();
+  }
+
+  readAgain(): void {
+    this.response.socket.resume();
   }
 
   close(): void {
