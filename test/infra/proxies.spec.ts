@@ -3,14 +3,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { bearer } from '../support/bearer.js';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
+import { EventStreamReader } from '../support/event-stream.js';
 import { FaultHttp } from '../support/fault-http.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { FaultTally } from '../support/fault-tally.js';
 import { isFull, reportFault } from '../support/faults.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
+import { claimsOf, signIn } from '../support/sign-in.js';
 import { until } from '../support/until.js';
 import { hasWebProxies, WebProxy, type Kind } from '../support/web-proxy.js';
 
@@ -20,6 +23,14 @@ const NAMES = { nginx: 'nginx', haproxy: 'HAProxy' };
 const SHORTER = {
   nginx: { 'keepalive_timeout 3s': 'keepalive_timeout 300ms' },
   haproxy: { 'inter 1s': 'inter 200ms' },
+};
+/** The longest that an answer, and a client, may be silent. */
+const BRIEF = {
+  nginx: {
+    'proxy_read_timeout 30s': 'proxy_read_timeout 2s',
+    'proxy_send_timeout 30s': 'proxy_send_timeout 2s',
+  },
+  haproxy: { 'timeout client 60s': 'timeout client 2s', 'timeout server 30s': 'timeout server 2s' },
 };
 
 /** Whose queries no log may hold, not even when no instance is there. */
@@ -114,6 +125,28 @@ const SECRET_PATHS = [
         expect(log()).not.toContain('secret');
         const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
         expect([status, body['error']]).toEqual([503, 'server_error']);
+      }
+    });
+
+    it('the stream of ended sessions comes through at once, and outlives every time limit', async () => {
+      const instance = await cluster.start(env);
+      const streamBehind = async (kind: Kind): Promise<EventStreamReader> => {
+        const { url, ca } = await proxyBefore(kind, [instance], { ...SHORTER[kind], ...BRIEF[kind] });
+        const reader = await EventStreamReader.open(url, Cluster.serviceKey, undefined, { ca });
+        return endings.after(reader, (one) => one.close());
+      };
+      const readers = await Promise.all(KINDS.map(streamBehind));
+      for (const { readings } of readers) await until(() => readings.length >= 6); // 3 s: longer than the limits
+      const tokens = await signIn(instance.url);
+      await bearer(instance.url, tokens.access_token).post('/sign-out').expect(204);
+      const signedOut = performance.now();
+      const sid = claimsOf(tokens.access_token)['sid'] as string;
+      for (const reader of readers) {
+        await until(() => reader.sessions.includes(sid));
+        const { at } = reader.events.find(({ data }) => data['session_id'] === sid)!;
+        expect(at - signedOut).toBeLessThan(1500);
+        const gaps = reader.readings.slice(1).map((time, i) => time - reader.readings[i]!);
+        expect(Math.max(...gaps)).toBeLessThan(1500); // nothing waits in a buffer
       }
     });
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
+import { request as requestOverTls } from 'node:https';
 import { text } from 'node:stream/consumers';
 
 export interface ReadEvent {
@@ -28,9 +29,17 @@ export class EventStreamReader {
     this.ended = new Promise((resolve) => response.once('close', () => resolve(response.complete)));
   }
 
-  /** @throws Error with status and body where the answer is no stream */
-  static async open(url: string, key: string, lastEventId?: string | string[]): Promise<EventStreamReader> {
-    const response = await EventStreamReader.ask(url, key, lastEventId);
+  /**
+   * @param options `ca`: what to trust, with `https:`
+   * @throws Error with status and body where the answer is no stream
+   */
+  static async open(
+    url: string,
+    key: string,
+    lastEventId?: string | string[],
+    options: { readonly ca?: string } = {},
+  ): Promise<EventStreamReader> {
+    const response = await EventStreamReader.ask(url, key, lastEventId, options);
     if (response.statusCode === 200) return new EventStreamReader(response);
     throw new Error(`${response.statusCode} ${await text(response)}`);
   }
@@ -39,13 +48,14 @@ export class EventStreamReader {
     url: string,
     key: string,
     lastEventId?: string | string[],
-    method = 'GET',
+    options: { readonly method?: string; readonly ca?: string } = {},
   ): Promise<IncomingMessage> {
     const headers = {
       Authorization: `Bearer ${key}`,
       ...(lastEventId !== undefined && { 'Last-Event-ID': lastEventId }),
     };
-    const call = request(`${url}/sessions/ended`, { method, headers, agent: false });
+    const send = url.startsWith('https:') ? requestOverTls : request;
+    const call = send(`${url}/sessions/ended`, { ...options, headers, agent: false });
     call.end();
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     return response;
