@@ -162,7 +162,8 @@ describe('a session that has ended', () => {
   it.each([
     ['9 minutes ago', '9 minutes', '9 minutes', 0],
     ['9 minutes ago, when it had expired before', '9 minutes', '2 days', 0],
-    ['11 minutes ago', '11 minutes', '11 minutes', 1],
+    ['half an hour ago: other services may hold its token', '30 minutes', '30 minutes', 0],
+    ['62 minutes ago', '62 minutes', '62 minutes', 1],
   ])('signed out %s', async (_when, signedOut, expired, removed) => {
     await insert['refresh_tokens']!(1, `now() - interval '${expired}'`);
     await sql(`UPDATE refresh_tokens SET signed_out_at = now() - $1::interval`, [signedOut]);

@@ -64,8 +64,13 @@ export function hasLivingSession(userId: string, deviceId: string): string {
       AND r.signed_out_at IS NULL AND r.expires_at > now())`;
 }
 
-/** Every instance must have read that a session was signed out (contract §4), also one that was away for a while. */
-const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - interval '10 minutes')`;
+/**
+ * Every instance must have read that a session was signed out (contract §4), also one that was away for a while; and other
+ * services, which do not ask whether a token is stored, are told as long as one may be alive (§8). Those that are stored are
+ * looked at below, but a dump may leave them out (docs/production.md). With a minute more, for clocks that are off.
+ */
+const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - greatest(interval '10 minutes',
+      make_interval(secs => 60 + (SELECT coalesce(max(token_ttl), 0) FROM signing_keys WHERE revoked_at IS NULL))))`;
 
 /** When a refresh token expires by itself, its last access token lives on, and verifying that one reads the session. */
 const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
