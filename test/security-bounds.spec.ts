@@ -46,6 +46,12 @@ describe('the list of bounds', () => {
     ['token/dpop-proof.ts', 'LONGEST = 4096;', '4 KiB, one header'],
     ['token/dpop-proof.ts', 'LONGEST_JTI = 256;', 'an id of 256 characters'],
     ['token/access-token.ts', 'PROOF_KEPT_S = 180;', 'stays for three minutes at least'],
+    ['token/session.sql.ts', "interval '10 minutes'", '10 minutes at least'],
+    ['token/ended-sessions.streams.ts', 'MOST = 100;', '| 100, refused with `slow_down`'],
+    ['http/event-stream.ts', 'MOST_UNSENT = 1024 * 1024;', '1 MiB, then it is cut off; also'],
+    ['http/event-stream.ts', 'FAREWELL_MS = 400;', '0.4 s, then the connection is cut'],
+    ['token/ended-sessions.past.ts', 'PAGE = 1000;', '1,000 in a statement, one statement at a time'],
+    ['token/ended-sessions.cursor.ts', '(\\d{1,15})-(\\d{1,18})', '15 digits and 18'],
     ['realtime/json-data.ts', 'LONGEST = 512 * 1024;', '512 KiB of JSON'],
     [
       'realtime/admission-queue.ts',

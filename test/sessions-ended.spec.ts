@@ -297,9 +297,9 @@ describe('GET /sessions/ended', () => {
       const brief = await startTestService({ ...env, ACCESS_TOKEN_TTL: '60' });
       try {
         instances.push(brief);
-        const readers = [await read(0), await read(3)];
+        const both = [await read(0), await read(3)];
         const sid = await end(tokens, 3);
-        for (const reader of readers) {
+        for (const reader of both) {
           await until(() => reader.sessions.includes(sid));
           const [told] = tolds(reader, sid);
           expect(told).toBeGreaterThan(claimsOf(tokens.access_token)['exp'] as number);
@@ -312,7 +312,7 @@ describe('GET /sessions/ended', () => {
     });
 
     it('is after the expiry of each token that a refresh got during the sign-out', async () => {
-      const readers = [await read(0), await read(1)];
+      const both = [await read(0), await read(1)];
       const race = async (): Promise<[sid: string, exp: number]> => {
         const tokens = await signIn(urlOf(0));
         const refresh = (_: unknown, i: number) =>
@@ -326,7 +326,7 @@ describe('GET /sessions/ended', () => {
       };
       const rounds: [sid: string, exp: number][] = [];
       for (let round = 0; round < 30; round++) rounds.push(await race());
-      for (const reader of readers) {
+      for (const reader of both) {
         await until(() => rounds.every(([sid]) => reader.sessions.includes(sid)));
         for (const [sid, exp] of rounds) expect(Math.min(...tolds(reader, sid))).toBeGreaterThanOrEqual(exp);
       }

@@ -12,7 +12,7 @@ const ALL = '-infinity';
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** Where to begin, in SQL: a time of the future, or a number that was not given out yet, is of another database. */
-const start = (earliest: string): string => `
+const beginning = (earliest: string): string => `
     SELECT (CASE
       WHEN to_timestamp($1 / 1000.0) > now() THEN '${ALL}'
       WHEN $2::bigint > pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN '${ALL}'
@@ -22,14 +22,14 @@ const start = (earliest: string): string => `
 // By the number (see ended-sessions.store.ts). Not plain `min(signed_out_at)`, which would be looked for by the time.
 const START = {
   name: 'ended-sessions-start',
-  text: start(`least(to_timestamp($1 / 1000.0), (
+  text: beginning(`least(to_timestamp($1 / 1000.0), (
         SELECT min(signed_out_at + interval '0') FROM refresh_tokens
         WHERE signed_out_xid BETWEEN $2::bigint AND $2::bigint + 1000000000000))`),
 };
 
 const START_DISTRIBUTED = {
   name: 'ended-sessions-start-distributed',
-  text: start('to_timestamp($1 / 1000.0)'),
+  text: beginning('to_timestamp($1 / 1000.0)'),
 };
 
 const page = (condition = ''): string => `
@@ -60,10 +60,10 @@ export interface PastPage {
  * The sessions that have ended before now, the first that was signed out first, from the database. What is seen after the
  * reading has begun is read as well, or is told by `session.ended`: so whoever listens to that before it begins misses nothing.
  *
- * All that are stored are told, though nobody says how long ago a commit took place: the row of a session that was signed out
- * is removed ten minutes later at the earliest, and only when no access token of it is stored any more, that is, when all have
- * expired (session.sql.ts). So a session that is not found has no token that is alive, however old the cursor is; and `until`,
- * which counts from now, is not too early for one whose sign-out took an hour to be committed.
+ * All that are stored are told, though nobody says how long ago a commit took place. The row of a session that was signed out
+ * is removed when a token could not live as long, and only when none is stored any more, that is, when all have expired
+ * (session.sql.ts). So one that is not found has no token that is alive, however old the cursor is; and `until`, which counts
+ * from now, is not too early for one whose sign-out took an hour to be committed.
  */
 @Injectable()
 export class PastEndings {
@@ -104,7 +104,7 @@ export class PastEndings {
       const rows = await this.inTurn(() => this.read(at, sessionId));
       const last = rows.at(-1);
       if (!last) return;
-      const ended = rows.map(({ at: _, ...row }) => ({ ...row, until }));
+      const ended = rows.map((row) => endedOf(row, until));
       yield { ended, cursor: cursorBefore(last.endedAt, place) };
       if (rows.length < PAGE) return;
       ({ at, sessionId } = last);
@@ -120,4 +120,8 @@ export class PastEndings {
     this.turn = result.catch(() => undefined);
     return result;
   }
+}
+
+function endedOf({ userId, sessionId, deviceId, endedAt }: Row, until: Date): EndedSession {
+  return { userId, sessionId, deviceId, endedAt, until };
 }
