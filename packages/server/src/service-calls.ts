@@ -1,0 +1,92 @@
+import { LatchkeyError, temporarilyUnavailable } from './latchkey-error.js';
+
+/** The longest body that the service answers with to these calls is far below. */
+const LONGEST_ANSWER = 65_536;
+
+export interface Call {
+  readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** Whether it may be made twice: it is, once, when the connection breaks. An idle one may be closed just when it is used. */
+  readonly isRepeatable?: boolean;
+}
+
+/** Calls the service with the service key. */
+export class ServiceCalls {
+  constructor(
+    private readonly url: string,
+    private readonly serviceKey: string | undefined,
+  ) {}
+
+  /**
+   * @returns the answer's JSON; undefined for 204
+   * @throws LatchkeyError `temporarily_unavailable` without an answer, for 5xx and 429; `service_key_refused`; else what the
+   *   service says
+   */
+  async post<Answer>(path: string, call: Call): Promise<Answer> {
+    const { serviceKey, url } = this;
+    if (serviceKey === undefined) throw new TypeError('this call needs a serviceKey: see createVerifier()');
+    const signal = AbortSignal.timeout(call.timeoutMs);
+    const send = async (): Promise<[Response, string]> => {
+      const response = await fetch(url + path, {
+        method: 'POST',
+        headers: { ...call.headers, ...bearer(serviceKey), 'Content-Type': 'application/json' },
+        body: JSON.stringify(call.body ?? {}),
+        redirect: 'error', // the key is for the service alone
+        signal,
+      });
+      return [response, await readText(response)];
+    };
+    const [response, text] = await send()
+      .catch((error: unknown) => {
+        if (!call.isRepeatable || signal.aborted) throw error;
+        return send();
+      })
+      .catch((error: unknown) => {
+        throw temporarilyUnavailable(error);
+      });
+    return readAnswer(response, text) as Answer;
+  }
+}
+
+export function bearer(serviceKey: string): { Authorization: string } {
+  return { Authorization: `Bearer ${serviceKey}` };
+}
+
+/** @throws RangeError for a body that is longer than any of the service's */
+export async function readText(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+    if (text.length > LONGEST_ANSWER) throw new RangeError('the answer is too long');
+  }
+  return text + decoder.decode();
+}
+
+function readAnswer({ status, headers }: Response, text: string): object | undefined {
+  if (status === 204) return undefined;
+  const answer = parseObject(text);
+  if (status >= 200 && status < 300 && answer) return answer;
+  if (status === 401 || status === 403) throw serviceKeyRefused(status);
+  const { error, error_description: description } = answer ?? {};
+  if (status >= 400 && status < 500 && status !== 429 && typeof error === 'string')
+    throw new LatchkeyError(error, status, typeof description === 'string' ? description : '');
+  const cause = new Error(`the service answered with ${status}`);
+  throw temporarilyUnavailable(cause, headers.get('retry-after') ?? undefined);
+}
+
+/** Not 401 or 403: those would tell the API's own caller that their token is bad. */
+function serviceKeyRefused(status: number): LatchkeyError {
+  const which = status === 401 ? 'does not know it' : 'gives it no right to this call';
+  return new LatchkeyError('service_key_refused', 500, `the service key was refused: the service ${which}`);
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined; // a page of a gateway
+  }
+}
