@@ -1,0 +1,25 @@
+import type { ServiceCalls } from './service-calls.js';
+
+/** Whom to sign out: by our id (perhaps of one device only), or by the provider's. */
+export type UserToSignOut =
+  | {
+      /** The user: `claims.sub`. */
+      userId: string;
+      /** Only this device: `claims.device_id`. */
+      deviceId?: string;
+    }
+  | {
+      /** Name of the provider, as configured in the service. */
+      provider: string;
+      /** The provider's own id of the user. */
+      providerUserId: string;
+    };
+
+export function signOutUser(calls: ServiceCalls, user: UserToSignOut, timeoutMs: number): Promise<void> {
+  if ('userId' in user) {
+    const path = `/users/${encodeURIComponent(user.userId)}/sign-out`;
+    return calls.post(path, { body: { device_id: user.deviceId }, timeoutMs, isRepeatable: true });
+  }
+  const body = { provider: user.provider, provider_user_id: user.providerUserId };
+  return calls.post('/users/sign-out', { body, timeoutMs, isRepeatable: true });
+}
