@@ -1,0 +1,293 @@
+import { jest } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TcpProxy } from '../../../test/support/tcp-proxy.js';
+import { until } from '../../../test/support/until.js';
+import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
+import { ApiProcess } from './support/api-process.js';
+import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
+
+/** What a verifier does that is told of sign-outs, and what when it is not (contract §8). */
+describe('with a service key', () => {
+  let service: FakeService;
+  let verifiers: Verifier[];
+  let warnings: string[];
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    verifiers = [];
+    warnings = [];
+  });
+  afterEach(async () => {
+    for (const verifier of verifiers) verifier.close();
+    await service.close();
+  });
+
+  function create(options: Partial<VerifierOptions> = {}): Verifier {
+    const onWarning = (message: string): void => void warnings.push(message);
+    const verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning, ...options });
+    verifiers.push(verifier);
+    return verifier;
+  }
+  async function createTold(options: Partial<VerifierOptions> = {}): Promise<Verifier> {
+    const verifier = create(options);
+    await until(() => verifier.isTold);
+    return verifier;
+  }
+  const statusOf = (verifier: Verifier, token: string) =>
+    verifier.verify(token).then(
+      () => 200,
+      (error: LatchkeyError) => error.status,
+    );
+
+  describe('told', () => {
+    it('refuses the tokens of ended sessions, those of the past too, and asks nothing', async () => {
+      const [past, now, other] = [randomUUID(), randomUUID(), randomUUID()];
+      service.past = ended(past);
+      const verifier = await createTold();
+      const tokenOf = new Map<string, string>();
+      for (const sid of [past, now, other]) tokenOf.set(sid, await service.token({ sid }));
+      expect(await statusOf(verifier, tokenOf.get(past)!)).toBe(401);
+      expect(await statusOf(verifier, tokenOf.get(now)!)).toBe(200);
+      service.tell(now);
+      await until(async () => (await statusOf(verifier, tokenOf.get(now)!)) === 401);
+      expect(await statusOf(verifier, tokenOf.get(other)!)).toBe(200);
+      expect(service.count('/oauth2/introspect')).toBe(0);
+    });
+
+    it('refuses one that ends while its signature is being verified', async () => {
+      const sid = randomUUID();
+      const verifier = await createTold();
+      const { jwks } = service;
+      service.jwks = (...call) => {
+        service.tell(sid);
+        setTimeout(() => jwks(...call), 100); // the verifier waits for the key meanwhile
+      };
+      expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
+      expect(await statusOf(verifier, await service.token())).toBe(200);
+    });
+
+    it('refuses the tokens of a revoked key, even if a stale answer still has it', async () => {
+      const verifier = await createTold();
+      const token = await service.token();
+      expect(await statusOf(verifier, token)).toBe(200);
+      service.say('event: key_revoked\ndata: {"kid":"k1"}\n\n');
+      await until(async () => (await statusOf(verifier, token)) === 401);
+      await service.addKey('k2');
+      expect(await statusOf(verifier, await service.token({ kid: 'k2' }))).toBe(200); // fetches both
+      expect(await statusOf(verifier, token)).toBe(401);
+    });
+
+    it('goes on from the cursor after a broken connection, and knows what it knew', async () => {
+      const sid = randomUUID();
+      service.past = ended(sid);
+      const verifier = await createTold();
+      await until(() => service.streams.size === 1);
+      service.say('id: c2\n\n');
+      service.talks = false;
+      await delay(50);
+      service.talks = true;
+      service.past = '';
+      for (const stream of service.streams) stream.end();
+      await until(() => service.cursors.length === 2 && verifier.isTold);
+      expect(service.cursors[0]).toBe('');
+      expect(service.cursors[1]).toMatch(/^c[12]$/);
+      expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
+      expect(warnings).toEqual([]); // one broken connection is no outage
+    });
+
+    it.each([
+      ['an event that cannot be read', 'event: ended\ndata: {"session_id":7}\n\n'],
+      ['no JSON', 'event: ended\ndata: x\n\n'],
+      ['a time that is none', 'event: ended\ndata: {"session_id":"s","until":"soon"}\n\n'],
+      ['a key without a name', 'event: key_revoked\ndata: {}\n\n'],
+    ])('counts as away after %s: it may have missed a sign-out', async (_name, bytes) => {
+      const verifier = await createTold();
+      service.say(bytes);
+      await until(() => service.cursors.length === 2); // although it speaks on
+      await until(() => verifier.isTold);
+    });
+
+    it('is told all anew when the clock is set back: it had forgotten sessions that are good again', async () => {
+      const [now, sid] = [Date.now(), randomUUID()];
+      service.past = ended(sid, now - 360_000);
+      const verifier = await createTold();
+      expect(await statusOf(verifier, await service.token({ sid }))).toBe(200); // its tokens have expired long ago
+      const clock = jest.spyOn(Date, 'now').mockReturnValue(now - 600_000);
+      try {
+        await until(() => service.cursors.length === 2 && verifier.isTold);
+        expect(service.cursors[1]).toBe('');
+        expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
+      } finally {
+        clock.mockRestore();
+      }
+    });
+
+    it('passes over events that it does not know', async () => {
+      const verifier = await createTold();
+      service.say('event: news\ndata: x\n\ndata: y\n\n');
+      await delay(100);
+      expect([verifier.isTold, service.cursors.length]).toEqual([true, 1]);
+    });
+  });
+
+  describe('not told', () => {
+    const inactive: FakeService['introspect'] = (_, response) => response.end('{"active":false}');
+    const away = (options: Partial<VerifierOptions> = {}): Verifier => {
+      service.talks = false; // connected, but the past is not told
+      return create(options);
+    };
+
+    it('asks for each token, once a second for the same, together for those at once', async () => {
+      const verifier = away();
+      const tokens = await Promise.all(Array.from({ length: 5 }, () => service.token()));
+      const round = () => Promise.all([...tokens, ...tokens].map((token) => statusOf(verifier, token)));
+      const began = performance.now();
+      for (let i = 0; i < 20; i++) expect(new Set(await round())).toEqual(new Set([200]));
+      const seconds = (performance.now() - began) / 1000;
+      expect(service.count('/oauth2/introspect')).toBeLessThanOrEqual(5 * Math.ceil(seconds + 0.01));
+      service.introspect = inactive;
+      await until(async () => (await round()).every((status) => status === 401));
+      expect((performance.now() - began) / 1000 - seconds).toBeLessThan(1.2);
+    });
+
+    it('refuses what it knows to have ended without asking', async () => {
+      const sid = randomUUID();
+      service.past = ended(sid);
+      const verifier = away({ whenAway: 'accept' });
+      const token = await service.token({ sid });
+      await until(async () => (await statusOf(verifier, token)) === 401);
+      expect(service.count('/oauth2/introspect')).toBe(0);
+    });
+
+    it.each<[string, FakeService['introspect']]>([
+      [
+        'an error',
+        (_, response) => response.writeHead(500).end('{"error":"server_error","error_description":""}'),
+      ],
+      [
+        'too many requests',
+        (_, response) => response.writeHead(429, { 'Retry-After': '7' }).end('{"error":"slow_down"}'),
+      ],
+      ['that the key is refused', (_, response) => response.writeHead(401).end('{"error":"invalid_token"}')],
+      [
+        'that the key has no right',
+        (_, response) => response.writeHead(403).end('{"error":"insufficient_scope"}'),
+      ],
+      ['that the call is wrong', (_, response) => response.writeHead(400).end('{"error":"invalid_request"}')],
+      ['a page', (_, response) => response.end('<html>')],
+      ['something else', (_, response) => response.end('{"active":"yes"}')],
+      ['nothing', (_, response) => response.destroy()],
+    ])('answered with %s: 503, never 401', async (_name, introspect) => {
+      service.introspect = introspect;
+      const error = (await away()
+        .verify(await service.token())
+        .catch((reason: unknown) => reason)) as LatchkeyError;
+      expect([error.status, error.code]).toEqual([503, 'temporarily_unavailable']);
+      expect(error.headers['Retry-After']).toMatch(/^[17]$/);
+    });
+
+    it('a call whose connection breaks is made again, once', async () => {
+      let calls = 0;
+      service.introspect = (_, response) =>
+        ++calls % 2 === 1 ? response.destroy() : response.end('{"active":true}');
+      const verifier = away();
+      expect(await statusOf(verifier, await service.token())).toBe(200);
+      expect(calls).toBe(2);
+    });
+
+    it('words of the stream do not count before it has told the past', async () => {
+      const verifier = away();
+      await until(() => service.streams.size === 1);
+      service.say(':\nid: c1\n\n:\n\n');
+      await delay(100);
+      expect(verifier.isTold).toBe(false);
+    });
+
+    it('accept and refuse do what they say, and ask nothing', async () => {
+      const token = await service.token();
+      expect(await statusOf(away({ whenAway: 'accept' }), token)).toBe(200);
+      expect(await statusOf(away({ whenAway: 'refuse' }), token)).toBe(503);
+      expect(service.count('/oauth2/introspect')).toBe(0);
+    });
+
+    it('no more than 100 calls at a time', async () => {
+      let [open, most] = [0, 0];
+      service.introspect = (_, response) => {
+        most = Math.max(most, ++open);
+        setTimeout(() => (open--, response.end('{"active":true}')), 300);
+      };
+      const verifier = away();
+      const tokens = await Promise.all(Array.from({ length: 150 }, () => service.token()));
+      const statuses = await Promise.all(tokens.map((token) => statusOf(verifier, token)));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(most).toBeGreaterThan(50);
+      expect(most).toBeLessThanOrEqual(100);
+    });
+
+    it('a key that is refused, and a service without the stream, are told once', async () => {
+      const wrong = create({ serviceKey: 'wrong'.repeat(8) });
+      await until(() => warnings.length > 0);
+      expect(warnings).toEqual([
+        'sign-outs are not heard of (GET /sessions/ended): the service key was refused',
+      ]);
+      expect(await statusOf(wrong, await service.token())).toBe(503);
+      wrong.close();
+      service.stream = (_, response) => response.writeHead(404).end('{"error":"not_found"}');
+      const old = create();
+      await until(() => service.cursors.length >= 3);
+      expect(warnings.slice(1)).toEqual([
+        'sign-outs are not heard of (GET /sessions/ended): the service answered with 404',
+      ]);
+      expect(await statusOf(old, await service.token())).toBe(200); // introspection is older
+    });
+  });
+
+  describe('a stream that falls silent', () => {
+    it('counts as away after 2 s, is left, and found again; a question that is not answered is 503 before 3 s', async () => {
+      const proxy = await TcpProxy.before(service.url);
+      const verifier = create({ url: `http://127.0.0.1:${proxy.port}` });
+      await until(() => verifier.isTold);
+      expect(await statusOf(verifier, await service.token())).toBe(200);
+      const frozenAt = performance.now();
+      proxy.drops = () => true; // half open: what is sent arrives, and no answer comes back
+      await until(() => !verifier.isTold);
+      const silence = performance.now() - frozenAt;
+      expect(silence).toBeGreaterThan(1500); // the last word was up to 0.2 s before
+      expect(silence).toBeLessThan(3000); // 2 s, on a machine that is busy
+      const askedAt = performance.now();
+      expect(await statusOf(verifier, await service.token())).toBe(503);
+      expect(performance.now() - askedAt).toBeLessThan(3000);
+      await until(() => service.cursors.length > 1); // it has tried again, although nothing was closed
+      await proxy.refuse();
+      await proxy.restore();
+      await until(() => verifier.isTold);
+      expect(service.cursors.at(-1)).toMatch(/^c[01]$/);
+      await proxy.refuse();
+    });
+
+    it('what arrives after a silence is old: it takes a new connection to count again', async () => {
+      const api = await ApiProcess.start({ issuer: service.url, serviceKey: SERVICE_KEY });
+      try {
+        const token = await service.token();
+        expect(await api.ask(token)).toBe(200);
+        api.signal('SIGSTOP'); // what is sent meanwhile lies ready, and is read before any of its timers runs
+        await delay(2100);
+        service.introspect = (_, response) => response.end('{"active":false}');
+        const asking = api.ask(token);
+        api.signal('SIGCONT');
+        expect(await asking).toBe(401); // it was asked, although the stream had spoken
+        await until(() => service.cursors.length === 2);
+      } finally {
+        await api.end();
+      }
+    });
+  });
+
+  it('does not keep the process alive once it is closed', async () => {
+    const verifier = await createTold();
+    verifier.close();
+    await until(() => service.streams.size === 0);
+    expect(verifier.isTold).toBe(false);
+  });
+});

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { createVerifier, LatchkeyError, type Verifier } from '../src/index.js';
+import { FakeService, SERVICE_KEY } from './support/fake-service.js';
+
+const FETCHED = { 'content-type': 'application/json', authorization: `Bearer ${SERVICE_KEY}` };
+
+describe('calls of the service', () => {
+  let service: FakeService;
+  let verifier: Verifier;
+  let called: unknown[][];
+
+  beforeEach(async () => {
+    service = await FakeService.start();
+    called = [];
+    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY });
+    service.other = service.introspect = ({ method, url, headers }, response, body) => {
+      called.push([`${method} ${url}`, JSON.parse(body), headers['idempotency-key']]);
+      expect(headers).toMatchObject(FETCHED);
+      response.writeHead(url === '/push' ? 202 : 200).end('{"id":"i","offset":1,"online":true}');
+    };
+  });
+  afterEach(async () => {
+    verifier.close();
+    await service.close();
+  });
+
+  const [user, device] = [randomUUID(), randomUUID()];
+
+  it.each<[string, (by: Verifier) => Promise<unknown>, unknown[]]>([
+    [
+      'push',
+      (by) => by.push({ userId: user, event: 'note' }),
+      ['POST /push', { user_id: user, event: 'note' }, undefined],
+    ],
+    [
+      'push with everything',
+      (by) =>
+        by.push({ userId: user, event: 'note', data: [1], deviceId: device, ttl: 0, idempotencyKey: 'k' }),
+      ['POST /push', { user_id: user, event: 'note', data: [1], device_id: device, ttl: 0 }, 'k'],
+    ],
+    [
+      'introspect',
+      (by) => by.introspect('t', 'refresh_token'),
+      ['POST /oauth2/introspect', { token: 't', token_type_hint: 'refresh_token' }, undefined],
+    ],
+    [
+      'signOutUser',
+      (by) => by.signOutUser({ userId: user }),
+      [`POST /users/${user}/sign-out`, {}, undefined],
+    ],
+    [
+      'signOutUser of one device',
+      (by) => by.signOutUser({ userId: user, deviceId: device }),
+      [`POST /users/${user}/sign-out`, { device_id: device }, undefined],
+    ],
+    [
+      'signOutUser by the provider’s id',
+      (by) => by.signOutUser({ provider: 'mock', providerUserId: 'a/b' }),
+      ['POST /users/sign-out', { provider: 'mock', provider_user_id: 'a/b' }, undefined],
+    ],
+    [
+      'an id that is none stays inside the path',
+      (by) => by.signOutUser({ userId: '../push?x' }),
+      ['POST /users/..%2Fpush%3Fx/sign-out', {}, undefined],
+    ],
+  ])('%s', async (_name, call, expected) => {
+    await call(verifier);
+    expect(called).toEqual([expected]);
+  });
+
+  it.each([
+    [404, '{"error":"not_found","error_description":"no such user"}', 404, 'not_found', 'no such user'],
+    [400, '{"error":"invalid_request","error_description":"x"}', 400, 'invalid_request', 'x'],
+    [
+      401,
+      '{"error":"invalid_token"}',
+      500,
+      'service_key_refused',
+      expect.stringContaining('does not know it'),
+    ],
+    [403, '{"error":"insufficient_scope"}', 500, 'service_key_refused', expect.stringContaining('no right')],
+    [429, '{"error":"slow_down"}', 503, 'temporarily_unavailable', expect.any(String)],
+    [500, '{"error":"server_error"}', 503, 'temporarily_unavailable', expect.any(String)],
+    [404, '<html>', 503, 'temporarily_unavailable', expect.any(String)],
+    [200, 'null', 503, 'temporarily_unavailable', expect.any(String)],
+    [302, '', 503, 'temporarily_unavailable', expect.any(String)],
+  ])('answered with %i %s: status %i, %s', async (answered, body, status, code, description) => {
+    service.other = (_, response) =>
+      response.writeHead(answered, answered === 302 ? { Location: '/' } : {}).end(body);
+    const error = await verifier.push({ userId: user, event: 'note' }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(LatchkeyError);
+    expect(error).toMatchObject({ status, code, description });
+    expect(JSON.stringify([error, String(error)])).not.toContain(SERVICE_KEY);
+  });
+
+  it('a push is not made again by itself: nobody knows whether it was done', async () => {
+    let calls = 0;
+    service.other = (_, response) => (calls++, response.destroy());
+    await expect(verifier.push({ userId: user, event: 'note' })).rejects.toMatchObject({ status: 503 });
+    expect(calls).toBe(1);
+  });
+
+  it('need a service key', async () => {
+    const without = createVerifier({ issuer: service.url });
+    await expect(without.push({ userId: user, event: 'note' })).rejects.toThrow('needs a serviceKey');
+  });
+});
