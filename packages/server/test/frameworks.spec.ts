@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { startTestService, type TestService } from '../../../test/support/service.js';
+import { signIn } from '../../../test/support/sign-in.js';
+import { StubProvider } from '../../../test/support/stub-provider.js';
+import { until } from '../../../test/support/until.js';
+import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
+import { APIS, type Api } from './support/apis.js';
+import { SERVICE_KEY } from './support/fake-service.js';
+
+const SIGN_OUTS = process.env['SOAK'] ? 200 : 10;
+
+/** An API in each framework, with the real service (contract §8). */
+describe('an API', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let verifier: Verifier;
+  let apis: [string, Api][];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY });
+    apis = await Promise.all(
+      Object.entries(APIS).map(async ([name, start]): Promise<[string, Api]> => [
+        name,
+        await start(verifier),
+      ]),
+    );
+    await until(() => verifier.isTold);
+  });
+  afterAll(async () => {
+    verifier?.close();
+    await Promise.all((apis ?? []).map(([, api]) => api.close()));
+    await service?.close();
+    await provider?.close();
+  });
+
+  const call = ({ url }: Api, token?: string) =>
+    fetch(`${url}/orders`, { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } });
+
+  it.each(Object.keys(APIS))(
+    '%s: lets a user in, and answers the others as the service does',
+    async (name) => {
+      const [, api] = apis.find(([one]) => one === name)!;
+      const { access_token: token, user_id: userId } = await signIn(service.url);
+      const good = await call(api, token);
+      expect([good.status, await good.json()]).toEqual([200, { of: userId }]);
+      for (const presented of [undefined, 'forged', `${token}x`]) {
+        const [theirs, ours] = await Promise.all([
+          call(api, presented),
+          fetch(`${service.url}/me`, {
+            headers: presented === undefined ? {} : { Authorization: `Bearer ${presented}` },
+          }),
+        ]);
+        expect(theirs.status).toBe(401);
+        expect(theirs.headers.get('www-authenticate')).toBe(ours.headers.get('www-authenticate'));
+        expect(theirs.headers.get('content-type')).toMatch(/^application\/json/);
+        const body = (await theirs.json()) as Record<string, unknown>;
+        expect(Object.keys(body)).toEqual(['error', 'error_description']);
+        expect(body['error']).toBe('invalid_token');
+      }
+    },
+  );
+
+  it('refuses a session that was signed out within a second, in every framework, and asks nothing', async () => {
+    const asked = (): number => service.log.filter((line) => line.includes('/oauth2/introspect')).length;
+    const before = asked();
+    const late = new Map(apis.map(([name]) => [name, 0]));
+    let slowest = 0; // the measure for how late anything may be noticed here
+    const one = async (): Promise<void> => {
+      const { access_token: token } = await signIn(service.url);
+      for (const [, api] of apis) expect((await call(api, token)).status).toBe(200);
+      const headers = { Authorization: `Bearer ${token}` };
+      await delay(Math.random() * 500); // at any time between two readings of the service
+      const { status } = await fetch(`${service.url}/sign-out`, { method: 'POST', headers });
+      expect(status).toBe(204);
+      const signedOutAt = performance.now();
+      const lastAccepted = apis.map(async ([name, api]) => {
+        for (;;) {
+          const began = performance.now();
+          const { status: seen } = await call(api, token);
+          slowest = Math.max(slowest, performance.now() - began);
+          if (seen === 401) return;
+          late.set(name, Math.max(late.get(name)!, began - signedOutAt));
+          await delay(10);
+        }
+      });
+      await Promise.all(lastAccepted);
+    };
+    for (let done = 0; done < SIGN_OUTS; done += 5) await Promise.all(Array.from({ length: 5 }, one));
+    console.log(
+      `the latest that a signed-out token was accepted, of ${SIGN_OUTS}, in ms after the sign-out:`,
+      late,
+    );
+    for (const [name, ms] of late) expect([name, ms < 1000 + 3 * slowest]).toEqual([name, true]);
+    expect(asked()).toBe(before);
+  });
+
+  it('calls the service: pushes, asks about tokens, signs a user out, who is refused then', async () => {
+    const {
+      access_token: token,
+      refresh_token: refreshToken,
+      user_id: userId,
+    } = await signIn(service.url, 'ada');
+    const event = { userId, event: 'order.shipped', data: { id: 1 }, idempotencyKey: 'order-1' };
+    const pushed = await verifier.push(event);
+    expect(pushed).toEqual({ id: expect.any(String), offset: expect.any(Number), online: false });
+    expect(await verifier.push(event)).toEqual(pushed);
+    expect(await verifier.introspect(token)).toMatchObject({ active: true, sub: userId });
+    expect(await verifier.introspect(refreshToken)).toEqual({ active: false });
+    expect(await verifier.introspect(refreshToken, 'refresh_token')).toMatchObject({ active: true });
+    await verifier.signOutUser({ provider: 'stub', providerUserId: 'ada' });
+    await until(() =>
+      verifier.verify(token).then(
+        () => false,
+        ({ status }: LatchkeyError) => status === 401,
+      ),
+    );
+    await verifier.signOutUser({ userId });
+    const nobody = { userId: '00000000-0000-4000-8000-000000000000' };
+    await expect(verifier.signOutUser(nobody)).rejects.toMatchObject({ status: 404, code: 'not_found' });
+    await expect(verifier.push({ ...nobody, event: 'x' })).rejects.toMatchObject({ status: 404 });
+  });
+});
