@@ -82,7 +82,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     const { text } = this;
     this.text = '';
     const [toReady, toOthers] =
-      cursor === null ? [text, text] : [`${text}:\nid: ${cursor}\n\n`, text + ALIVE];
+      cursor === null ? [text, text] : [`${text}: ${cursor}\nid: ${cursor}\n\n`, text + ALIVE];
     for (const stream of this.streams) stream.send(this.ready.has(stream) ? toReady : toOthers);
   }
 
