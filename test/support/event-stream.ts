@@ -98,7 +98,7 @@ export class EventStreamReader {
       lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
     const [event, data, id] = [field('event'), field('data'), field('id')];
     if (id !== undefined) this.lastEventId = id;
-    if (lines.includes(':')) {
+    if (lines.some((line) => line.startsWith(':'))) {
       if (id === undefined) this.signsOfLife++;
       else this.readings.push(performance.now());
     }

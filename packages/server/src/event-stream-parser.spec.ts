@@ -15,7 +15,7 @@ describe('a stream of events', () => {
   it.each([
     ['an event', 'event: ended\ndata: {"a":1}\n\n', ['ended={"a":1}', '|']],
     ['one with an id', 'event: ready\nid: c7\ndata: {}\n\n', ['ready={}', '|c7']],
-    ['a comment with a cursor', ':\nid: c7\n\n', ['|c7']],
+    ['a comment with a cursor', ': c7\nid: c7\n\n', ['|c7']],
     ['a comment alone', ':\n\n', ['|']],
     ['a comment with text', ': hello: there\n\n', ['|']],
     ['no space after the colon, or two', 'data:a\ndata:  b\n\n', ['message=a\n b', '|']],

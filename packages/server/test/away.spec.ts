@@ -199,7 +199,7 @@ describe('with a service key', () => {
     it('words of the stream do not count before it has told the past', async () => {
       const verifier = away();
       await until(() => service.streams.size === 1);
-      service.say(':\nid: c1\n\n:\n\n');
+      service.say(': c1\nid: c1\n\n:\n\n');
       await delay(100);
       expect(verifier.isTold).toBe(false);
     });

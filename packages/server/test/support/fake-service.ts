@@ -34,7 +34,7 @@ export class FakeService {
     else response.flushHeaders();
   };
   private readonly sockets = new Set<Socket>();
-  private readonly talking = setInterval(() => this.talks && this.say(':\nid: c1\n\n'), 200);
+  private readonly talking = setInterval(() => this.talks && this.say(': c1\nid: c1\n\n'), 200);
   private readonly privateKeys = new Map<string, CryptoKey>();
 
   private constructor(private readonly server: Server) {
