@@ -64,6 +64,12 @@ const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknow
        FROM generate_series(1, $1) i`,
       [rows],
     ),
+  logout_tokens: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO logout_tokens (token_hash, expires_at)
+       SELECT uuid_send(gen_random_uuid()), ${expiresAt} FROM generate_series(1, $1) i`,
+      [rows],
+    ),
   refresh_tokens: (rows, expiresAt) =>
     sql(
       `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
