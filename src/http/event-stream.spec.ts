@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -45,6 +46,13 @@ describe('EventStream', () => {
     expect(reader.stream.isOpen).toBe(false);
     expect(most).toBeGreaterThan(MIB - 2 * CHUNK.length);
     expect(most).toBeLessThanOrEqual(MIB);
+  });
+
+  it('does not even write what would be too much, which would be a copy for each reader', async () => {
+    const reader = await open();
+    const write = jest.spyOn(reader.response, 'write');
+    reader.stream.send(CHUNK.repeat(20));
+    expect([reader.stream.isOpen, write.mock.calls.length]).toEqual([false, 0]);
   });
 
   it('cuts a reader off that reads nothing for a minute, but none that has nothing left to read', async () => {

@@ -35,9 +35,10 @@ export class EventStream {
   /** @param text whole events (see eventText) */
   send(text: string): void {
     if (!this.isOpen || text === '') return;
+    // Before it is written, which copies it for each reader: thousands of sign-outs at once are told in one text.
+    if (this.response.writableLength + text.length > MOST_UNSENT) return void this.response.destroy();
     this.begin();
     this.response.write(text);
-    if (this.response.writableLength > MOST_UNSENT) this.response.destroy();
   }
 
   /** Resolves when the reader has read most of what was sent, or is gone. */
