@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Sql } from '../src/database/sql.js';
 import { Events } from '../src/events.js';
+import { EventStream } from '../src/http/event-stream.js';
 import { Removal } from '../src/removal/removal.js';
 import { PastEndings, type PastPage } from '../src/token/ended-sessions.past.js';
+import { EndedSessionStreams } from '../src/token/ended-sessions.streams.js';
 import { KeyStore } from '../src/token/key.store.js';
 import { endSessions } from '../src/token/session.store.js';
 import { bearer } from './support/bearer.js';
@@ -410,6 +414,14 @@ describe('GET /sessions/ended', () => {
       return statusCode === 200;
     });
     await nextCursor(open[99]!);
+  });
+
+  it('a reader that is gone before it is looked at takes no place', async () => {
+    const streams = instances[1]!.app.get(EndedSessionStreams);
+    const gone = new ServerResponse(new IncomingMessage(new Socket()));
+    gone.destroy();
+    for (let i = 0; i < 100; i++) await streams.open(new EventStream(gone), undefined);
+    expect((await read(1)).isReady).toBe(true);
   });
 
   it('at SIGTERM they go on until the listener closes, then end; the process exits with 0', async () => {

@@ -52,9 +52,9 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     stream.onClose(() => this.forget(stream));
     try {
       await this.tellPast(stream, lastEventId);
-    } catch (error) {
-      this.forget(stream);
-      throw error;
+    } finally {
+      // `close` is not said again of an answer that was closed before it came here.
+      if (!this.ready.has(stream)) this.forget(stream);
     }
   }
 
