@@ -42,6 +42,11 @@ export function readOptions(options: VerifierOptions): Settings {
   if (!WHEN_AWAY.includes(whenAway)) throw new TypeError(`whenAway must be one of ${WHEN_AWAY.join(', ')}`);
   if (!(clockTolerance >= 0 && clockTolerance <= 300))
     throw new TypeError('clockTolerance must be 0 to 300 seconds');
+  // Of an environment variable that is not set, most likely: sign-outs would not be heard of, and nobody would know.
+  if ('serviceKey' in options && serviceKey === undefined)
+    throw new TypeError(
+      'serviceKey is undefined: set it, or leave it out to check signature and expiry only',
+    );
   // The text is not repeated in the error: it may be a key with a line's end.
   if (serviceKey !== undefined && !/^[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('serviceKey must be printable ASCII without spaces');
@@ -51,7 +56,20 @@ export function readOptions(options: VerifierOptions): Settings {
     serviceKey,
     whenAway,
     clockTolerance,
-    warn: options.onWarning ?? ((message) => console.warn(`@latchkey/server: ${message}`)),
+    warn: warningsTo(options.onWarning),
+  };
+}
+
+/** A listener that throws (`logger.warn`, torn from its logger) ends neither the stream nor, unhandled, the process. */
+function warningsTo(listener: VerifierOptions['onWarning']): Settings['warn'] {
+  const toConsole = (message: string): void => console.warn(`@latchkey/server: ${message}`);
+  if (!listener) return toConsole;
+  return (message) => {
+    try {
+      listener(message);
+    } catch {
+      toConsole(message);
+    }
   };
 }
 
