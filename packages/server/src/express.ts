@@ -33,6 +33,7 @@ export function authenticate(verifier: Authenticator): Middleware {
 }
 
 function answer(response: ServerResponse, { status, headers, body }: LatchkeyError): void {
+  if (response.headersSent) return; // meanwhile: by a timeout of the application's
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.statusCode = status;
   response.setHeader('Content-Type', 'application/json; charset=utf-8');
