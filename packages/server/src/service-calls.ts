@@ -21,17 +21,24 @@ export class ServiceCalls {
   /**
    * @returns the answer's JSON; undefined for 204
    * @throws LatchkeyError `temporarily_unavailable` without an answer, for 5xx and 429; `service_key_refused`; else what the
-   *   service says
+   *   service says. TypeError for what cannot be sent: no JSON, no header
    */
   async post<Answer>(path: string, call: Call): Promise<Answer> {
     const { serviceKey, url } = this;
     if (serviceKey === undefined) throw new TypeError('this call needs a serviceKey: see createVerifier()');
+    // Before anything is sent: what cannot be is the caller's mistake, and no trouble of the service's.
+    const headers = new Headers({
+      ...call.headers,
+      ...bearer(serviceKey),
+      'Content-Type': 'application/json',
+    });
+    const body = JSON.stringify(call.body ?? {});
     const signal = AbortSignal.timeout(call.timeoutMs);
     const send = async (): Promise<[Response, string]> => {
       const response = await fetch(url + path, {
         method: 'POST',
-        headers: { ...call.headers, ...bearer(serviceKey), 'Content-Type': 'application/json' },
-        body: JSON.stringify(call.body ?? {}),
+        headers,
+        body,
         redirect: 'error', // the key is for the service alone
         signal,
       });

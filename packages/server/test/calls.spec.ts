@@ -100,6 +100,17 @@ describe('calls of the service', () => {
     expect(calls).toBe(1);
   });
 
+  it.each([
+    ['data that is no JSON', { data: 1n }],
+    ['a key with a line break', { idempotencyKey: 'a\r\nX: y' }],
+    ['a key that is no header', { idempotencyKey: '√' }],
+  ])('%s: a mistake of the caller, which no waiting mends', async (_name, mistake) => {
+    await expect(verifier.push({ userId: user, event: 'note', ...mistake })).rejects.toMatchObject({
+      name: 'TypeError',
+    });
+    expect(called).toEqual([]);
+  });
+
   it('need a service key', async () => {
     const without = createVerifier({ issuer: service.url });
     await expect(without.push({ userId: user, event: 'note' })).rejects.toThrow('needs a serviceKey');
