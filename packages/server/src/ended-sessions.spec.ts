@@ -31,6 +31,15 @@ describe('ended sessions', () => {
     expect(sessions.size).toBe(0);
   });
 
+  it('are known longer where tokens are accepted after their expiry, also when the clock is set back a little', () => {
+    const tolerant = new EndedSessions(300);
+    tolerant.add('a', NOW, NOW);
+    tolerant.sweep(NOW + 9 * MINUTE);
+    expect([tolerant.has('a'), tolerant.hasForgottenTooMuch(NOW + 4 * MINUTE)]).toEqual([true, false]);
+    tolerant.sweep(NOW + 11 * MINUTE);
+    expect(tolerant.size).toBe(0);
+  });
+
   it('know when the clock was set back behind what they have forgotten', () => {
     sessions.sweep(NOW);
     expect(sessions.hasForgottenTooMuch(NOW - 4 * MINUTE)).toBe(false);

@@ -10,6 +10,12 @@ export class EndedSessions {
   private readonly untilOf = new Map<string, number>();
   /** When those that are over were last forgotten. */
   private sweptAt = 0;
+  private readonly keepMs: number;
+
+  /** @param clockTolerance seconds for which tokens are accepted after their expiry */
+  constructor(clockTolerance = 0) {
+    this.keepMs = KEEP_MS + clockTolerance * 1000;
+  }
 
   get size(): number {
     return this.untilOf.size;
@@ -24,7 +30,7 @@ export class EndedSessions {
    * @throws RangeError when there are too many to remember
    */
   add(sessionId: string, until: number, now = Date.now()): void {
-    if (until + KEEP_MS <= now) return;
+    if (until + this.keepMs <= now) return;
     if (this.untilOf.size >= MOST) throw new RangeError('more sessions have ended than can be remembered');
     const known = this.untilOf.get(sessionId) ?? 0; // told twice, perhaps with another end
     this.untilOf.set(sessionId, Math.max(known, Math.ceil(until / 1000)));
@@ -35,7 +41,7 @@ export class EndedSessions {
     if (Math.abs(now - this.sweptAt) < SWEEP_EVERY_MS) return;
     this.sweptAt = now;
     for (const [sessionId, until] of this.untilOf) {
-      if (until * 1000 + KEEP_MS <= now) this.untilOf.delete(sessionId);
+      if (until * 1000 + this.keepMs <= now) this.untilOf.delete(sessionId);
     }
   }
 

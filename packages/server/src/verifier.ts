@@ -23,7 +23,7 @@ export class Verifier {
   private readonly signature: TokenSignature;
   private readonly calls: ServiceCalls;
   private readonly introspector: Introspector;
-  private readonly ended = new EndedSessions();
+  private readonly ended: EndedSessions;
   private readonly stream: EndedStream | undefined;
   private readonly whenAway: WhenAway;
 
@@ -32,6 +32,7 @@ export class Verifier {
     const settings = readOptions(options);
     const { url, serviceKey, warn } = settings;
     this.whenAway = settings.whenAway;
+    this.ended = new EndedSessions(settings.clockTolerance);
     this.keys = new KeySet(url);
     this.signature = new TokenSignature(this.keys, settings);
     this.calls = new ServiceCalls(url, serviceKey);
