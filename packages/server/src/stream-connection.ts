@@ -33,6 +33,8 @@ export class StreamConnection {
   private heard: Moment = thisMoment();
   /** When it last said that all is told until now; undefined until the past is told. */
   private toldAll: Moment | undefined;
+  /** Whether there was a silence before the past was told: then all of it may be old. */
+  private mayBeOld = false;
 
   /** Whether what it has told is all that there is to tell, but for the last seconds. */
   get isFresh(): boolean {
@@ -87,8 +89,10 @@ export class StreamConnection {
       // After a silence (this process or the service stood still, or what lies between) this may be old, and more of the kind
       // may follow: only a new connection shows what is true now.
       if (this.isSilent()) throw silent();
+      this.mayBeOld ||= since(this.heard) > SILENCE_MS;
       this.heard = thisMoment();
       parser.feed(chunk as Uint8Array);
+      if (this.toldAll && this.mayBeOld) throw silent(); // the next one goes on from its cursor, so it has little to tell
     }
   }
 
