@@ -23,6 +23,8 @@ export class EndedStream {
   private cursor = '';
   /** Connections in a row that failed before they were ready. */
   private failures = 0;
+  /** What the present outage was told as. */
+  private warned: 'once' | 'final' | undefined;
   private readonly closing = new AbortController();
 
   constructor(
@@ -96,6 +98,7 @@ export class EndedStream {
 
   private takeReady(): void {
     this.failures = 0;
+    this.warned = undefined;
     this.connection.ready();
   }
 
@@ -103,12 +106,16 @@ export class EndedStream {
     if (cursor.length <= LONGEST_CURSOR && /^[\x21-\x7e]+$/.test(cursor)) this.cursor = cursor;
   }
 
-  /** Once an outage. A single broken connection is none: the next one is there at once. */
+  /**
+   * Once an outage; a key that is refused is told in any case, since no waiting helps. A single broken connection is no outage:
+   * the next one is there at once.
+   */
   private warnOf(error: unknown): void {
     const isRefused = error instanceof StreamRefused;
-    if (this.failures !== (isRefused ? 1 : 2)) return;
-    const reason =
-      isRefused && [401, 403].includes(error.status) ? 'the service key was refused' : reasonOf(error);
+    const isFinal = isRefused && [401, 403].includes(error.status);
+    if (this.warned === 'final' || (this.warned && !isFinal) || (!isRefused && this.failures < 2)) return;
+    this.warned = isFinal ? 'final' : 'once';
+    const reason = isFinal ? 'the service key was refused' : reasonOf(error);
     this.options.warn(`sign-outs are not heard of (GET /sessions/ended): ${reason}`);
   }
 

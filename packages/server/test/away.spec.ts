@@ -204,6 +204,21 @@ describe('with a service key', () => {
       expect(verifier.isTold).toBe(false);
     });
 
+    it('a past that is told after a silence may be old: the next connection counts', async () => {
+      const verifier = away();
+      await until(() => service.streams.size === 1);
+      const now = Date.now();
+      const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + 2500);
+      try {
+        service.talks = true;
+        service.say('event: ready\nid: c7\ndata: {}\n\n');
+        await until(() => service.cursors.length === 2 && verifier.isTold); // although it spoke on
+        expect(service.cursors[1]).toMatch(/^c[17]$/);
+      } finally {
+        clock.mockRestore();
+      }
+    });
+
     it('accept and refuse do what they say, and ask nothing', async () => {
       const token = await service.token();
       expect(await statusOf(away({ whenAway: 'accept' }), token)).toBe(200);
@@ -241,6 +256,31 @@ describe('with a service key', () => {
       ]);
       expect(await statusOf(old, await service.token())).toBe(200); // introspection is older
     });
+  });
+
+  it('a key that is refused after the connection broke is told as well', async () => {
+    await createTold();
+    service.stream = (_, response) => response.writeHead(401).end('{}');
+    for (const stream of service.streams) stream.destroy();
+    await until(() => service.cursors.length >= 4);
+    expect(warnings).toEqual([
+      'sign-outs are not heard of (GET /sessions/ended): the service key was refused',
+    ]);
+  });
+
+  it('a listener to warnings that throws ends nothing', async () => {
+    const said = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+    try {
+      service.stream = (_, response) => response.writeHead(503).end();
+      const onWarning = (): never => {
+        throw new Error('no logger');
+      };
+      create({ onWarning });
+      await until(() => service.cursors.length >= 2);
+      expect(said.mock.calls).toEqual([[expect.stringContaining('sign-outs are not heard of')]]);
+    } finally {
+      said.mockRestore();
+    }
   });
 
   describe('a stream that falls silent', () => {
