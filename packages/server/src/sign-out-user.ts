@@ -5,7 +5,7 @@ export type UserToSignOut =
   | {
       /** The user: `claims.sub`. */
       userId: string;
-      /** Only this device: `claims.device_id`. */
+      /** Only this device: `claims.device_id`. Leave it out for all of them; undefined is refused. */
       deviceId?: string;
     }
   | {
@@ -15,8 +15,16 @@ export type UserToSignOut =
       providerUserId: string;
     };
 
-export function signOutUser(calls: ServiceCalls, user: UserToSignOut, timeoutMs: number): Promise<void> {
+/** @throws TypeError for a `deviceId` that is given and undefined, as that of a session without a device: it would mean all */
+export async function signOutUser(
+  calls: ServiceCalls,
+  user: UserToSignOut,
+  timeoutMs: number,
+): Promise<void> {
   if ('userId' in user) {
+    if ('deviceId' in user && typeof user.deviceId !== 'string') {
+      throw new TypeError('deviceId is no text: leave it out to sign the user out everywhere');
+    }
     const path = `/users/${encodeURIComponent(user.userId)}/sign-out`;
     return calls.post(path, { body: { device_id: user.deviceId }, timeoutMs, isRepeatable: true });
   }

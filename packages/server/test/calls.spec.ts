@@ -68,6 +68,12 @@ describe('calls of the service', () => {
     expect(called).toEqual([expected]);
   });
 
+  it('a device that is undefined is not taken for all of them', async () => {
+    const user = { userId: randomUUID(), deviceId: undefined as unknown as string };
+    await expect(verifier.signOutUser(user)).rejects.toThrow(TypeError);
+    expect(called).toEqual([]);
+  });
+
   it.each([
     [404, '{"error":"not_found","error_description":"no such user"}', 404, 'not_found', 'no such user'],
     [400, '{"error":"invalid_request","error_description":"x"}', 400, 'invalid_request', 'x'],
