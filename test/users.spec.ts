@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
+import { ChannelRemoval } from '../src/channel/channel.removal.js';
 import { userIdOf } from '../src/user/user-id.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
@@ -224,6 +225,16 @@ describe('users, by service key', () => {
       await query(here.databaseUrl, 'UPDATE channels SET last_offset = 3500 WHERE user_id = $1', [userId]);
       await backend().delete(`/users/${userId}`).expect(204);
       expect(await rowsOf(userId)).toEqual({});
+    });
+
+    it('… also where most of the offsets are free, since short-lived events have expired', async () => {
+      const { user_id: userId } = await onDevice();
+      const events = `
+        INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+        SELECT $1, 1000 * n, gen_random_uuid(), 'e', 'null', now(), now() + interval '1 day' FROM generate_series(1, 2500) AS n`;
+      await query(here.databaseUrl, events, [userId]);
+      await here.app.get(ChannelRemoval).begin(userId);
+      expect(await rowsOf(userId)).not.toHaveProperty('channel_events'); // nothing is left for the last transaction
     });
 
     it('closes sockets on every instance within a second, and who comes back gets the events of the new history', async () => {
