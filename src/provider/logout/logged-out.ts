@@ -29,11 +29,15 @@ export class LoggedOut {
   constructor(private readonly sql: Sql) {}
 
   /**
-   * Remembers the session that a logout names, else its subject.
+   * Remembers the session that a logout names, and that sessions of its subject without a name are meant as well; else the
+   * subject.
    * @param manager of the transaction that ends the sessions which are there already
    */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
-    await manager.query(REMEMBER, [hashesOf(provider, logout)[0]]);
+    // In one order, so that no two logouts wait for each other.
+    for (const hash of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
+      await manager.query(REMEMBER, [hash]);
+    }
   }
 
   /**
@@ -43,15 +47,26 @@ export class LoggedOut {
    * @param asked when the provider was asked: milliseconds, by the database's clock
    */
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
-    const hashes = hashesOf(provider, identity);
+    const hashes = named(provider, identity);
     if (hashes.length === 0) return false; // of a provider that sends no logouts
     return (await this.sql.query(SINCE, [hashes, asked / 1000])).length > 0;
   }
 }
 
-function hashesOf(provider: string, { subject, session }: Names): Buffer[] {
-  return [
-    ...(session === null ? [] : [hashOfName(provider, 'session', session)]),
-    ...(subject === null ? [] : [hashOfName(provider, 'subject', subject)]),
-  ];
+/** What a logout means (contract §6). Of a session alone the subject is not known here. */
+function meant(provider: string, { subject, session }: Names): Buffer[] {
+  if (session === null) return subject === null ? [] : [ofSubject(provider, subject)];
+  return [ofSession(provider, session), ...(subject === null ? [] : [ofUnnamed(provider, subject)])];
 }
+
+/** By what a logout can mean an identity. */
+function named(provider: string, { subject, session }: Names): Buffer[] {
+  if (subject === null) return session === null ? [] : [ofSession(provider, session)];
+  const inPart = session === null ? ofUnnamed(provider, subject) : ofSession(provider, session);
+  return [inPart, ofSubject(provider, subject)];
+}
+
+const ofSession = (provider: string, session: string): Buffer => hashOfName(provider, 'session', session);
+const ofSubject = (provider: string, subject: string): Buffer => hashOfName(provider, 'subject', subject);
+/** Of the subject's sessions only those that the provider gave no name. */
+const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(provider, 'unnamed', subject);
