@@ -225,6 +225,17 @@ describe('what an answer means', () => {
   });
 });
 
+it('asks no more once it is stopped, though an answer was still to come', async () => {
+  const late = new Promise<object>((resolve) => setTimeout(resolve, 1000, FRESH));
+  const { refresher, asked } = tab([late], { received_at: 0 });
+  const refreshed = refresher.refresh();
+  refresher.stop();
+  await seconds(1);
+  expect(await refreshed).toBe('second');
+  await seconds(3 * 3600);
+  expect(asked()).toBe(1);
+});
+
 describe('one flight', () => {
   it('for a hundred requests of a client', async () => {
     const { refresher, asked } = tab([FRESH], { received_at: 0 });

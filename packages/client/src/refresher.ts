@@ -41,6 +41,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   /** Up to a tenth of the lead, so that clients, and the tabs of one, do not all refresh at the same moment. */
   let jitter = 0;
   let cancelTimer = (): void => undefined;
+  let stopped = false;
   /** Until then, by the monotonic clock, the service gets no request; and the error that it answered. */
   let pausedUntil = 0;
   let lastError: unknown;
@@ -53,7 +54,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
 
   const schedule = (): void => {
     cancelTimer();
-    if (!keeper.get()) return;
+    if (stopped || !keeper.get()) return;
     const wait = failures ? backoff(failures, LONGEST_BACKOFF) : secondsUntilDue();
     cancelTimer = after(Math.min(LONGEST_TIMER, Math.max(wait, 0)), check);
   };
@@ -140,6 +141,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     refresh,
     renewed,
     stop() {
+      stopped = true; // an answer that is still to come sets no timer again
       cancelTimer();
       stopWaking();
     },
