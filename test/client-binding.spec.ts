@@ -28,6 +28,14 @@ inChromium('the client binds a session to its browser', () => {
   const bound = (page: Page): Promise<boolean> => page.evaluate('latchkey.session.bound');
   const names = (page: Page): Promise<string[]> => world.keys(page, 'getAllKeys()');
 
+  /** Puts more keys into the store than are kept. @param from the age of the oldest, as in a name */
+  const fill = (page: Page, from: number): Promise<void> =>
+    world.keys(
+      page,
+      `put({}, '${from}-other'); const store = asked.source;
+      for (let n = 1; n < 1050; n++) store.put({}, (${from} + n) + '-other')`,
+    );
+
   /** An attempt to refresh; the code of its failure. */
   async function attempt(page: Page): Promise<string> {
     await world.age(page);
@@ -105,15 +113,24 @@ inChromium('the client binds a session to its browser', () => {
     expect(await Promise.all(tabs.map((tab) => world.signedOut(tab)))).toEqual([[], []]);
   });
 
-  it('and keeps the newest hundred keys', async () => {
+  it('and keeps the newest thousand keys', async () => {
     const page = await world.signIn(context);
     const { binding } = await world.stored(page);
-    for (let n = 0; n < 150; n++) await world.keys(page, `put({}, '${1_000_000_000 + n}-old')`);
+    await fill(page, 1_000_000_000);
     const other = await world.signIn(context, { storage: 'sessionStorage' });
     const left = await names(other);
-    expect(left).toHaveLength(100);
+    expect(left).toHaveLength(1000);
     expect(left).toContain(binding!.key);
     expect(await attempt(page)).toBe('done');
+  });
+
+  it('and the one that it has just made, also where the clock of the device is behind all others', async () => {
+    const page = await world.signIn(context);
+    await fill(page, 4_000_000_000);
+    await page.evaluate('latchkey.signIn()');
+    await page.reload();
+    expect(await attempt(page)).toBe('done');
+    expect(await world.signedOut(page)).toEqual([]);
   });
 
   it(`so that a copy of its storage refreshes nothing, ${2 * TRIES} times, and the owner goes on`, async () => {

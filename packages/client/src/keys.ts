@@ -7,7 +7,7 @@ import { CURVE } from './proof.js';
  * How many keys a browser keeps. Each session has one, which goes when it ends; those of sessions that ended unseen (in a tab
  * that was closed, in memory) are removed when there are more.
  */
-const MOST = 100;
+const MOST = 1000;
 
 /** The keys of this browser's sessions. No script can read their private parts, so whoever copies a storage lacks them. */
 export interface Keys {
@@ -31,8 +31,9 @@ export function makeKeys(database: string, clock: Clock): Keys {
         await inDatabase(database, 'readwrite', (keys) => {
           const names = keys.getAllKeys();
           names.onsuccess = () => {
-            const oldest = names.result.at(1 - MOST);
-            if (oldest) keys.delete(IDBKeyRange.upperBound(oldest, true));
+            const oldest = names.result.at(1 - MOST) as string | undefined;
+            // Never the new one: after a redirect, the service has not told its time yet.
+            if (oldest && oldest < name) keys.delete(IDBKeyRange.upperBound(oldest, true));
           };
           return keys.add(pair, name);
         });
