@@ -39,9 +39,9 @@ export function createClient(options: ClientOptions): Latchkey {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has none
   const tell = (ended: boolean): void => tabs?.postMessage(ended);
   const storage = options.storage ?? 'localStorage';
-  const keeper = keepTokens(stored(storage, key), emit, tell, (old, ended) => {
-    // A duplicated tab has a copy of the sessionStorage, and so the same session, which signing in anew here does not end there.
-    if (ended || storage !== 'sessionStorage') keys.remove(old);
+  const keeper = keepTokens(stored(storage, key), emit, tell, (name) => {
+    // A duplicated tab has a copy of the sessionStorage, and so the same session: the service tells it whether that is over.
+    if (storage !== 'sessionStorage') keys.remove(name);
   });
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);

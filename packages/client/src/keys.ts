@@ -4,8 +4,8 @@ import { LatchkeyError } from './latchkey-error.js';
 import { CURVE } from './proof.js';
 
 /**
- * How many keys a browser keeps. Each session has one, which goes when it ends; those of sessions that ended unseen (in a tab
- * that was closed, in memory) are removed when there are more.
+ * How many keys a browser keeps. Each session has one, which goes when it is signed out; those of sessions that ended unseen (in
+ * a tab that was closed, in memory), or that others have replaced, are removed when there are more.
  */
 const MOST = 1000;
 

@@ -41,13 +41,14 @@ export interface TokenKeeper {
 /**
  * Emits `change`, with the session, and `ended`, with the reason.
  * @param tell notifies the other tabs that the storage has changed; `ended`: because the service has ended a session
- * @param drop is told the key of a session that has ended, or that another one has replaced in the storage
+ * @param drop is told the key of a session that has ended. Not of one that another has replaced in the storage: a tab that does
+ *   not see that yet may put the old one back
  */
 export function keepTokens(
   storage: Stored<Partial<Tokens & Ended>>,
   emit: Events['emit'],
   tell: (ended: boolean) => void,
-  drop: (key: string, ended: boolean) => void,
+  drop: (key: string) => void,
 ): TokenKeeper {
   let held: Tokens | undefined;
   /** How old the access token was when it came into this page, and when that was; milliseconds. */
@@ -90,11 +91,9 @@ export function keepTokens(
     // that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
-      const before = storage.get()?.binding?.key;
       storage.put({ ...received, received_at: Date.now() });
       reload();
       tell(false);
-      if (before && before !== received.binding?.key) drop(before, false);
     },
     end(reason) {
       const ending = reload();
@@ -102,7 +101,7 @@ export function keepTokens(
       storage.put({ reason });
       tell(reason !== 'user'); // the service does not know of that yet: a tab with a session of its own would ask too early
       reload();
-      if (ending.binding) drop(ending.binding.key, true);
+      if (ending.binding) drop(ending.binding.key);
     },
     reload,
   };
