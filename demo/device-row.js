@@ -68,10 +68,12 @@ export class DeviceRow {
     this.#current.hidden = !current;
     this.#signOut.hidden = current; // the button at the top does that
     this.#rename.ariaLabel = `Rename ${name}`;
-    this.#signOut.ariaLabel = `Sign out ${name}`;
+    this.#signOut.textContent = signed_in ? 'Sign out' : 'Remove';
+    this.#signOut.ariaLabel = `${this.#signOut.textContent} ${name}`;
     const seen = `${signed_in ? 'Last seen' : 'Signed out, last seen'} ${ago(last_seen_at)}`;
-    this.#state.textContent = online ? 'Online' : seen;
-    this.#state.classList.toggle('online', online);
+    const isOnline = signed_in && online; // that it is not any more may be known a moment later
+    this.#state.textContent = isOnline ? 'Online' : seen;
+    this.#state.classList.toggle('online', isOnline);
     this.element.classList.toggle('phone', /Mobile|Android|iPhone/.test(user_agent ?? ''));
   }
 

@@ -469,6 +469,11 @@ inChromium('the demo', () => {
       expect(await page.getByRole('dialog').count()).toBe(0);
       await feed(other, 'device.signed_out').first().waitFor();
       expect(await other.getByRole('heading', { name: 'Ada Lovelace' }).isVisible()).toBe(true);
+      const row = devices(other)
+        .getByRole('listitem')
+        .filter({ hasText: 'Signed out, last seen just now' })
+        .first();
+      await row.getByRole('button', { name: /^Remove/ }).waitFor(); // it cannot be signed out once more
     });
   });
 
