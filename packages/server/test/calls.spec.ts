@@ -69,8 +69,8 @@ describe('calls of the service', () => {
   });
 
   it('a device that is undefined is not taken for all of them', async () => {
-    const user = { userId: randomUUID(), deviceId: undefined as unknown as string };
-    await expect(verifier.signOutUser(user)).rejects.toThrow(TypeError);
+    const target = { userId: user, deviceId: undefined as unknown as string };
+    await expect(verifier.signOutUser(target)).rejects.toThrow(TypeError);
     expect(called).toEqual([]);
   });
 
