@@ -5,7 +5,7 @@ import { inChromium } from './support/chromium.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 
 const PRELOAD = fileURLToPath(new URL('./support/skewed-clock.mjs', import.meta.url));
-const STEPS = process.env['SOAK'] ? 500 : 40;
+const STEPS = process.env['SOAK'] ? 500 : 20;
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
 inChromium('a session that is bound to its browser goes on', () => {
