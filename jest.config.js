@@ -23,6 +23,6 @@ export default {
   setupFiles: ['<rootDir>/test/support/setup.ts'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
-  maxWorkers: 2,
-  testTimeout: 60_000, // two workers, each with a database, browsers and services of its own, share the machine
+  maxWorkers: 3, // two cores: while one test waits for a timer, a process or a browser, two others go on
+  testTimeout: 60_000, // three workers, each with a database, browsers and services of its own, share the machine
 };

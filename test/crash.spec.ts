@@ -6,6 +6,8 @@ import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
+const KILLS = process.env['SOAK'] ? 20 : 3;
+
 /** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
 describe('the end of a process', () => {
   let provider: StubProvider;
@@ -27,7 +29,7 @@ describe('the end of a process', () => {
   it('SIGKILL under refreshes and sign-ins: whatever was acknowledged still works, nothing is half-written', async () => {
     const acknowledged: Tokens[] = [];
     const refreshed: string[] = [];
-    for (let kill = 0; kill < 5; kill++) {
+    for (let kill = 0; kill < KILLS; kill++) {
       service = await startServiceProcess(env);
       const { url } = service;
       const first = await signIn(url);
@@ -41,7 +43,7 @@ describe('the end of a process', () => {
           }
         }
       });
-      const goal = refreshed.length + 100;
+      const goal = refreshed.length + 60;
       await until(() => refreshed.length >= goal);
       await service.end('SIGKILL');
       await Promise.allSettled(work);

@@ -15,7 +15,7 @@ const ISSUER = 'http://localhost:3000';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const HTU = { token: `${ISSUER}/oauth2/token`, refresh: `${ISSUER}/oauth2/refresh` };
 
-const THEFTS = process.env['SOAK'] ? 1000 : 340; // of each kind
+const THEFTS = process.env['SOAK'] ? 1000 : 100; // of each kind
 const AT_ONCE = 20;
 const ROUNDS = 50;
 

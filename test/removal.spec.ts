@@ -309,7 +309,7 @@ describe('beside others', () => {
   });
 });
 
-const ROWS = process.env['SOAK'] ? 1_000_000 : 100_000;
+const ROWS = process.env['SOAK'] ? 1_000_000 : 30_000;
 
 describe(`${ROWS} expired rows`, () => {
   it('are removed in short statements and bounded memory', async () => {

@@ -9,7 +9,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const ATTEMPTS = 1500;
+const ATTEMPTS = process.env['SOAK'] ? 1500 : 400;
 const WRITES = 40;
 const KEPT = 50;
 

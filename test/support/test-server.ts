@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 
 // One PostgreSQL for a whole run of Jest, fast instead of durable: crash tests start their own.
-const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=200'];
+const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this process waits for Jest's end
 
