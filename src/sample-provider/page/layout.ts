@@ -1,41 +1,9 @@
-import { html, Html } from './html.js';
-import { style } from './style.js';
+import type { Html } from '../../http/page/html.js';
+import { layout as page } from '../../http/page/layout.js';
 
-// In one piece: the policy names the style by its hash, so nothing may be added to it, not even a space.
-const STYLE = new Html(`<style>${style}</style>`);
-const PERSON = html`<svg
-  viewBox="0 0 24 24"
-  width="22"
-  height="22"
-  fill="none"
-  stroke="currentColor"
-  stroke-width="1.9"
-  stroke-linecap="round"
-  stroke-linejoin="round"
-  aria-hidden="true"
->
-  <circle cx="12" cy="8.2" r="3.7" />
-  <path d="M4.8 20c.9-3.6 3.7-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
-</svg>`;
+const NAME = 'Sample identity provider';
 
-/** The frame of every page of the sample provider. */
+/** The frame of every page of the sample provider. @param title says what the page is about */
 export function layout(title: string, content: Html): Html {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>${title}</title>
-        <link rel="icon" href="data:," />
-        ${STYLE}
-      </head>
-      <body>
-        <main>
-          <p class="brand"><span class="mark">${PERSON}</span>Sample identity provider</p>
-          ${content}
-        </main>
-      </body>
-    </html> `;
+  return page({ title: `${title}: ${NAME}`, brand: NAME }, content);
 }

@@ -1,6 +1,6 @@
 import type { DemoAccount } from '../accounts.js';
 import type { AuthorizationPageDto } from '../authorization-page.dto.js';
-import { html, type Html } from './html.js';
+import { html, type Html } from '../../http/page/html.js';
 import { layout } from './layout.js';
 
 export interface LoginPage {
@@ -20,7 +20,7 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
   // The cursor is in the first field that is still empty.
   const [atLogin, atPassword] = retry?.login ? [undefined, html` autofocus`] : [html` autofocus`, undefined];
   return layout(
-    retry ? 'Sign-in problem: Sample identity provider' : 'Sign in: Sample identity provider',
+    retry ? 'Sign-in problem' : 'Sign in',
     html`<h1>Sign in</h1>
       <p class="lead">to continue to <strong>${destinationOf(redirect_uri)}</strong></p>
       ${retry && html`<p class="problem" id="problem" role="alert">${retry.message}</p>`}

@@ -1,4 +1,4 @@
-/** The style of the sample provider's pages: light and dark, from 320 px on, system fonts, nothing loaded. */
+/** The style of our pages: light and dark, from 320 px on, system fonts, nothing loaded. */
 export const style = `
 :root {
   color-scheme: light dark;
