@@ -1,11 +1,12 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
 import { Public } from '../token/access.js';
 import { TokenService, type RefreshedToken } from '../token/token.service.js';
-import { AuthService, type Authorization, type IssuedTokens } from './auth.service.js';
+import { AuthService, type Authorization } from './auth.service.js';
 import { AuthorizeDto } from './authorize.dto.js';
 import { limitOf } from './grant.js';
 import { RefreshDto } from './refresh.dto.js';
 import { TokenDto } from './token.dto.js';
+import type { IssuedTokens } from './token-issuer.js';
 import { TokenRequestPipe } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
 

@@ -10,12 +10,13 @@ import { RevokeController } from './revoke.controller.js';
 import { SignInStore } from './sign-in.store.js';
 import { SignOutController } from './sign-out.controller.js';
 import { StateService } from './state.service.js';
+import { TokenIssuer } from './token-issuer.js';
 import { UsersController } from './users.controller.js';
 import { UsersService } from './users.service.js';
 
 @Module({
   imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
   controllers: [AuthController, RevokeController, SignOutController, UsersController],
-  providers: [AuthService, ProviderLogout, SignInStore, StateService, UsersService],
+  providers: [AuthService, ProviderLogout, SignInStore, StateService, TokenIssuer, UsersService],
 })
 export class AuthModule {}

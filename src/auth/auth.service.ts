@@ -1,27 +1,19 @@
-import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
-import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events, type Session } from '../events.js';
+import { Events } from '../events.js';
 import type { Identity } from '../provider/identity.js';
-import { hashIfNamed } from '../provider/logout/hash-of-name.js';
-import { LoggedOut } from '../provider/logout/logged-out.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
-import { AccessTokens } from '../token/access-token.js';
-import type { DpopProof } from '../token/dpop-proof.js';
 import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
-import { hashRefreshToken, makeRefreshToken } from '../token/refresh-token.js';
-import { userIdOf } from '../user/user-id.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { isOwnEndpoint } from './own-endpoint.js';
 import { verifierMatches } from './pkce.js';
-import { SignInStore } from './sign-in.store.js';
 import { StateService, type PendingSignIn } from './state.service.js';
 import type { TokenDto } from './token.dto.js';
+import { TokenIssuer, type IssuedTokens } from './token-issuer.js';
 
 export interface Authorization {
   redirect_url: string;
@@ -30,26 +22,14 @@ export interface Authorization {
   issuer: string;
 }
 
-export interface IssuedTokens {
-  access_token: string;
-  token_type: 'Bearer';
-  refresh_token: string;
-  /** Seconds. */
-  expires_in: number;
-  user_id: string;
-}
-
 /** The authorization code flow, seen from the application (spec §1). */
 @Injectable()
 export class AuthService {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
-    private readonly accessTokens: AccessTokens,
     private readonly proofs: DpopProofs,
-    private readonly signIns: SignInStore,
-    private readonly loggedOut: LoggedOut,
-    private readonly signOuts: SignOutService,
+    private readonly tokens: TokenIssuer,
     private readonly clock: Clock,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -98,25 +78,19 @@ export class AuthService {
     }
   }
 
-  private async finish(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
+  private async finish(
+    params: TokenDto,
+    call: DpopCall,
+    userAgentHeader: string | undefined,
+  ): Promise<IssuedTokens> {
     const proof = await this.proofs.forSignIn(call); // a bad one spends no state (contract §5)
     const signIn = await this.states.consume(params.state);
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);
     const asked = this.clock.now();
     const identity = await this.askProvider(signIn, params);
-    const { session, tokens } = await this.issueTokens(
-      signIn.provider,
-      identity,
-      params,
-      proof,
-      userAgentHeader,
-    );
-    if (await this.loggedOut.since(asked, signIn.provider, identity)) {
-      await this.signOuts.signOut('session', session);
-      throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
-    }
-    return tokens;
+    const verified = { provider: signIn.provider, identity, asked };
+    return this.tokens.issue(verified, params, { proof, userAgentHeader });
   }
 
   private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
@@ -128,51 +102,6 @@ export class AuthService {
       ...(signIn.memory !== null && { memory: signIn.memory }),
     });
   }
-
-  private async issueTokens(
-    provider: string,
-    identity: Identity,
-    params: TokenDto,
-    proof: DpopProof | undefined,
-    userAgentHeader?: string,
-  ): Promise<{ readonly session: Session; readonly tokens: IssuedTokens }> {
-    const jkt = proof?.jkt ?? null;
-    const session = {
-      userId: userIdOf(provider, identity.providerUserId),
-      sessionId: randomUUID(),
-      deviceId: params.device_id?.toLowerCase() ?? null,
-    };
-    const accessToken = this.accessTokens.issue(session, proof);
-    const refreshToken = makeRefreshToken(session, jkt !== null);
-    await this.signIns.record({
-      session,
-      provider,
-      identity,
-      deviceName: params.device_name ?? null,
-      userAgent: params.user_agent ?? fromHeader(userAgentHeader),
-      providerSubject: hashIfNamed(provider, identity.subject),
-      providerSession: hashIfNamed(provider, identity.session),
-      jkt,
-      refreshTokenHash: hashRefreshToken(refreshToken, jkt),
-      refreshTokenTtl: this.settings.refreshTokenTtl,
-      accessToken,
-    });
-    const tokens: IssuedTokens = {
-      access_token: accessToken.token,
-      token_type: 'Bearer',
-      refresh_token: refreshToken,
-      expires_in: accessToken.expiresIn,
-      user_id: session.userId,
-    };
-    return { session, tokens };
-  }
-}
-
-const LONGEST_USER_AGENT = 1024;
-
-/** A header that is too long is cut, never refused (contract §3). Node allows neither NUL nor surrogates in it. */
-function fromHeader(userAgent?: string): string | null {
-  return userAgent?.slice(0, LONGEST_USER_AGENT) || null;
 }
 
 // Compared only if the authorization request named one (contract §4) and this request gives one: a client that posts only
