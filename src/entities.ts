@@ -1,4 +1,5 @@
 import { AuthorizationState } from './auth/authorization-state.entity.js';
+import { AuthorizationCode } from './auth/clients/authorization-code.entity.js';
 import { StoredChannelEvent } from './channel/channel-event.entity.js';
 import { Channel } from './channel/channel.entity.js';
 import { IdempotencyKey } from './channel/idempotency-key.entity.js';
@@ -20,6 +21,7 @@ export const ENTITIES = [
   AccessToken,
   SigningKey,
   AuthorizationState,
+  AuthorizationCode,
   SampleCode,
   LogoutToken,
   Channel,

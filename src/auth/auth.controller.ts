@@ -1,13 +1,20 @@
-import { Body, Controller, Get, Headers, HttpCode, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { Public } from '../token/access.js';
 import { TokenService, type RefreshedToken } from '../token/token.service.js';
 import { AuthService, type Authorization } from './auth.service.js';
-import { AuthorizeDto } from './authorize.dto.js';
+import type { AuthorizeDto } from './authorize.dto.js';
+import { AuthorizeRequestPipe, isOfStockClient } from './authorize-request.pipe.js';
+import { ClientAuthorization } from './clients/client-authorization.js';
+import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
+import { ClientErrorFilter } from './clients/client-error.filter.js';
+import { ClientExchange } from './clients/client-exchange.js';
+import { ClientTokenDto } from './clients/client-token.dto.js';
+import { refuseHead, sendNext } from './clients/send-next.js';
 import { limitOf } from './grant.js';
 import { RefreshDto } from './refresh.dto.js';
-import { TokenDto } from './token.dto.js';
 import type { IssuedTokens } from './token-issuer.js';
-import { TokenRequestPipe } from './token-request.pipe.js';
+import { TokenRequestPipe, type TokenRequest } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
 
 /** The three public endpoints of spec §4. */
@@ -17,13 +24,22 @@ export class AuthController {
   constructor(
     private readonly auth: AuthService,
     private readonly tokens: TokenService,
+    private readonly clientAuthorization: ClientAuthorization,
+    private readonly clientExchange: ClientExchange,
   ) {}
 
-  /** Begin a sign-in: where to send the user (spec §4.2). */
+  /** Begin a sign-in: where to send the user (spec §4.2). With `response_type` it sends them there itself (contract §4). */
   @Get('authorize')
   @RateLimit('authorize')
-  authorize(@Query() query: AuthorizeDto): Promise<Authorization> {
-    return this.auth.authorize(query);
+  @UseFilters(new ClientErrorFilter(isOfStockClient))
+  async authorize(
+    @Query(AuthorizeRequestPipe) query: AuthorizeDto | ClientAuthorizeDto,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<Authorization | string> {
+    if (!(query instanceof ClientAuthorizeDto)) return this.auth.authorize(query);
+    refuseHead(request);
+    return sendNext(await this.clientAuthorization.begin(query), response);
   }
 
   /** Exchange an authorization code for tokens (spec §4.3); with `grant_type=refresh_token` the same as below (contract §4). */
@@ -31,12 +47,16 @@ export class AuthController {
   @RateLimit(limitOf)
   @HttpCode(200)
   token(
-    @Body(TokenRequestPipe) body: TokenDto | RefreshDto,
+    @Body(TokenRequestPipe) body: TokenRequest,
     @Headers('user-agent') userAgent?: string,
     @Headers('dpop') header?: string,
+    @Headers('authorization') authorization?: string,
   ): Promise<IssuedTokens | RefreshedToken> {
     const call = { header, path: '/oauth2/token' } as const;
     if (body instanceof RefreshDto) return this.tokens.refresh(body.refresh_token, call);
+    if (body instanceof ClientTokenDto) {
+      return this.clientExchange.exchange(body, call, { authorization, userAgent });
+    }
     return this.auth.exchange(body, call, userAgent);
   }
 

@@ -5,8 +5,15 @@ import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
 import { AuthService } from './auth.service.js';
+import { AuthorizationCodes } from './clients/authorization-codes.js';
+import { ClientAuthorization } from './clients/client-authorization.js';
+import { ClientCallbackController } from './clients/client-callback.controller.js';
+import { ClientCallback } from './clients/client-callback.js';
+import { ClientExchange } from './clients/client-exchange.js';
+import { ClientStates } from './clients/client-states.js';
 import { ProviderLogout } from './provider-logout.js';
 import { RevokeController } from './revoke.controller.js';
+import { SignInRefusals } from './sign-in-refusals.js';
 import { SignInStore } from './sign-in.store.js';
 import { SignOutController } from './sign-out.controller.js';
 import { StateService } from './state.service.js';
@@ -16,7 +23,26 @@ import { UsersService } from './users.service.js';
 
 @Module({
   imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
-  controllers: [AuthController, RevokeController, SignOutController, UsersController],
-  providers: [AuthService, ProviderLogout, SignInStore, StateService, TokenIssuer, UsersService],
+  controllers: [
+    AuthController,
+    ClientCallbackController,
+    RevokeController,
+    SignOutController,
+    UsersController,
+  ],
+  providers: [
+    AuthService,
+    AuthorizationCodes,
+    ClientAuthorization,
+    ClientCallback,
+    ClientExchange,
+    ClientStates,
+    ProviderLogout,
+    SignInRefusals,
+    SignInStore,
+    StateService,
+    TokenIssuer,
+    UsersService,
+  ],
 })
 export class AuthModule {}

@@ -3,7 +3,6 @@ import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Events } from '../events.js';
 import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
@@ -11,6 +10,7 @@ import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { isOwnEndpoint } from './own-endpoint.js';
 import { verifierMatches } from './pkce.js';
+import { SignInRefusals } from './sign-in-refusals.js';
 import { StateService, type PendingSignIn } from './state.service.js';
 import type { TokenDto } from './token.dto.js';
 import { TokenIssuer, type IssuedTokens } from './token-issuer.js';
@@ -31,7 +31,7 @@ export class AuthService {
     private readonly proofs: DpopProofs,
     private readonly tokens: TokenIssuer,
     private readonly clock: Clock,
-    private readonly events: Events,
+    private readonly refusals: SignInRefusals,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
@@ -67,15 +67,8 @@ export class AuthService {
    * Finishes a sign-in: exchanges the provider's code for our own tokens (spec §4.3).
    * @param call with which they came: a proof in it binds the session to its key (contract §5)
    */
-  async exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
-    try {
-      return await this.finish(params, call, userAgentHeader);
-    } catch (error) {
-      this.events.emit('sign_in.refused', {
-        error: error instanceof OAuthError ? error.error : 'server_error',
-      });
-      throw error;
-    }
+  exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
+    return this.refusals.report(() => this.finish(params, call, userAgentHeader));
   }
 
   private async finish(

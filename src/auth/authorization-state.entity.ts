@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
+import type { ClientRequest } from './clients/client-request.js';
 
 /** A sign-in that has begun (spec §2.3): what its state stands for until it is spent or expires. */
 @Expires()
@@ -26,6 +27,10 @@ export class AuthorizationState {
   /** What the provider's adapter keeps with the state (contract §6). */
   @Column('jsonb', { nullable: true })
   memory!: Record<string, unknown> | null;
+
+  /** What a stock client asked for (contract §4); null: a sign-in of the specification. Each flow refuses the other's. */
+  @Column('jsonb', { name: 'client_request', nullable: true })
+  clientRequest!: ClientRequest | null;
 
   @Index('authorization_states_expires_at')
   @Column('timestamptz', { name: 'expires_at' })

@@ -11,6 +11,7 @@ import { SignOutTransactions1700000005000 } from './migrations/1700000005000-sig
 import { SignOutIndexes1700000006000 } from './migrations/1700000006000-sign-out-indexes.js';
 import { BoundSessions1700000007000 } from './migrations/1700000007000-bound-sessions.js';
 import { ProviderSessionIndexes1700000008000 } from './migrations/1700000008000-provider-session-indexes.js';
+import { StockClients1700000009000 } from './migrations/1700000009000-stock-clients.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -57,6 +58,7 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
       SignOutIndexes1700000006000,
       BoundSessions1700000007000,
       ProviderSessionIndexes1700000008000,
+      StockClients1700000009000,
     ],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,

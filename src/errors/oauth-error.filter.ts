@@ -12,12 +12,22 @@ import { OAuthError, type StatusTable } from './oauth-error.js';
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);
 
-  /** @param statuses the service's (spec §7.2), or those of a provider's exchange (§7.3) */
-  constructor(private readonly statuses: StatusTable) {}
+  /**
+   * @param statuses the service's (spec §7.2), or those of a provider's exchange (§7.3)
+   * @param show answers in another form, where it returns true
+   */
+  constructor(
+    private readonly statuses: StatusTable,
+    private readonly show?: (error: OAuthError, request: Request, response: Response) => boolean,
+  ) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
-    const request = host.switchToHttp().getRequest<Request>();
-    const response = host.switchToHttp().getResponse<Response>();
+    const http = host.switchToHttp();
+    this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>());
+  }
+
+  /** What `catch` does, for filters that handle some errors themselves. */
+  answer(thrown: unknown, request: Request, response: Response): void {
     const error = toOAuthError(thrown, request);
     const entry = { request_id: request.id, err: error };
     if (error.status >= 500) this.logger.error(entry);
@@ -28,6 +38,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
       return;
     }
     response.status(this.statuses[error.error]).set(error.headers).set('Cache-Control', 'no-store');
+    if (this.show?.(error, request, response)) return;
     response.type('json'); // also where a file should have been sent
     response.json(error.body);
   }

@@ -1,4 +1,4 @@
-import type { Settings } from '../config/settings.js';
+import type { ProviderSettings, Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { loadAdapter } from './load-adapter.js';
 import { withPreset } from './presets.js';
@@ -34,6 +34,11 @@ export class ProviderRegistry {
     const provider = this.find(name);
     if (!provider) throw new OAuthError('invalid_request', 'provider is unknown or disabled');
     return provider;
+  }
+
+  /** All of them, in the order of the configuration; the built-in one first. */
+  list(): readonly ProviderSettings[] {
+    return [...this.providers.values()].map(({ settings }) => settings);
   }
 
   /** @returns undefined when no provider of that name is configured and enabled */

@@ -6,6 +6,7 @@ import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
+import { ProviderRefusal } from './provider-answer.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -74,6 +75,21 @@ export class Provider {
   }
 
   /**
+   * Judges `iss` of a callback that came to us ourselves, with a code or with an error (RFC 9207 §2.4): where the provider
+   * announces it, it must be there. A client of the specification may not have passed it on, so `exchange` does not demand it.
+   * @throws OAuthError `invalid_grant`; `server_error` when the provider could not be asked
+   */
+  async checkIssuer(iss: string | undefined): Promise<void> {
+    await this.ask(async () => {
+      const settings = await this.current();
+      if (iss !== undefined) return checkIssuer(this.adapter, settings, iss);
+      if (this.adapter instanceof OidcAdapter && (await this.adapter.announcesIssuer(settings))) {
+        throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
+      }
+    });
+  }
+
+  /**
    * Where the browser ends the user's session with the provider itself. Only adapter `oidc` can know that (contract §4: the
    * provider's `end_session_endpoint`), so it is no method of `ProviderAdapter` (§6).
    * @returns undefined where the provider has no such page
@@ -97,7 +113,7 @@ export class Provider {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        reject(new Error(`no answer within ${deadlineMs} ms`));
+        reject(Object.assign(new Error(`no answer within ${deadlineMs} ms`), { code: 'ETIMEDOUT' }));
         deadline.abort();
       }, deadlineMs);
     });

@@ -26,6 +26,11 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
+/** Where a provider sends the browser in a sign-in for a stock client: each its own (contract §4; RFC 9700 §4.4.2.2). */
+export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, name: string): string {
+  return `${publicUrl}/providers/${name}/callback`;
+}
+
 function callback(settings: Rules): string {
   return `${settings.publicUrl}/callback`;
 }

@@ -3,7 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { allowsRedirectUri } from '../provider/redirect-uris.js';
+import { allowsRedirectUri, providerCallback } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';
 import type { AuthorizationPageDto } from './authorization-page.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
@@ -21,6 +21,8 @@ export class ClientService {
   checkAuthorization({ client_id, redirect_uri }: AuthorizationPageDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');
+    // Where the service itself receives the code it is always allowed (contract §4).
+    if (redirect_uri === providerCallback(this.settings, this.registered.name)) return;
     if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
     }

@@ -59,6 +59,12 @@ td { padding: 3px 0; text-align: left; }
 td:first-child { width: 34%; }
 code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 td code { user-select: all; -webkit-user-select: all; }
+.choices { margin: 20px 0 0; padding: 0; list-style: none; }
+.choices a {
+  display: block; min-height: 46px; margin-top: 10px; padding: 10px 16px; font-weight: 550; text-align: center; text-decoration: none;
+  color: inherit; border: 1px solid var(--field); border-radius: 10px; overflow-wrap: anywhere; transition: background-color .15s;
+}
+.choices a:hover { background: var(--tint); }
 .foot { margin-top: 18px; color: var(--soft); font-size: 13px; }
 @media (max-width: 460px) {
   body { padding: 0; place-items: stretch; background: var(--card); }

@@ -57,6 +57,11 @@ export class OidcAdapter implements ProviderAdapter {
     return (await this.metadata(provider)).issuer;
   }
 
+  /** Whether each of its callbacks has an `iss` (RFC 9207 §3). */
+  async announcesIssuer(provider: ProviderSettings): Promise<boolean> {
+    return (await this.metadata(provider)).authorization_response_iss_parameter_supported === true;
+  }
+
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const metadata = await this.metadata(provider);
     const configuration = configure(this.http, provider, metadata, request.signal);

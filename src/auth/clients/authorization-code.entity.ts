@@ -1,0 +1,41 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../../database/expires.js';
+import type { Identity } from '../../provider/identity.js';
+
+/** A code of our own for a stock OAuth client (contract §4), and whom the provider has verified. */
+@Expires()
+@Entity('authorization_codes')
+export class AuthorizationCode {
+  /** SHA-256 of the code. */
+  @PrimaryColumn('bytea', { name: 'code_hash' })
+  codeHash!: Buffer;
+
+  @Column('text', { name: 'client_id' })
+  clientId!: string;
+
+  @Column('text', { name: 'redirect_uri' })
+  redirectUri!: string;
+
+  /** S256 (RFC 7636 §4.2). */
+  @Column('text', { name: 'code_challenge' })
+  codeChallenge!: string;
+
+  /** Who signs in. They need not be in `users` yet: that is written when the code is redeemed. */
+  @Index('authorization_codes_user_id')
+  @Column('uuid', { name: 'user_id' })
+  userId!: string;
+
+  @Column('text')
+  provider!: string;
+
+  @Column('jsonb')
+  identity!: Identity;
+
+  /** When the provider was asked: what it has logged out since then gets no session (provider/logout/logged-out.ts). */
+  @Column('timestamptz', { name: 'asked_at' })
+  askedAt!: Date;
+
+  @Index('authorization_codes_expires_at')
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+}

@@ -1,0 +1,86 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { Sql } from '../../database/sql.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { userIdOf } from '../../user/user-id.js';
+import type { Verified } from '../token-issuer.js';
+import type { ClientRequest } from './client-request.js';
+
+/** By which a code of our own is told from a provider's at POST /oauth2/token (contract §4). */
+export const CODE_PREFIX = 'lkc_';
+
+/** Seconds; RFC 6749 §4.1.2 recommends ten minutes at most. The client has only to send it back. */
+const CODE_TTL = 60;
+
+/** What a code is bound to. */
+export type CodeBinding = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'codeChallenge'>;
+
+// One row a statement, on Citus and elsewhere: a code costs a sign-in at the provider.
+const SAVE = {
+  name: 'authorization-code-save',
+  text: `
+    INSERT INTO authorization_codes
+      (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, asked_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, to_timestamp($8::float8 / 1000), now() + interval '${CODE_TTL} s')`,
+};
+
+// Deleting spends the code: of all requests that race for it, one gets the row (RFC 6749 §4.1.2).
+const REDEEM = {
+  name: 'authorization-code-redeem',
+  text: `
+    WITH spent AS (DELETE FROM authorization_codes WHERE code_hash = $1 RETURNING *)
+    SELECT client_id AS "clientId", redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", provider, identity,
+      (extract(epoch FROM asked_at) * 1000)::float8 AS asked, expires_at > now() AS fresh
+    FROM spent`,
+};
+
+const FORGET = {
+  name: 'authorization-codes-forget',
+  text: 'DELETE FROM authorization_codes WHERE user_id = $1',
+};
+
+type Row = CodeBinding & Verified & { readonly fresh: boolean };
+
+/**
+ * The codes that stock OAuth clients are given: rows, so that any instance can redeem them; hashed, so that nobody can redeem
+ * them with a copy of the database.
+ */
+@Injectable()
+export class AuthorizationCodes {
+  constructor(private readonly sql: Sql) {}
+
+  /** A new code: 256 random bits, good for one request within 60 s. */
+  async issue(binding: CodeBinding, { provider, identity, asked }: Verified): Promise<string> {
+    const code = CODE_PREFIX + randomBytes(32).toString('base64url');
+    await this.sql.query(SAVE, [
+      hash(code),
+      binding.clientId,
+      binding.redirectUri,
+      binding.codeChallenge,
+      userIdOf(provider, identity.providerUserId),
+      provider,
+      JSON.stringify(identity),
+      asked,
+    ]);
+    return code;
+  }
+
+  /**
+   * Spends a code: whatever happens afterwards, it is gone.
+   * @throws OAuthError `invalid_grant` when it is unknown, used or expired
+   */
+  async redeem(code: string): Promise<CodeBinding & Verified> {
+    const [row] = await this.sql.query<Row>(REDEEM, [hash(code)]);
+    if (!row?.fresh) throw new OAuthError('invalid_grant', 'the code is unknown, used or expired');
+    return row;
+  }
+
+  /** Takes back the codes of a user that are still to be redeemed. */
+  async forget(userId: string): Promise<void> {
+    await this.sql.query(FORGET, [userId]);
+  }
+}
+
+function hash(code: string): Buffer {
+  return createHash('sha256').update(code).digest();
+}

@@ -1,0 +1,94 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { Html } from '../../http/page/html.js';
+import type { Provider } from '../../provider/provider.js';
+import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { allowsRedirectUri, providerCallback } from '../../provider/redirect-uris.js';
+import { isOwnEndpoint } from '../own-endpoint.js';
+import { StateService } from '../state.service.js';
+import type { ClientAuthorizeDto } from './client-authorize.dto.js';
+import type { ClientRequest } from './client-request.js';
+import { ClientStates } from './client-states.js';
+import { ErrorForClient, toldOf, type ClientError } from './error-for-client.js';
+import { providerPage } from './provider-page.js';
+
+/** What the browser gets: an address to go to, or a page. */
+export type Next = { readonly address: string } | { readonly page: Html };
+
+/** Who asks, as far as it can be told without looking at the rest of the request. */
+type Client = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'state'>;
+
+/** The beginning of a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
+@Injectable()
+export class ClientAuthorization {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly states: StateService,
+    private readonly clientStates: ClientStates,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * @throws OAuthError `invalid_request` when the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
+   *   ErrorForClient for everything else
+   */
+  async begin(request: ClientAuthorizeDto): Promise<Next> {
+    const client = this.trusted(request);
+    const codeChallenge = this.codeChallengeOf(client, request);
+    if (request.provider === undefined) {
+      const all = this.providers.list();
+      if (all.length === 0) throw this.refusal(client, 'server_error', 'no provider is enabled');
+      if (all.length > 1) return { page: providerPage(request, all) };
+    }
+    const provider = this.providers.find(request.provider ?? this.providers.list()[0]!.name);
+    if (!provider) throw this.refusal(client, 'invalid_request', 'provider is unknown or disabled');
+    return { address: await this.send(provider, { ...client, codeChallenge }) };
+  }
+
+  /** The list of the service alone counts: a provider's own is for the specification's flow (contract §4). */
+  private trusted({ client_id: clientId, redirect_uri: redirectUri, state }: ClientAuthorizeDto): Client {
+    if (!allowsRedirectUri(this.settings, {}, redirectUri)) {
+      throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+    }
+    if (isOwnEndpoint(this.settings, redirectUri)) {
+      throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
+    }
+    return { clientId, redirectUri, state: state ?? null };
+  }
+
+  /** Whatever a client asks for, there is this one way, and PKCE is a part of it (RFC 9700 §2.1.1). */
+  private codeChallengeOf(client: Client, request: ClientAuthorizeDto): string {
+    if (request.response_type !== 'code') {
+      throw this.refusal(client, 'unsupported_response_type', 'response_type must be code');
+    }
+    const { code_challenge: challenge, code_challenge_method: method } = request;
+    if (challenge === undefined || method !== 'S256' || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
+      throw this.refusal(
+        client,
+        'invalid_request',
+        'code_challenge with code_challenge_method=S256 is required',
+      );
+    }
+    return challenge;
+  }
+
+  /** @returns the provider's authorization page */
+  private async send(provider: Provider, client: ClientRequest): Promise<string> {
+    const { name } = provider.settings;
+    const redirectUri = providerCallback(this.settings, name);
+    const state = this.states.make();
+    try {
+      const { url, memory = null } = await provider.authorizationUrl({ state, redirectUri });
+      await this.clientStates.save(state, { provider: name, redirectUri, memory, client });
+      return url.href;
+    } catch (cause) {
+      throw new ErrorForClient(client, this.settings.publicUrl, { error: toldOf(cause), cause });
+    }
+  }
+
+  private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
+    return new ErrorForClient(client, this.settings.publicUrl, { error, description });
+  }
+}

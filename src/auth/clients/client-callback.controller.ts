@@ -1,0 +1,29 @@
+import { Controller, Get, Param, Query, Req, Res, UseFilters } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { RateLimit } from '../../http/rate-limit.js';
+import { Public } from '../../token/access.js';
+import { ClientCallback } from './client-callback.js';
+import { ClientCallbackDto } from './client-callback.dto.js';
+import { ClientErrorFilter } from './client-error.filter.js';
+import { refuseHead, sendNext } from './send-next.js';
+
+/** Where providers send the browser in a sign-in for a stock OAuth client: one address for each (contract §4). */
+@Public()
+@Controller('providers/:name')
+@UseFilters(new ClientErrorFilter(() => true))
+export class ClientCallbackController {
+  constructor(private readonly callback: ClientCallback) {}
+
+  /** Exchange the provider's code, and send the browser to the client with one of our own. */
+  @Get('callback')
+  @RateLimit('token')
+  async receive(
+    @Param('name') name: string,
+    @Query() params: ClientCallbackDto,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ): Promise<string> {
+    refuseHead(request);
+    return sendNext({ address: await this.callback.receive(name, params) }, response);
+  }
+}

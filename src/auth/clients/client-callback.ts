@@ -1,0 +1,82 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { Clock } from '../../database/clock.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { Provider } from '../../provider/provider.js';
+import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { SignInRefusals } from '../sign-in-refusals.js';
+import { addressOf } from './answer-address.js';
+import { AuthorizationCodes } from './authorization-codes.js';
+import type { ClientCallbackDto } from './client-callback.dto.js';
+import { ClientStates, type ClientSignIn } from './client-states.js';
+import { ErrorForClient, toldOf } from './error-for-client.js';
+
+/** The way back from the provider in a sign-in for a stock OAuth client (contract §4). */
+@Injectable()
+export class ClientCallback {
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly states: ClientStates,
+    private readonly codes: AuthorizationCodes,
+    private readonly clock: Clock,
+    private readonly refusals: SignInRefusals,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /**
+   * @param name of the provider whose callback it is
+   * @returns where the browser goes, with a code for the client
+   * @throws OAuthError when it cannot be told whose sign-in this is; ErrorForClient for everything else
+   */
+  receive(name: string, params: ClientCallbackDto): Promise<string> {
+    return this.refusals.report(async () => {
+      const provider = this.providers.find(name);
+      if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
+      if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
+        throw new OAuthError('invalid_request', 'code is required');
+      }
+      const signIn = await this.states.consume(params.state, name);
+      return this.finish(provider, signIn, params).catch((cause: unknown) => {
+        if (cause instanceof ErrorForClient) throw cause;
+        throw this.refusal(signIn, toldOf(cause), cause);
+      });
+    });
+  }
+
+  private async finish(
+    provider: Provider,
+    signIn: ClientSignIn,
+    { code, ticket, state, iss, error }: ClientCallbackDto,
+  ): Promise<string> {
+    await provider.checkIssuer(iss);
+    if (error !== undefined) throw this.refusal(signIn, toldOfProvider(error));
+    const { client, redirectUri, memory } = signIn;
+    const asked = this.clock.now();
+    const identity = await provider.exchange({
+      code: (code ?? ticket)!, // receive() has seen to that
+      state,
+      redirectUri,
+      ...(iss !== undefined && { iss }),
+      ...(memory !== null && { memory }),
+    });
+    const ours = await this.codes.issue(client, { provider: signIn.provider, identity, asked });
+    return addressOf(client, this.settings.publicUrl, { code: ours });
+  }
+
+  private refusal(
+    { client }: ClientSignIn,
+    error: ReturnType<typeof toldOf>,
+    cause?: unknown,
+  ): ErrorForClient {
+    return new ErrorForClient(client, this.settings.publicUrl, {
+      error,
+      ...(cause !== undefined && { cause }),
+    });
+  }
+}
+
+/** Of a provider's own error no more is told than what a client can act on (contract §4). */
+function toldOfProvider(error: string): ReturnType<typeof toldOf> {
+  return error === 'access_denied' || error === 'temporarily_unavailable' ? error : 'server_error';
+}

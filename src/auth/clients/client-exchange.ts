@@ -1,0 +1,58 @@
+import { Injectable } from '@nestjs/common';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { DpopProofs, type DpopCall } from '../../token/dpop-proofs.js';
+import { verifierMatches } from '../pkce.js';
+import { SignInRefusals } from '../sign-in-refusals.js';
+import { TokenIssuer, type IssuedTokens } from '../token-issuer.js';
+import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
+import { basicClientId } from './basic-client-id.js';
+import type { ClientTokenDto } from './client-token.dto.js';
+
+/** What comes with the parameters. */
+interface Headers {
+  readonly authorization: string | undefined;
+  readonly userAgent: string | undefined;
+}
+
+/** The end of a sign-in for a stock OAuth client (RFC 6749 §4.1.3; contract §4). */
+@Injectable()
+export class ClientExchange {
+  constructor(
+    private readonly codes: AuthorizationCodes,
+    private readonly proofs: DpopProofs,
+    private readonly tokens: TokenIssuer,
+    private readonly refusals: SignInRefusals,
+  ) {}
+
+  /**
+   * Redeems a code of our own. What can be judged without it comes first, and spends nothing (contract §3).
+   * @throws OAuthError `invalid_grant`, and the code is spent: who has it and not the rest may have stolen it
+   */
+  exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
+    return this.refusals.report(async () => {
+      const named = basicClientId(headers.authorization);
+      const proof = await this.proofs.forSignIn(call);
+      const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
+      checkBinding({ clientId, redirectUri, codeChallenge }, params, named);
+      return this.tokens.issue(verified, params, { proof, userAgentHeader: headers.userAgent });
+    });
+  }
+}
+
+/** @param named what the client calls itself in `Authorization`; one that says two names is neither */
+function checkBinding(
+  bound: CodeBinding,
+  params: ClientTokenDto,
+  named: readonly string[] | undefined,
+): void {
+  const isNamed = params.client_id === undefined || params.client_id === bound.clientId;
+  if (!isNamed || named?.includes(bound.clientId) === false) {
+    throw new OAuthError('invalid_grant', 'the code was issued to another client');
+  }
+  if (params.redirect_uri !== bound.redirectUri) {
+    throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
+  }
+  if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
+    throw new OAuthError('invalid_grant', 'code_verifier is wrong');
+  }
+}

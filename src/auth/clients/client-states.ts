@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { Sql } from '../../database/sql.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { AdapterMemory } from '../../provider/provider-adapter.js';
+import type { ClientRequest } from './client-request.js';
+
+/** A sign-in for a stock client, while the user is at the provider. */
+export interface ClientSignIn {
+  readonly provider: string;
+  /** Our own callback: where the provider sends the browser. */
+  readonly redirectUri: string;
+  readonly memory: AdapterMemory | null;
+  readonly client: ClientRequest;
+}
+
+/**
+ * The challenge of such a state as POST /oauth2/token sees it, there and on instances of the release before: no verifier
+ * matches it, so a state of this flow is refused in the specification's. The client's own challenge binds its code.
+ */
+const NO_VERIFIER = '-';
+
+const SAVE = {
+  name: 'client-state-save',
+  text: `
+    INSERT INTO authorization_states
+      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, client_request, expires_at)
+    VALUES ($1, $2, $3, true, '${NO_VERIFIER}', $4, $5, now() + make_interval(secs => $6))`,
+};
+
+const CONSUME = {
+  name: 'client-state-consume',
+  text: `
+    WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
+    SELECT provider, redirect_uri AS "redirectUri", memory, client_request AS client, expires_at > now() AS fresh
+    FROM spent`,
+};
+
+type Row = Omit<ClientSignIn, 'client'> & { readonly client: ClientRequest | null; readonly fresh: boolean };
+
+/** The states of sign-ins for stock clients, in the table of all states (authorization-state.entity.ts). */
+@Injectable()
+export class ClientStates {
+  constructor(
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  async save(state: string, { provider, redirectUri, memory, client }: ClientSignIn): Promise<void> {
+    await this.sql.query(SAVE, [
+      hash(state),
+      provider,
+      redirectUri,
+      memory === null ? null : JSON.stringify(memory),
+      JSON.stringify(client),
+      this.settings.stateTtl,
+    ]);
+  }
+
+  /**
+   * Spends a state: whatever happens afterwards, it is gone.
+   * @param provider at whose callback it came: each has its own, against mix-up (RFC 9700 §4.4.2.2)
+   * @throws OAuthError `invalid_grant` when it is unknown, used or expired, of another provider or of another flow
+   */
+  async consume(state: string, provider: string): Promise<ClientSignIn> {
+    const [row] = await this.sql.query<Row>(CONSUME, [hash(state)]);
+    if (!row?.fresh) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
+    const { client, ...rest } = row;
+    if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+    if (row.provider !== provider) throw new OAuthError('invalid_grant', 'state is of another provider');
+    return { ...rest, client };
+  }
+}
+
+function hash(state: string): Buffer {
+  return createHash('sha256').update(state).digest();
+}

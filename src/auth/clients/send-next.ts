@@ -1,0 +1,21 @@
+import type { Request, Response } from 'express';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { setPageHeaders } from '../../http/page/page-headers.js';
+import type { Next } from './client-authorization.js';
+import { UNFRAMED } from './unframed.js';
+
+/** HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it. @throws OAuthError */
+export function refuseHead({ method }: Request): void {
+  if (method !== 'HEAD') return;
+  throw new OAuthError('method_not_allowed', 'a sign-in needs GET', { headers: { Allow: 'GET' } });
+}
+
+/** Sends the browser on, or shows it a page. @returns the body, for Nest to send */
+export function sendNext(next: Next, response: Response): string {
+  if ('page' in next) {
+    setPageHeaders(response, ...UNFRAMED);
+    return next.page.text;
+  }
+  response.status(302).setHeader('Location', next.address);
+  return '';
+}
