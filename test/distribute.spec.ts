@@ -62,6 +62,7 @@ describe('where the rows of each table go on a Citus cluster', () => {
       'channel_events',
       'presence',
     ]);
+    expect(beside('sample_codes')).toEqual(['authorization_codes']); // the same column
     expect(planOf(dataSource).filter(({ by }) => by === undefined)).toEqual([
       { table: 'signing_keys' },
       { table: 'instances' },
@@ -71,7 +72,6 @@ describe('where the rows of each table go on a Citus cluster', () => {
     ).toEqual([
       { table: 'users', by: 'user_id' },
       { table: 'authorization_states', by: 'state_hash' },
-      { table: 'authorization_codes', by: 'code_hash' },
       { table: 'sample_codes', by: 'code_hash' },
       { table: 'logout_tokens', by: 'token_hash' },
       { table: 'idempotency_keys', by: 'key_hash' },

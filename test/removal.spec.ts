@@ -64,6 +64,14 @@ const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknow
        FROM generate_series(1, $1) i`,
       [rows],
     ),
+  authorization_codes: (rows, expiresAt) =>
+    sql(
+      `INSERT INTO authorization_codes
+         (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, asked_at, expires_at)
+       SELECT uuid_send(gen_random_uuid()), 'app', 'https://app.example', '-', gen_random_uuid(), 'stub', '{}', now(), ${expiresAt}
+       FROM generate_series(1, $1) i`,
+      [rows],
+    ),
   logout_tokens: (rows, expiresAt) =>
     sql(
       `INSERT INTO logout_tokens (token_hash, expires_at)

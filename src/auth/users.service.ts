@@ -9,6 +9,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { endSessions } from '../token/session.store.js';
 import { lockUser, removeUser } from '../user/user.store.js';
+import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { isKnown } from './known-target.js';
 
 /** What an application's backend does about a user, whichever provider they come from (contract §4). */
@@ -18,6 +19,7 @@ export class UsersService {
     private readonly signOuts: SignOutService,
     private readonly history: ChannelHistory,
     private readonly channels: ChannelRemoval,
+    private readonly codes: AuthorizationCodes,
     private readonly sql: Sql,
     private readonly events: Events,
   ) {}
@@ -28,6 +30,7 @@ export class UsersService {
    * @throws OAuthError `not_found`
    */
   async signOut(userId: string, deviceId: string | null = null): Promise<void> {
+    if (deviceId === null) await this.codes.forget(userId);
     if (!(await isKnown(this.sql, userId, deviceId))) throw noSuchTarget();
     const scope = deviceId === null ? 'all' : 'device';
     await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, undefined, 'service_key');
