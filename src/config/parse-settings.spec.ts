@@ -102,6 +102,8 @@ it('reads every variable', () => {
     DPOP: 'off',
     SHUTDOWN_DELAY: '5',
     DEMO_ENABLED: 'false',
+    METRICS_PORT: '4001',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
     LOG_LEVEL: 'debug',
     PROVIDERS_MOCK_ENABLED: 'false',
   };
@@ -143,6 +145,8 @@ it('reads every variable', () => {
     dpop: false,
     shutdownDelay: 5,
     demoEnabled: false,
+    metricsPort: 4001,
+    otlpEndpoint: 'http://collector.example:4318',
     logLevel: 'debug',
     providers: new Map(),
   });
@@ -206,6 +210,9 @@ describe('a value that is not accepted', () => {
     ['RATE_LIMIT_TOKEN', '0'],
     ['SHUTDOWN_DELAY', '-1'],
     ['DEMO_ENABLED', 'constructor'],
+    ['METRICS_PORT', '0'],
+    ['METRICS_PORT', '3000'], // PORT's
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['LOG_LEVEL', 'verbose'],
   ])('%s=%s', (name, value) => {
     expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name}: was .+; accepted: .+`)]);

@@ -4,6 +4,7 @@ import { Faults } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { applyDatabaseRules } from './database-rules.js';
 import { enabledProviders } from './enabled-providers.js';
+import { applyPortRules } from './port-rules.js';
 import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
 import type { SecretFile } from './secret-files.js';
@@ -40,6 +41,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   const given = providerVariables(env, faults);
   const providers = enabledProviders(given, { production, cwd, secretFiles }, faults);
   applyDatabaseRules(values, faults);
+  applyPortRules(values, faults);
   if (production) applyProductionRules(values, env, faults);
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 

@@ -4,7 +4,7 @@ import { redisUrl } from './redis-url.js';
 import { secretKey } from './secret-key.js';
 import { serviceKeys } from './service-key.js';
 import type { Setting } from './setting-row.js';
-import { isOrigin, isRedirectUri, origin } from './url-kinds.js';
+import { endpointUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
 
 const TEN_YEARS = 315_360_000;
 const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
@@ -103,7 +103,7 @@ export const settingsTable = {
     section: 'Secrets',
     kind: serviceKeys,
     secret: true,
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect and hear of ended sessions, `users:<key>` only sign out and remove users.',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect, hear of ended sessions and read metrics, `users:<key>` only sign out and remove users.',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',
@@ -227,6 +227,20 @@ export const settingsTable = {
     default: 'true',
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
+  },
+  metricsPort: {
+    name: 'METRICS_PORT',
+    section: 'Operation',
+    kind: kinds.integer(1, 65_535),
+    defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
+    doc: 'A port of its own at `HOST` for `GET /metrics`, and for nothing else. It asks for no key: keep it inside (docs/metrics.md).',
+  },
+  otlpEndpoint: {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    section: 'Operation',
+    kind: endpointUrl,
+    defaultShown: 'no traces',
+    doc: "Where OpenTelemetry's traces go (OTLP). All of OpenTelemetry's own variables for traces hold as well (docs/metrics.md).",
   },
   logLevel: {
     name: 'LOG_LEVEL',
