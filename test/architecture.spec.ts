@@ -7,8 +7,8 @@ import { DECORATORS, files, GROUND, importsOf, packagesOf, roomOf, sourceOf } fr
 const MAY_IMPORT: Record<string, readonly string[]> = {
   config: [],
   errors: [],
-  events: [],
-  database: ['config', 'errors'],
+  events: ['errors'], // their codes, as types
+  database: ['config', 'errors', 'events'],
   http: ['config', 'errors', 'events'],
   user: [...GROUND],
   provider: [...GROUND],

@@ -67,7 +67,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const state = await beginSignIn(service.url);
     expect(
       await auditOf(() => request(service.url).post('/oauth2/token').send({ code: 'c', state }).expect(401)),
-    ).toEqual([{ audit: 'sign_in_refused', error: 'invalid_grant' }]);
+    ).toEqual([{ audit: 'sign_in_refused', error: 'invalid_grant', provider: 'stub' }]);
     expect(
       await auditOf(() =>
         request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401),

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { Sql } from '../src/database/sql.js';
+import { Events } from '../src/events.js';
 import {
   BATCH,
   expiredRows,
@@ -129,7 +130,7 @@ describe('what has expired is removed', () => {
     jest.useFakeTimers();
     try {
       const ask = jest.fn(() => Promise.resolve([{ seen: 0, removed: 0, next: null }]));
-      const alone = new Removal({ query: ask } as unknown as Sql, service.app.get(DataSource));
+      const alone = new Removal({ query: ask } as unknown as Sql, service.app.get(DataSource), new Events());
       alone.onApplicationBootstrap();
       for (let run = 1; run <= 3; run++) {
         await jest.advanceTimersByTimeAsync(40_000);
@@ -282,7 +283,7 @@ describe('beside others', () => {
         if (name !== 'remove-expired-access_tokens') return new Promise(() => undefined); // without end
         return Promise.resolve([{ seen: 0, removed: 0, next: null }]);
       };
-      const alone = new Removal({ query: ask } as unknown as Sql, service.app.get(DataSource));
+      const alone = new Removal({ query: ask } as unknown as Sql, service.app.get(DataSource), new Events());
       alone.onApplicationBootstrap();
       await jest.advanceTimersByTimeAsync(4 * 40_000);
       const others = asked.filter((name) => name !== 'remove-expired-access_tokens');

@@ -10,7 +10,7 @@ import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { isOwnEndpoint } from './own-endpoint.js';
 import { verifierMatches } from './pkce.js';
-import { SignInRefusals } from './sign-in-refusals.js';
+import { SignInRefusals, type Attempt } from './sign-in-refusals.js';
 import { StateService, type PendingSignIn } from './state.service.js';
 import type { TokenDto } from './token.dto.js';
 import { TokenIssuer, type IssuedTokens } from './token-issuer.js';
@@ -68,16 +68,18 @@ export class AuthService {
    * @param call with which they came: a proof in it binds the session to its key (contract §5)
    */
   exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
-    return this.refusals.report(() => this.finish(params, call, userAgentHeader));
+    return this.refusals.report((attempt) => this.finish(attempt, params, call, userAgentHeader));
   }
 
   private async finish(
+    attempt: Attempt,
     params: TokenDto,
     call: DpopCall,
     userAgentHeader: string | undefined,
   ): Promise<IssuedTokens> {
     const proof = await this.proofs.forSignIn(call); // a bad one spends no state (contract §5)
     const signIn = await this.states.consume(params.state);
+    attempt.provider = signIn.provider;
     checkRedirectUri(signIn, params.redirect_uri);
     checkCodeVerifier(signIn, params.code_verifier);
     const asked = this.clock.now();

@@ -2,7 +2,6 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
-import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { AdapterMemory } from '../provider/provider-adapter.js';
@@ -76,11 +75,11 @@ export class StateService {
     // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
     this.saveState = sql.distributed
       ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
-      : coalesce((states: State[]) => this.saveTogether(states));
+      : sql.together('state-save', (states: State[]) => this.saveTogether(states));
     // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
     this.spend = sql.distributed
       ? (stateHash) => this.spendOne(stateHash)
-      : coalesce((hashes: Buffer[]) => this.spendTogether(hashes));
+      : sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
   }
 
   /** A new state: 256 random bits as 64 hex characters (contract §4). */

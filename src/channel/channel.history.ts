@@ -4,7 +4,6 @@ import { DataSource, type EntityManager } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { DatabaseBusy } from '../database/database-busy.js';
-import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
@@ -111,7 +110,7 @@ export class ChannelHistory {
     // On Citus the histories of several users are on several nodes.
     this.stateOf = sql.distributed
       ? (viewpoint) => this.stateAt(viewpoint)
-      : coalesce((viewpoints: Viewpoint[]) => this.states(viewpoints));
+      : sql.together('history-state', (viewpoints: Viewpoint[]) => this.states(viewpoints));
   }
 
   /** Runs work in a transaction, and tells of the events that it appended once they are committed. */

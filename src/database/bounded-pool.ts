@@ -22,8 +22,9 @@ const TELL_EVERY_MS = 60_000;
 export class BoundedPool extends pg.Pool {
   /** When a statement last found no room on the server's disk, by `performance.now()`. */
   diskFullAt = -Infinity;
+  /** The most connections that it may have. */
+  readonly size: number;
   private readonly logger = new Logger('Database');
-  private readonly size: number;
   /** Connections of ours that the server may still have … */
   private readonly established = new Set<PoolClient>();
   /** … and those of them that pg's pool does not count any more. */
@@ -37,6 +38,11 @@ export class BoundedPool extends pg.Pool {
     this.size = this.options.max;
     this.on('connect', (client) => this.watch(client));
     this.on('remove', (client) => this.forget(client));
+  }
+
+  /** Connections that were told to end, and that the server may still have. */
+  get leavingCount(): number {
+    return this.leaving.size;
   }
 
   override connect(): Promise<PoolClient>;

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { SETTINGS } from '../config/settings.module.js';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
+import { Events } from '../events.js';
 import { Clock } from './clock.js';
 import { dataSourceOptions } from './data-source.js';
 import { isDistributed } from './is-distributed.js';
@@ -11,8 +12,9 @@ import { usualWay } from './ways.js';
 
 const sql = {
   provide: Sql,
-  inject: [DataSource],
-  useFactory: async (dataSource: DataSource) => new Sql(dataSource, await isDistributed(dataSource)),
+  inject: [DataSource, Events],
+  useFactory: async (dataSource: DataSource, events: Events) =>
+    new Sql(dataSource, await isDistributed(dataSource), events),
 };
 
 @Global()

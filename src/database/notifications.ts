@@ -45,6 +45,11 @@ export class Notifications extends EventEmitter<NotificationEvents> {
     super();
   }
 
+  /** Whether messages can be sent, and are heard. */
+  get isUp(): boolean {
+    return this.client !== undefined;
+  }
+
   /** Resolves after the first attempt, whatever came of it: the service can do without for a while. */
   async open(): Promise<void> {
     await new Promise<void>((resolve) => {

@@ -1,6 +1,8 @@
 import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { Events } from '../events.js';
+import { coalesce } from './coalesce.js';
 import { keepsSession } from './data-source.js';
 
 /**
@@ -24,6 +26,7 @@ export class Sql {
   constructor(
     dataSource: DataSource,
     readonly distributed = false,
+    private readonly events = new Events(),
   ) {
     this.pool = (dataSource.driver as PostgresDriver).master as Pool;
     this.named = keepsSession(dataSource);
@@ -33,5 +36,26 @@ export class Sql {
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const { rows } = await this.pool.query<Row>(this.named ? { name, text, values } : { text, values });
     return rows;
+  }
+
+  /**
+   * Makes one statement of calls that arrive together (coalesce.ts), and tells of each.
+   *
+   * @param name of what it does, for metrics
+   * @param run takes what was called with, and returns the results in the same order
+   */
+  together<Item, Result>(
+    name: string,
+    run: (items: Item[]) => Promise<Result[]>,
+  ): (item: Item) => Promise<Result> {
+    return coalesce(async (items: Item[]) => {
+      const began = performance.now();
+      try {
+        return await run(items);
+      } finally {
+        const seconds = (performance.now() - began) / 1000;
+        this.events.emit('statement.shared', { name, calls: items.length, seconds });
+      }
+    });
   }
 }

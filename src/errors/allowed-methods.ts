@@ -1,15 +1,32 @@
 import type { Request } from 'express';
 
+interface Route {
+  readonly path: string;
+  readonly methods: Readonly<Record<string, boolean>>;
+}
+
 /** The part of Express's router that tells which routes a path has. */
 interface RouterLayer {
-  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+  readonly route?: Route;
   match(path: string): boolean;
 }
 
 /** Whether a request's path and method have a route. Asked for each request with a body, so it stops at the first match. */
 export function isRouted(request: Request): boolean {
+  return findRoute(request) !== undefined;
+}
+
+/** The template of the route that a request has (`/devices/:device_id`). Undefined where its path and method have none. */
+export function routeOf(request: Request): string | undefined {
+  // The router has set it, unless the request was answered before: its body was refused, or it is a preflight.
+  const { path } = (request.route as Route | undefined) ?? findRoute(request) ?? {};
+  return path;
+}
+
+function findRoute(request: Request): Route | undefined {
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
-  return layersOf(request).some((layer) => layer.route?.methods[method] && matches(layer, request.path));
+  return layersOf(request).find((layer) => layer.route?.methods[method] && matches(layer, request.path))
+    ?.route;
 }
 
 /** The methods that the path of a request has, in upper case; none when there is nothing at this path. */

@@ -5,6 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
+import { Events } from '../events.js';
 import { corsFor, options } from './cors.js';
 import { LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
@@ -23,8 +24,9 @@ export async function createApp(
     new LatchkeyExpressAdapter(createExpress(settings)),
     { logger: log.nest, abortOnError: false, bodyParser: false },
   );
-  app.use(requestLog(log.pino), securityHeaders, corsFor(settings), options, readBody);
-  refuseUnreadableRequests(app.getHttpServer());
+  const events = app.get(Events);
+  app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
+  refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;
 }
 

@@ -8,6 +8,13 @@ const FAREWELL_MS = 400;
 /** Proxies pass each event on at once: nginx asks for the header, and the others for nothing. */
 const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
+const streams = new WeakSet<ServerResponse>();
+
+/** Whether an answer has no end. */
+export function isEventStream(response: ServerResponse): boolean {
+  return streams.has(response);
+}
+
 /**
  * An answer without end: server-sent events (WHATWG HTML §9.2). Not Nest's `@Sse()`, which answers 200 before anything was
  * read, keeps all that a slow reader has not read in memory, and cannot be ended at shutdown.
@@ -29,6 +36,7 @@ export class EventStream {
   begin(): void {
     if (this.response.headersSent || !this.isOpen) return;
     for (const [name, value] of Object.entries(HEADERS)) this.response.setHeader(name, value);
+    streams.add(this.response);
     this.response.flushHeaders();
   }
 

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { routeOf } from '../errors/allowed-methods.js';
+import type { Events } from '../events.js';
+import { isEventStream } from './event-stream.js';
 import { LineLimit } from './line-limit.js';
 
 declare module 'express-serve-static-core' {
@@ -21,8 +24,9 @@ const LONGEST_PATH = 200; // no path of ours is as long
  * debugging only. Never the query, headers or body: they hold codes, states and tokens.
  * 503 is the answer of readiness (contract §4) to a probe that may ask every second. It is not logged as an error: a
  * database that is away is logged elsewhere, and a shutdown is not an error.
+ * The end of each request is told to other rooms as well; a stream without end is not a request that took hours.
  */
-export function requestLog(logger: Logger): RequestHandler {
+export function requestLog(logger: Logger, events: Events): RequestHandler {
   const left = (level: 'error' | 'info') =>
     new LineLimit((requests) => logger[level]({ left_out: requests }, 'requests'));
   const limits = { error: left('error'), info: left('info'), debug: undefined };
@@ -31,14 +35,18 @@ export function requestLog(logger: Logger): RequestHandler {
     request.id = randomUUID(); // never the client's own: it would stand in our log
     response.setHeader('X-Request-Id', request.id);
     response.once('close', () => {
-      const status = response.statusCode;
+      const { statusCode: status, writableFinished: answered } = response;
+      const seconds = (performance.now() - received) / 1000;
+      if (!isEventStream(response)) {
+        const route = routeOf(request);
+        events.emit('request.ended', { method: request.method, route, status, answered, seconds });
+      }
       const level = status >= 500 && status !== 503 ? 'error' : status >= 400 ? 'info' : 'debug';
       if (!logger.isLevelEnabled(level) || limits[level]?.admits() === false) return;
       const { id: request_id, ip: address, method } = request;
       const path = request.path.slice(0, LONGEST_PATH);
-      const ms = Math.round(performance.now() - received);
+      const ms = Math.round(seconds * 1000);
       const { error } = response.locals;
-      const answered = response.writableFinished;
       logger[level]({ request_id, address, method, path, status, error, ms, answered }, 'request');
     });
     next();

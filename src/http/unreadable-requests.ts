@@ -13,13 +13,18 @@ const LINGER_MS = 1000;
 /**
  * Requests that Node refuses before the application sees them (a malformed head, headers over 16 KiB, a request that never
  * ends, an unknown `Expect`) get the contract's error as well (contract §3).
+ *
+ * @param told called for each of them
  */
-export function refuseUnreadableRequests(server: Server): void {
+export function refuseUnreadableRequests(server: Server, told: () => void): void {
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
-    if (socket.writable) refuseOn(socket);
+    if (!socket.writable) return;
+    told();
+    refuseOn(socket);
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
+    told();
     refuse(response, UNREADABLE);
   });
 }

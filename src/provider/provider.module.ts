@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { Events } from '../events.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
 import { OidcAdapter } from './adapters/oidc.adapter.js';
@@ -20,11 +21,18 @@ import { ProviderRegistry } from './provider.registry.js';
     LogoutTokens,
     {
       provide: ProviderRegistry,
-      inject: [SETTINGS, ContractAdapter, OidcAdapter, OAuth2Adapter],
-      useFactory: (settings: Settings, contract: ContractAdapter, oidc: OidcAdapter, oauth2: OAuth2Adapter) =>
+      inject: [SETTINGS, Events, ContractAdapter, OidcAdapter, OAuth2Adapter],
+      useFactory: (
+        settings: Settings,
+        events: Events,
+        contract: ContractAdapter,
+        oidc: OidcAdapter,
+        oauth2: OAuth2Adapter,
+      ) =>
         ProviderRegistry.load(
           settings,
           new Map<string, ProviderAdapter>(Object.entries({ contract, oidc, oauth2 })),
+          events,
         ),
     },
   ],

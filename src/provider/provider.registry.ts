@@ -1,5 +1,6 @@
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import type { Events } from '../events.js';
 import { loadAdapter } from './load-adapter.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
@@ -18,13 +19,14 @@ export class ProviderRegistry {
   static async load(
     settings: Settings,
     builtIn: ReadonlyMap<string, ProviderAdapter>,
+    events: Events,
   ): Promise<ProviderRegistry> {
     const loaded = new Map<string, Provider>();
     const sample = sampleProvider(settings);
     for (const given of [...(sample ? [sample] : []), ...settings.providers.values()]) {
       const provider = withPreset(given);
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
-      loaded.set(provider.name, new Provider(provider, adapter));
+      loaded.set(provider.name, new Provider(provider, adapter, undefined, events));
     }
     return new ProviderRegistry(loaded);
   }

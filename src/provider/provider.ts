@@ -3,6 +3,7 @@ import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
 import { providerKeys } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
+import type { Events, ProviderOperation } from '../events.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
@@ -41,6 +42,7 @@ export class Provider {
     readonly settings: ProviderSettings,
     private readonly adapter: ProviderAdapter,
     private readonly deadlineMs = DEADLINE_MS,
+    private readonly events?: Events,
   ) {
     const { clientSecretFile: file, clientSecret } = settings;
     this.latest = settings;
@@ -50,7 +52,7 @@ export class Provider {
 
   /** The provider's authorization page for a state, and what the adapter wants kept with it. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
-    return this.ask(async () => {
+    return this.ask('authorize', async () => {
       const answer = await this.adapter.authorizationUrl(await this.current(), request);
       const authorization = 'memory' in answer ? answer : { url: answer };
       if (!(authorization.url instanceof URL)) throw new Error('the adapter made no URL');
@@ -63,7 +65,7 @@ export class Provider {
    * @throws OAuthError as the table above maps it, `server_error` for every other error.
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
-    return this.ask(async (signal) => {
+    return this.ask('exchange', async (signal) => {
       const settings = await this.current();
       // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
       if (request.iss !== undefined) await checkIssuer(this.adapter, settings, request.iss);
@@ -98,7 +100,7 @@ export class Provider {
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
-    return this.ask(async () => adapter.logoutUrl(await this.current(), request), LOGOUT_MS);
+    return this.ask('logout', async () => adapter.logoutUrl(await this.current(), request), LOGOUT_MS);
   }
 
   /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
@@ -108,7 +110,29 @@ export class Provider {
     return this.latest;
   }
 
-  private async ask<T>(work: (signal: AbortSignal) => Promise<T>, deadlineMs = this.deadlineMs): Promise<T> {
+  private async ask<T>(
+    operation: ProviderOperation,
+    work: (signal: AbortSignal) => Promise<T>,
+    deadlineMs = this.deadlineMs,
+  ): Promise<T> {
+    const began = performance.now();
+    let error: OAuthError | undefined;
+    try {
+      return await this.askWithin(deadlineMs, work);
+    } catch (cause) {
+      throw (error = this.mapError(cause));
+    } finally {
+      const seconds = (performance.now() - began) / 1000;
+      this.events?.emit('provider.asked', {
+        provider: this.settings.name,
+        operation,
+        error: error?.error,
+        seconds,
+      });
+    }
+  }
+
+  private async askWithin<T>(deadlineMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = new AbortController();
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
@@ -119,8 +143,6 @@ export class Provider {
     });
     try {
       return await Promise.race([work(deadline.signal), late]);
-    } catch (cause) {
-      throw this.mapError(cause);
     } finally {
       clearTimeout(timer); // an AbortSignal.timeout would be kept, and would fire, long after the answer
     }

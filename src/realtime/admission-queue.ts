@@ -49,6 +49,11 @@ export class AdmissionQueue {
   private stopping = false;
   private warnedAt = -Infinity;
 
+  /** Handshakes that wait for a transport. */
+  get size(): number {
+    return this.handshakes.size;
+  }
+
   /**
    * Resolves when a transport may be made: at once, while there are few.
    * @throws OAuthError `slow_down` where too many wait, or when this one has waited too long

@@ -28,7 +28,16 @@ export class ChannelHub implements OnApplicationShutdown {
     events: Events,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
-    this.reads = new HistoryReads(history, Math.ceil(databasePoolSize / 2));
+    this.reads = new HistoryReads(history, Math.ceil(databasePoolSize / 2), (read) =>
+      events.emit('history.read', read),
+    );
+    events.on('state.asked', (tell) =>
+      tell({
+        connectedUsers: this.channels.size,
+        historyReadsWaiting: this.reads.waitingCount,
+        deliveries: this.delivery.count,
+      }),
+    );
     const catchUp = new CatchUp(history, this.channels);
     this.sweeps = setInterval(() => catchUp.everyone(), SWEEP_EVERY_MS).unref();
     events.on('channel.appended', (event) => {

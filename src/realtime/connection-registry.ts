@@ -29,6 +29,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly revokedKeys = new Set<string>();
   /** Sockets that are admitted and not open yet, by user: those that shared a statement are admitted at the same moment. */
   private readonly admitted = new Map<string, Set<Socket>>();
+  private openSockets = 0;
   private stopping = false;
 
   constructor(
@@ -37,7 +38,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     private readonly endedSessions: EndedSessions,
     private readonly channels: ChannelHub,
     private readonly presence: PresenceTracker,
-    events: Events,
+    private readonly events: Events,
   ) {
     this.deadlines = new Deadlines(
       () => clock.now(),
@@ -47,6 +48,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
       this.bySession.get(sessionId)?.forEach((one) => one.end('signed_out')),
     );
     events.on('key.revoked', ({ kid }) => this.revoke(kid));
+    events.on('state.asked', (tell) => tell({ sockets: this.openSockets }));
   }
 
   /**
@@ -68,6 +70,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.release(socket, session.userId); // it is counted by its channel
     const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
+    this.openSockets++;
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();
     this.bySession.set(session.sessionId, ofSession.add(connection));
     this.presence.arrived(session);
@@ -134,6 +137,8 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.deadlines.delete(connection);
     this.channels.leave(connection);
     this.presence.left(connection.session);
+    this.openSockets--;
+    this.events.emit('socket.closed', { reason: connection.closedBy });
   }
 
   private setDeadline(connection: Connection): void {

@@ -21,7 +21,8 @@ export class Connection {
   position?: number;
   /** Whether it is being given the history; live events then reach it from there. */
   reading = false;
-  private ending = false;
+  /** Why the service ends it; undefined while it does not. */
+  private ending: Ending | undefined;
 
   /** @param token what its token says: when it expires, in seconds, and which key signed it */
   constructor(
@@ -39,6 +40,11 @@ export class Connection {
     return this.socket.connected && !this.ending;
   }
 
+  /** Why it is closed, once it is. */
+  get closedBy(): Ending | 'client' {
+    return this.ending ?? 'client';
+  }
+
   /** Whether its client reads more slowly than the service writes. */
   get isFull(): boolean {
     const { writeBuffer } = transportOf(this.socket);
@@ -46,14 +52,18 @@ export class Connection {
     return writeBuffer.reduce((sum, { data }) => sum + (data?.length ?? 0), 0) >= LARGEST_QUEUE;
   }
 
-  /** Gives an event to connections, except those of another device than the event's, and those whose token has expired. */
-  static deliver(event: ChannelEvent, connections: readonly Connection[]): void {
+  /**
+   * Gives an event to connections, except those of another device than the event's, and those whose token has expired.
+   * @returns to how many
+   */
+  static deliver(event: ChannelEvent, connections: readonly Connection[]): number {
     const sockets = connections.filter((one) => one.mayReceive(event)).map(({ socket }) => socket);
-    if (sockets.length === 0) return;
+    if (sockets.length === 0) return 0;
     const { id, offset, sentAt: sent_at } = event;
     const target =
       sockets.length === 1 ? sockets[0]! : sockets[0]!.nsp.to(sockets.map((socket) => socket.id)); // encodes once
     target.emit(event.event, event.data, { id, offset, sent_at });
+    return sockets.length;
   }
 
   private mayReceive({ deviceId }: ChannelEvent): boolean {
@@ -85,7 +95,7 @@ export class Connection {
    */
   end(reason: Ending): void {
     if (!this.isOpen) return;
-    this.ending = true;
+    this.ending = reason;
     this.socket.emit('session.ended', { reason });
     if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect();
     closeSoon(transportOf(this.socket));

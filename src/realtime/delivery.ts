@@ -9,12 +9,14 @@ const MOST_TOLD = 1000;
 export class Delivery {
   private readonly logger = new Logger(Delivery.name);
   private readonly told = new Set<string>();
+  /** Events given to connections since the start, each connection counted. */
+  count = 0;
 
   /** Never throws, so that the caller can go on with the next event. */
   deliver(event: ChannelEvent, connections: readonly Connection[]): void {
     try {
       if (event.data === undefined) throw new SyntaxError('the row cannot be read');
-      Connection.deliver(event, connections); // Socket.IO throws for reserved names, and for data too deep for its recursion
+      this.count += Connection.deliver(event, connections); // Socket.IO throws for reserved names, and for data too deep for its recursion
     } catch (error) {
       this.tell(event, error);
     }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { ChannelEvent } from '../events.js';
+import { Events, type ChannelEvent } from '../events.js';
 import { HINT_CARRIER, type HintCarrier, type HintListener } from './hint-carrier.js';
 import type { Reach } from './hint.js';
 
@@ -18,13 +18,29 @@ export class HintBus {
   private readonly unsent = new Map<string, Reach>();
   private warned = false;
 
-  constructor(@Inject(HINT_CARRIER) private readonly carrier: HintCarrier) {}
+  constructor(
+    @Inject(HINT_CARRIER) private readonly carrier: HintCarrier,
+    private readonly events: Events,
+  ) {
+    events.on('state.asked', (tell) =>
+      tell({ hintsUnsent: this.unsent.size, hintsArrive: carrier.isConnected }),
+    );
+  }
 
   listen(listener: Omit<HintListener, 'onUp'>): void {
     this.carrier.listen({
-      onEvent: (event) => listener.onEvent(event),
-      onReach: (reach) => listener.onReach(reach),
-      onDoubt: (userId) => this.doubt(listener, userId),
+      onEvent: (event) => {
+        this.events.emit('hint.received', { kind: 'event' });
+        listener.onEvent(event);
+      },
+      onReach: (reach) => {
+        this.events.emit('hint.received', { kind: 'reach' });
+        listener.onReach(reach);
+      },
+      onDoubt: (userId) => {
+        this.events.emit('hint.received', { kind: 'doubtful' });
+        this.doubt(listener, userId);
+      },
       onUp: () => this.sendUnsent(),
       onBack: () => listener.onBack(),
     });
@@ -60,11 +76,15 @@ export class HintBus {
   }
 
   publish(event: ChannelEvent): void {
-    this.carrier.send(event).catch((error: unknown) => {
-      this.logger.debug({ err: error, msg: 'a hint was lost' });
-      const { userId, offset } = event;
-      if (offset !== null) this.sendLater({ userId, offset });
-    });
+    this.carrier.send(event).then(
+      () => this.events.emit('hint.sent', { ok: true }),
+      (error: unknown) => {
+        this.events.emit('hint.sent', { ok: false });
+        this.logger.debug({ err: error, msg: 'a hint was lost' });
+        const { userId, offset } = event;
+        if (offset !== null) this.sendLater({ userId, offset });
+      },
+    );
   }
 
   private sendLater(reach: Reach): void {

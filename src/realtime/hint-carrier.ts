@@ -20,6 +20,8 @@ export interface HintCarrier {
   /** UTF-8 bytes of JSON that an event may carry which is not kept: there is no history to read it from. */
   readonly largestUnkept: number;
   listen(listener: HintListener): void;
+  /** Whether hints can be sent, and arrive, as far as this instance knows. */
+  readonly isConnected: boolean;
   /** Whether pushes may be accepted: while their hints can be sent, or sent later. */
   isUp(): Promise<boolean>;
   /** Resolves when hints of a user arrive. While the carrier is away, resolves soon: the history is read once it is back. */

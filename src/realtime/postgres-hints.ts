@@ -66,6 +66,10 @@ export class PostgresHints implements HintCarrier, OnModuleInit, OnApplicationSh
     });
   }
 
+  get isConnected(): boolean {
+    return this.notifications.isUp;
+  }
+
   /** Also while its connection is away (contract §7): the database that takes the push is there. */
   async isUp(): Promise<boolean> {
     return true;

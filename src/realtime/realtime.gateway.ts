@@ -4,6 +4,7 @@ import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Events } from '../events.js';
 import { clientAddress } from '../http/client-address.js';
 import { AdmissionQueue } from './admission-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
@@ -27,11 +28,16 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     private readonly waiting: WaitingRoom,
     private readonly queue: AdmissionQueue,
     private readonly http: HttpAdapterHost,
-  ) {}
+    private readonly events: Events,
+  ) {
+    events.on('state.asked', (tell) =>
+      tell({ transportsWaiting: waiting.size, handshakesWaiting: queue.size }),
+    );
+  }
 
   afterInit(server: Server): void {
     const app = this.http.httpAdapter.getInstance<Express>();
-    limitHandshakes(server, (request) => this.handshake.begin(clientAddress(request, app)));
+    limitHandshakes(server, (request) => this.begin(clientAddress(request, app)));
     server.engine.on('connection', (transport: Transport) =>
       this.waiting.enter(transport, clientAddress(transport.request, app)),
     );
@@ -49,6 +55,16 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     await this.connections.endAll();
   }
 
+  private async begin(address: string | undefined): Promise<void> {
+    try {
+      await this.handshake.begin(address);
+    } catch (error) {
+      const refusal = this.toOAuthError(error);
+      this.events.emit('handshake.judged', { error: refusal.error });
+      throw refusal;
+    }
+  }
+
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
       const address = this.waiting.beginAdmission(transportOf(socket));
@@ -56,8 +72,11 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
       this.connections.reserve(socket, admission.session.userId);
       socket.data = admission;
     } catch (error) {
-      return refuse(socket, next, this.toOAuthError(error));
+      const refusal = this.toOAuthError(error);
+      this.events.emit('handshake.judged', { error: refusal.error });
+      return refuse(socket, next, refusal);
     }
+    this.events.emit('handshake.judged', { error: undefined });
     next();
   }
 

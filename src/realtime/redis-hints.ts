@@ -41,6 +41,10 @@ export class RedisHints implements HintCarrier {
     });
   }
 
+  get isConnected(): boolean {
+    return this.redis.isUsable;
+  }
+
   isUp(): Promise<boolean> {
     return this.redis.isUp();
   }

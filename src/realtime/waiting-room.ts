@@ -28,6 +28,10 @@ export class WaitingRoom {
   private readonly ofNetwork = new NetworkCounts();
   private warnedAt = -Infinity;
 
+  get size(): number {
+    return this.guests.size;
+  }
+
   /** @throws OAuthError `slow_down` where no more transports of this address may wait */
   assertRoomFor(address: string | undefined): void {
     if (this.guests.size < MOST && this.ofNetwork.of(networkOf(address)) < MOST_OF_A_NETWORK) return;

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Sql } from '../database/sql.js';
+import { Events } from '../events.js';
 import { removeSlices } from './expired-slices.js';
 import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows.js';
 
@@ -25,6 +26,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   constructor(
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
+    private readonly events: Events,
   ) {
     this.tables = expiredRows(dataSource);
   }
@@ -49,11 +51,19 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   async run(tables = this.tables): Promise<Record<string, number>> {
     const removed: Record<string, number> = {};
     for (const rows of tables) {
+      const { table } = rows;
+      const began = performance.now();
+      const tell = (ok: boolean, count: number): void => {
+        const seconds = (performance.now() - began) / 1000;
+        this.events.emit('removal.done', { table, removed: count, ok, seconds });
+      };
       try {
         const count = await (this.sql.distributed ? this.removeSlices(rows) : this.remove(rows));
-        if (count > 0) removed[rows.table] = count;
+        if (count > 0) removed[table] = count;
+        tell(true, count);
       } catch (error) {
-        this.logger.warn({ err: error, table: rows.table, msg: 'what has expired could not be removed' });
+        this.logger.warn({ err: error, table, msg: 'what has expired could not be removed' });
+        tell(false, 0);
       }
     }
     if (Object.keys(removed).length > 0) this.logger.debug({ removed });

@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import type { Session } from '../events.js';
 import type { IssuedAccessToken } from './access-token.js';
@@ -56,7 +55,7 @@ export class AccessTokenStore {
     // On Citus each goes alone: a statement for users of many nodes would commit in two phases on all of them.
     this.storeForSession = sql.distributed
       ? (refresh) => this.storeOne(refresh)
-      : coalesce((refreshes: Refresh[]) => this.store(refreshes));
+      : sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
   }
 
   private async store(refreshes: Refresh[]): Promise<boolean[]> {

@@ -3,7 +3,6 @@ import { JwtService } from '@nestjs/jwt';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
-import { coalesce } from '../database/coalesce.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
@@ -44,14 +43,16 @@ interface Presented {
 @Injectable()
 export class AccessTokenVerifier {
   /** Tokens that are judged together share one statement. */
-  private readonly isLive = coalesce((presented: Presented[]) => this.areLive(presented));
+  private readonly isLive: (presented: Presented) => Promise<boolean>;
 
   constructor(
     private readonly jwt: JwtService,
     private readonly clock: Clock,
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.isLive = sql.together('access-token', (presented: Presented[]) => this.areLive(presented));
+  }
 
   /** @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what. */
   async verify(token: string): Promise<VerifiedToken> {

@@ -31,6 +31,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
       if (this.streams.size > 0) this.text += endedText(ended);
     });
     events.on('sessions.read', ({ cursor }) => this.tell(cursor));
+    events.on('state.asked', (tell) => tell({ endedSessionStreams: this.streams.size }));
     events.on('key.revoked', ({ kid }) => {
       for (const stream of this.streams) stream.send(revokedText(kid));
     });

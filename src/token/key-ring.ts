@@ -17,6 +17,8 @@ export interface JwkSet {
 export interface Signer {
   readonly kid: string;
   readonly privateKey: KeyObject;
+  /** Its first use. Milliseconds since the epoch, by the database's clock. */
+  readonly activeAt: number;
 }
 
 /** What an instance knows of a key. Times are milliseconds since the epoch, by the database's clock. */
@@ -103,7 +105,7 @@ export class KeyRing {
     // Where no key is active yet (its first use may be this very moment), the one that will be first.
     const chosen = able.find(({ activeAt }) => activeAt <= now) ?? able.at(-1);
     if (chosen && chosen.kid !== this.current?.kid) {
-      this.current = { kid: chosen.kid, privateKey: chosen.privateKey! };
+      this.current = { kid: chosen.kid, privateKey: chosen.privateKey!, activeAt: chosen.activeAt };
     }
     return Math.min(...able.map(({ activeAt }) => activeAt).filter((activeAt) => activeAt > now));
   }

@@ -43,6 +43,9 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     this.cipher = new KeyCipher(settings.secretKey);
     this.reader = new KeyReader(sql);
     this.store = new KeyStore(dataSource, settings);
+    events.on('state.asked', (tell) => {
+      if (this.ring.signer) tell({ signingKeyActiveAt: this.ring.signer.activeAt });
+    });
   }
 
   async onModuleInit(): Promise<void> {

@@ -30,13 +30,14 @@ export class ClientCallback {
    * @throws OAuthError when it cannot be told whose sign-in this is; ErrorForClient for everything else
    */
   receive(name: string, params: ClientCallbackDto): Promise<string> {
-    return this.refusals.report(async () => {
+    return this.refusals.report(async (attempt) => {
       const provider = this.providers.find(name);
       if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
       if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
         throw new OAuthError('invalid_request', 'code is required');
       }
       const signIn = await this.states.consume(params.state, name);
+      attempt.provider = name;
       return this.finish(provider, signIn, params).catch((cause: unknown) => {
         if (cause instanceof ErrorForClient) throw cause;
         throw this.refusal(signIn, toldOf(cause), cause);

@@ -29,10 +29,11 @@ export class ClientExchange {
    * @throws OAuthError `invalid_grant`, and the code is spent: who has it and not the rest may have stolen it
    */
   exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
-    return this.refusals.report(async () => {
+    return this.refusals.report(async (attempt) => {
       const named = basicClientId(headers.authorization);
       const proof = await this.proofs.forSignIn(call);
       const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
+      attempt.provider = verified.provider;
       checkBinding({ clientId, redirectUri, codeChallenge }, params, named);
       return this.tokens.issue(verified, params, { proof, userAgentHeader: headers.userAgent });
     });
