@@ -41,7 +41,7 @@ export class AppModule {
         UserModule,
         DeviceModule,
         RealtimeModule,
-        OperationsModule,
+        OperationsModule.with(settings),
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

@@ -2,12 +2,15 @@ import 'reflect-metadata';
 import { once } from 'node:events';
 import { loadSettings } from './config/load-settings.js';
 import { createLog } from './operations/log.js';
+import { watchProcess } from './operations/metrics/process-metrics.js';
 import { checkAdapters } from './provider/check-adapters.js';
 import { checkAccountsFile } from './sample-provider/accounts-file.js';
 
 async function main(): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel);
+
+  watchProcess();
 
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

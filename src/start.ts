@@ -18,6 +18,7 @@ import { createApp } from './http/create-app.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
+import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
 
 /** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
@@ -78,7 +79,7 @@ async function startApp(
     if (app.get(Sql).distributed) await spreadNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.init();
-    await app.listen(settings.port, settings.host).catch((error: unknown) => {
+    await listen(app, settings).catch((error: unknown) => {
       throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // waiting for the database does not help
     });
     patience.signal.throwIfAborted();
@@ -87,6 +88,11 @@ async function startApp(
     await app.close();
     throw error;
   }
+}
+
+async function listen(app: NestExpressApplication, { port, host }: Settings): Promise<void> {
+  await app.get(MetricsServer).listen();
+  await app.listen(port, host);
 }
 
 function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {

@@ -38,6 +38,7 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'GET /sessions/ended': 'read',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
+  'GET /metrics': 'public', // in production: read (metrics.spec.ts)
   'GET /providers/mock/oauth2/authorize': 'public',
   'POST /providers/mock/oauth2/authorize': 'public',
   'POST /providers/mock/oauth2/token/exchange': 'public',

@@ -1,12 +1,21 @@
-import { Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { Settings } from '../config/settings.js';
 import { WriteCheck } from '../database/write-check.js';
 import { Audit } from './audit.js';
 import { HealthController } from './health.controller.js';
+import { metricsController } from './metrics/metrics.controller.js';
+import { Metrics } from './metrics/metrics.js';
+import { MetricsServer } from './metrics/metrics-server.js';
 import { Readiness } from './readiness.js';
 
-@Module({
-  controllers: [HealthController],
-  providers: [Audit, Readiness, WriteCheck],
-  exports: [Readiness],
-})
-export class OperationsModule {}
+@Module({})
+export class OperationsModule {
+  static with({ metricsPort, production }: Settings): DynamicModule {
+    return {
+      module: OperationsModule,
+      controllers: [HealthController, ...(metricsPort === undefined ? [metricsController(!production)] : [])],
+      providers: [Audit, Metrics, MetricsServer, Readiness, WriteCheck],
+      exports: [Metrics, MetricsServer, Readiness],
+    };
+  }
+}

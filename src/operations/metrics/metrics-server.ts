@@ -1,0 +1,61 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { refuse } from '../../http/refusal.js';
+import { ANSWER_HEADERS } from '../../http/security-headers.js';
+import { Metrics } from './metrics.js';
+
+const PATH = '/metrics';
+const METHODS = ['GET', 'HEAD'];
+/** A few Prometheus servers and a hand at the keyboard; nobody else should reach this port. */
+const MOST_CONNECTIONS = 100;
+
+/** The port of its own (contract §2, METRICS_PORT): it answers until the last request of the main port has ended. */
+@Injectable()
+export class MetricsServer implements OnApplicationShutdown {
+  private readonly server: Server;
+
+  constructor(
+    private readonly metrics: Metrics,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    const limits = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 500 };
+    this.server = createServer(limits, (request, response) => void this.answer(request, response));
+    this.server.maxConnections = MOST_CONNECTIONS;
+  }
+
+  /** Where there is such a port, listens. @throws the error of the listener */
+  async listen(): Promise<void> {
+    const { metricsPort: port, host } = this.settings;
+    if (port === undefined) return;
+    this.server.listen({ port, host });
+    await once(this.server, 'listening'); // rejects with `error`
+  }
+
+  onApplicationShutdown(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refusal = refusalOf(request);
+    if (refusal) return refuse(response, refusal);
+    const text = await this.metrics.text();
+    response.writeHead(200, {
+      ...ANSWER_HEADERS,
+      'Content-Type': this.metrics.contentType,
+      'Content-Length': Buffer.byteLength(text),
+    });
+    response.end(request.method === 'HEAD' ? undefined : text);
+  }
+}
+
+function refusalOf({ url = '', method = '' }: IncomingMessage): OAuthError | undefined {
+  if (url.split('?')[0] !== PATH) return new OAuthError('not_found', 'there is nothing at this path');
+  if (METHODS.includes(method)) return undefined;
+  const headers = { Allow: METHODS.join(', ') };
+  return new OAuthError('method_not_allowed', 'this path has other methods', { headers });
+}
