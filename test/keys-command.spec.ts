@@ -29,7 +29,7 @@ async function published(url: string, kid: string): Promise<void> {
   }
 }
 
-describe('npm run keys (contract §1)', () => {
+describe('latchkey keys (contract §1)', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let env: Record<string, string>;
 
@@ -42,7 +42,7 @@ describe('npm run keys (contract §1)', () => {
   it('answers wrong usage by showing the right one, with exit code 2', async () => {
     const { code, stdout, stderr } = await keysCommand({}, 'revoke');
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('Usage: npm run keys -- <command>');
+    expect(stderr).toContain('Usage: latchkey keys <command>');
   });
 
   it('lists, rotates and revokes while the service runs, and shows no secret', async () => {

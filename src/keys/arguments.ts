@@ -6,7 +6,7 @@ export type Command =
   | { readonly name: 'revoke'; readonly kid: string }
   | { readonly name: 'reencrypt' };
 
-export const USAGE = `Usage: npm run keys -- <command>
+export const USAGE = `Usage: latchkey keys <command>
 
   list [--json]   the signing keys: their states and times
   rotate          make the next key: published at once, in use ten minutes later
@@ -17,7 +17,7 @@ Settings are those of the service: the environment, or .env. See docs/keys.md.
 `;
 
 /** The command that the arguments ask for, or undefined when they make no sense. */
-export function parseArguments(args: string[]): Command | 'help' | undefined {
+export function parseArguments(args: readonly string[]): Command | 'help' | undefined {
   const { values, positionals } = read(args) ?? { values: {}, positionals: [] };
   const [name, ...rest] = positionals;
   if (values.help) return 'help';
@@ -28,10 +28,10 @@ export function parseArguments(args: string[]): Command | 'help' | undefined {
   return name === 'revoke' && kid && rest.length === 1 ? { name, kid } : undefined;
 }
 
-function read(args: string[]) {
+function read(args: readonly string[]) {
   try {
     return parseArgs({
-      args,
+      args: [...args],
       allowPositionals: true,
       options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
     });

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-const MAIN = fileURLToPath(new URL('../../dist/src/keys/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
 
 export interface CommandResult {
   readonly code: number;
@@ -17,7 +17,7 @@ export interface CommandResult {
 export function keysCommand(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], SECRET_KEY: '5e'.repeat(32), ...env } };
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [MAIN, ...args], options, (_error, stdout, stderr) => {
+    const child = execFile(process.execPath, [MAIN, 'keys', ...args], options, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode ?? -1, stdout, stderr });
     });
   });

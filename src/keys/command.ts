@@ -7,9 +7,9 @@ import { parseArguments, USAGE } from './arguments.js';
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: undefined_table, undefined_column
 const NOT_MIGRATED = new Set<unknown>(['42P01', '42703']);
 
-/** `npm run keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
-async function main(): Promise<number> {
-  const command = parseArguments(process.argv.slice(2));
+/** `latchkey keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
+export async function runKeys(argv: readonly string[]): Promise<number> {
+  const command = parseArguments(argv);
   if (!command || command === 'help') {
     (command ? process.stdout : process.stderr).write(USAGE);
     return command ? 0 : 2;
@@ -39,5 +39,3 @@ function describe(error: unknown): string {
   }
   return errorMessage(error) || String(errorCode(error));
 }
-
-process.exitCode = await main();
