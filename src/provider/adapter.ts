@@ -1,0 +1,10 @@
+/** What an adapter's author imports, as `latchkey/adapter`: types alone, and none of another package (test/adapter-types.spec.ts). */
+export type { ProviderSettings } from '../config/provider-settings.js';
+export type {
+  AdapterMemory,
+  AuthorizationRequest,
+  AuthorizationUrl,
+  ExchangeRequest,
+  ProviderAdapter,
+  ProviderIdentity,
+} from './provider-adapter.js';
