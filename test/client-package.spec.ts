@@ -1,38 +1,20 @@
-import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { packClient } from './support/packed-client.js';
-import { packPackage } from './support/packed-package.js';
+import { PackageProject } from './support/package-project.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
-const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../', import.meta.url));
-
-/** The packed client, installed into a project of its own: a directory whose `node_modules` has it. */
-let project: string;
+/** The packed client, installed into a project of its own. */
+let project: PackageProject;
 let packed: string;
 
 beforeAll(async () => {
-  packed = await packClient();
-  project = await mkdtemp(join(tmpdir(), 'latchkey-project-'));
-  await mkdir(join(project, 'node_modules/@latchkey'), { recursive: true });
-  await cp(packed, join(project, 'node_modules/@latchkey/client'), { recursive: true });
-  await writeFile(join(project, 'package.json'), '{"type":"module"}');
+  project = await PackageProject.install(['client'], 'module');
+  packed = project.place('client');
 });
-afterAll(async () => {
-  await rm(project, { recursive: true, force: true });
-});
-
-const inProject = async (script: string): Promise<string> => {
-  await writeFile(join(project, 'script.js'), script);
-  return (await run(process.execPath, ['script.js'], { cwd: project, timeout: 15_000 })).stdout;
-};
+afterAll(() => project?.remove());
 
 it('is at most 8.5 kB in all, minified and gzipped', async () => {
   const scripts = (await readdir(packed, { recursive: true })).filter((name) => name.endsWith('.js'));
@@ -42,21 +24,19 @@ it('is at most 8.5 kB in all, minified and gzipped', async () => {
 });
 
 it('depends on nothing, and imports nothing but its optional peer', async () => {
-  const manifest = JSON.parse(await readFile(join(packed, 'package.json'), 'utf8')) as Record<
-    string,
-    unknown
-  >;
-  expect(manifest['dependencies']).toBeUndefined();
-  expect(manifest['peerDependenciesMeta']).toEqual({ 'socket.io-client': { optional: true } });
+  expect(await project.manifest('client')).toMatchObject({
+    peerDependencies: { 'socket.io-client': '^4.8.0' },
+    peerDependenciesMeta: { 'socket.io-client': { optional: true } },
+  });
+  expect(await project.manifest('client')).not.toHaveProperty('dependencies');
   const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
   expect(code.match(/\bimport\b[^;]{0,40}/g)).toEqual([
     expect.stringContaining('import("socket.io-client")'),
   ]);
-  expect((await readdir(packed)).toSorted()).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
 });
 
 it('can be imported in Node.js, and lets the process end', async () => {
-  const output = await inProject(`
+  const output = await project.run(`
     import { createClient, LatchkeyError } from '@latchkey/client';
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/callback' });
     const codes = [client.accessToken(), client.connect()].map((call) => call.catch((error) => [error.code, error instanceof LatchkeyError]));
@@ -66,7 +46,7 @@ it('can be imported in Node.js, and lets the process end', async () => {
 });
 
 it('says so when socket.io-client is missing', async () => {
-  const output = await inProject(`
+  const output = await project.run(`
     import { createClient } from '@latchkey/client';
     const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 9, user_id: 'u', device_id: 'd', received_at: Date.now() };
     const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
@@ -77,9 +57,7 @@ it('says so when socket.io-client is missing', async () => {
 });
 
 it('has types that hold without those of socket.io-client', async () => {
-  await writeFile(
-    join(project, 'types.ts'),
-    `
+  const source = `
     import { createClient, LatchkeyError, type Channel, type Device, type Session } from '@latchkey/client';
     const client = createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'memory', texts: { retry: 'x' } });
     const off: () => void = client.on('change', (session: Session | undefined) => session?.userId);
@@ -90,30 +68,9 @@ it('has types that hold without those of socket.io-client', async () => {
     // @ts-expect-error there is no such storage
     createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'cookie' });
     export const all = [off, devices, LatchkeyError];
-    `,
-  );
-  const compilerOptions = {
-    strict: true,
-    noEmit: true,
-    module: 'nodenext',
-    lib: ['es2022', 'dom'],
-    types: [],
-  };
-  await writeFile(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['types.ts'] }));
-  const tsc = join(ROOT, 'node_modules/typescript/bin/tsc');
-  const checking = run(process.execPath, [tsc], { cwd: project });
-  const { stdout } = await checking.catch((error: { stdout: string }) => error);
-  expect(stdout).toBe('');
-});
-
-it('is packed from a clean checkout: packing builds it', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'latchkey-packed-'));
-  const { stdout } = await run('tar', ['-tzf', await packPackage('client', directory)]);
-  expect(stdout).toContain('dist/index.js');
-  expect(stdout).toContain('dist/types/index.d.ts');
-  expect(stdout).not.toContain('.spec');
-  expect(stdout).not.toContain('testing');
-  await rm(directory, { recursive: true, force: true });
+    `;
+  const options = { module: 'nodenext', lib: ['es2022', 'dom'] };
+  expect(await project.typeCheck({ 'types.ts': source }, options)).toBe('');
 });
 
 describe('in Node.js, against the service', () => {
@@ -123,10 +80,7 @@ describe('in Node.js, against the service', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     service = await startTestService({ ...provider.env(), SERVICE_KEYS: 'k'.repeat(32) });
-    await symlink(
-      join(ROOT, 'node_modules/socket.io-client'),
-      join(project, 'node_modules/socket.io-client'),
-    );
+    await project.link('socket.io-client');
   });
   afterAll(async () => {
     await service?.close();
@@ -137,7 +91,7 @@ describe('in Node.js, against the service', () => {
     const device_id = '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11';
     const tokens = await signIn(service.url, 'ada', { device_id });
     const stored = JSON.stringify({ ...tokens, device_id, received_at: 1, signed_in_at: Date.now() }); // it is due
-    const output = await inProject(`
+    const output = await project.run(`
       import { createClient } from '@latchkey/client';
       const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
       const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };
@@ -185,7 +139,7 @@ describe('in Node.js, against the service', () => {
       received_at: Date.now(),
       signed_in_at: Date.now(),
     });
-    const output = await inProject(`
+    const output = await project.run(`
       import { createClient } from '@latchkey/client';
       const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
       const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };

@@ -1,91 +1,180 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { chmod, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parsePasswordHash, verifyPassword } from '../src/sample-provider/password-hash.js';
-import { createDatabase } from './support/database.js';
 import { freePort } from './support/free-port.js';
-import { installPackedService } from './support/packed-service.js';
-import { startServiceProcess } from './support/service-process.js';
+import { PackageProject } from './support/package-project.js';
 
-/** The packed service (contract §1, §2), installed where nothing else of this repository is. */
-let directory: string;
-let installed: string;
-
+/** The packed service (contract §1, §2), installed in an empty folder, where nothing else of this repository is. */
+let project: PackageProject;
 beforeAll(async () => {
-  directory = await installPackedService();
-  installed = join(directory, 'node_modules/latchkey');
+  project = await PackageProject.install(['latchkey']);
+  await chmod(project.directory, 0o711); // PostgreSQL's account passes through it to the data
 });
-afterAll(() => rm(directory, { recursive: true, force: true }));
+afterAll(() => project?.remove());
 
-it('brings the files that it serves: the demo page, and the SDK that the page loads', async () => {
-  const database = await createDatabase();
-  const main = join(installed, 'dist/src/main.js');
-  const service = await startServiceProcess({ DATABASE_URL: database.url }, main);
+interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface Running {
+  readonly ended: Promise<Ended>;
+  says(text: string): Promise<void>;
+  stop(): void;
+}
+
+/** `npx --no-install latchkey …` in the project's folder, without npm around it. */
+function latchkey(args: readonly string[], env: Record<string, string> = {}, input = ''): Running {
+  const child = spawn(project.command('latchkey'), args, {
+    cwd: project.directory,
+    env: { PATH: process.env['PATH'], ...env },
+  });
+  child.stdin.on('error', () => undefined); // most commands do not read it
+  child.stdin.end(input);
+  let [stdout, stderr] = ['', ''];
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
+  const closed = once(child, 'close') as Promise<[number | null]>;
+  return {
+    ended: closed.then(([code]) => ({ code, stdout, stderr })),
+    async says(text) {
+      while (!stdout.includes(text)) {
+        const end = await Promise.race([once(child.stdout, 'data'), closed]);
+        if (child.exitCode !== null) throw new Error(`ended with ${String(end)}: ${stdout}${stderr}`);
+      }
+    },
+    stop: () => void child.kill('SIGTERM'),
+  };
+}
+
+it('declares all that it imports: none of it is of @latchkey/*, and none is there by accident', async () => {
+  const { dependencies, peerDependencies } = await project.manifest('latchkey');
+  expect(peerDependencies).toBeUndefined();
+  expect(Object.keys(dependencies!).filter((name) => name.startsWith('@latchkey/'))).toEqual([]);
+  const modules = await readdir(join(project.directory, 'node_modules'));
+  expect(modules).not.toContain('@latchkey');
+});
+
+describe('latchkey serve, in an empty folder', () => {
+  let service: Running;
+  let url: string;
+  const data = (): string => join(project.directory, 'data');
+
+  beforeAll(async () => {
+    const port = await freePort();
+    url = `http://localhost:${port}`;
+    service = latchkey(['serve'], { PORT: String(port) });
+    await service.says(`Latchkey is ready: ${url}`);
+  });
+  afterAll(() => service?.stop());
+
   const get = async (path: string): Promise<[string, string]> => {
-    const response = await fetch(service.url + path);
+    const response = await fetch(url + path);
     const type = response.headers.get('content-type')?.split(';')[0];
     return [`${response.status} ${type}`, await response.text()];
   };
-  try {
+
+  it('brings its database', async () => {
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    expect((await readdir(data())).toSorted()).toEqual(['postgres', 'secret-key']);
+    const others = ['data', 'node_modules', 'package.json'];
+    expect((await readdir(project.directory)).toSorted()).toEqual(others); // nothing else is written
+  });
+
+  it('brings the files that it serves: the demo page, and the SDK that the page loads', async () => {
     for (const page of ['/', '/callback']) expect((await get(page))[0]).toBe('200 text/html');
     for (const style of ['style', 'page', 'flow'])
       expect((await get(`/demo/${style}.css`))[0]).toBe('200 text/css');
     for (const script of ['demo', 'client', 'channel', 'latchkey-client', 'socket.io-client'])
       expect([script, (await get(`/demo/${script}.js`))[0]]).toEqual([script, '200 text/javascript']);
-    expect((await get('/demo/latchkey-client.js'))[1]).toMatch(/export\{[^}]*createClient/);
-  } finally {
-    await service.end('SIGTERM');
-    await database.drop();
-  }
-});
-
-it('brings nothing that is not needed: no tests, no sources, nobody else’s files', async () => {
-  const files = await readdir(installed, { recursive: true });
-  expect(
-    files.filter((file) => /\.spec\.|(?<!\.d)\.ts$|^(test|bench|docs|data|src|packages)\//.test(file)),
-  ).toEqual([]);
-});
-
-it('brings its database, and stops it at the end', async () => {
-  await chmod(directory, 0o711); // PostgreSQL's account passes through it to the data
-  const main = join(installed, 'dist/src/main.js');
-  const service = await startServiceProcess({ DATA_DIR: join(directory, 'data') }, main);
-  try {
-    expect((await fetch(`${service.url}/health/ready`)).status).toBe(200);
-  } finally {
-    expect(await service.end('SIGTERM')).toBe(0);
-  }
-  expect(existsSync(join(directory, 'data/postgres/postmaster.pid'))).toBe(false);
-});
-
-it('brings the checker of providers, as `latchkey check-provider`', async () => {
-  const { bin, dependencies } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')) as {
-    bin: { latchkey: string };
-    dependencies: object;
-  };
-  expect(Object.keys(dependencies).filter((name) => name.startsWith('@latchkey/'))).toEqual([]);
-  const away = `http://127.0.0.1:${await freePort()}`;
-  const child = spawn(
-    process.execPath,
-    [join(installed, bin.latchkey), 'check-provider', away, '--client-id', 'a', '--client-secret', 'b'],
-    { cwd: directory, stdio: ['ignore', 'inherit', 'pipe'] },
-  );
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
-  expect(await once(child, 'close')).toEqual([2, null]);
-  expect(said).toBe('check-provider: the provider cannot be reached: no answer (ECONNREFUSED)\n');
-});
-
-it('makes the hash of a password for an accounts file', async () => {
-  const child = spawn(process.execPath, [join(installed, 'dist/src/sample-provider/hash-password.js')], {
-    cwd: directory,
-    stdio: ['pipe', 'pipe', 'inherit'],
+    const [, sdk] = await get('/demo/latchkey-client.js');
+    expect(sdk).toMatch(/export\{[^}]*createClient/);
+    const [, map] = /\/\/# sourceMappingURL=(\S+)\n$/.exec(sdk)!;
+    expect((await get(`/demo/${map}`))[1]).toContain('"../src/client.ts"');
   });
-  child.stdin.end('une clé\n');
-  let printed = '';
-  child.stdout.on('data', (chunk: Buffer) => (printed += chunk.toString()));
-  expect(await once(child, 'close')).toEqual([0, null]);
-  expect(await verifyPassword('une clé', parsePasswordHash(printed.trim())!)).toBe(true);
+
+  it('has its commands at hand', async () => {
+    const { code, stdout } = await latchkey(['keys', 'list', '--json']).ended;
+    expect([code, JSON.parse(stdout)]).toEqual([0, [expect.objectContaining({ state: 'signing' })]]);
+    expect(await latchkey(['distribute']).ended).toMatchObject({
+      code: 2,
+      stderr: 'distribute: DATABASE_URL is not set, and the embedded PostgreSQL has no Citus\n',
+    });
+  });
+
+  it('stops its database at the end', async () => {
+    service.stop();
+    expect(await service.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(existsSync(join(data(), 'postgres/postmaster.pid'))).toBe(false);
+  });
+});
+
+it('in production it does not start without the settings that matter, and names them', async () => {
+  const { code, stdout, stderr } = await latchkey(['serve'], { NODE_ENV: 'production' }).ended;
+  expect([code, stdout]).toEqual([1, '']);
+  for (const name of ['DATABASE_URL', 'SECRET_KEY', 'REDIRECT_URIS']) expect(stderr).toContain(name);
+  expect(stderr).not.toMatch(/^\s+at /m);
+});
+
+describe('the command', () => {
+  it('tells its version, and its usage', async () => {
+    const { version } = await project.manifest('latchkey');
+    for (const option of ['--version', '-v'])
+      expect(await latchkey([option]).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    for (const option of ['--help', '-h']) {
+      const { code, stdout, stderr } = await latchkey([option]).ended;
+      expect([code, stderr]).toEqual([0, '']);
+      for (const name of ['serve', 'keys', 'check-provider', 'hash-password', 'distribute'])
+        expect(stdout).toMatch(new RegExp(`^  ${name} +[a-z]`, 'm'));
+    }
+  });
+
+  it.each([
+    { args: [], said: /^latchkey: the command is missing\n\nUsage: latchkey <command>\n/ },
+    {
+      args: ['--json'],
+      said: /^latchkey: "--json" is not one of its commands\n\nUsage: latchkey <command>\n/,
+    },
+    { args: ['toString'], said: /^latchkey: "toString" is not one of its commands\n/ },
+    { args: ['a\u001b[2Jb'], said: /^latchkey: "a\\u001b\[2Jb" is not/ },
+    { args: ['serve', '--port', '1'], said: /^Usage: latchkey serve\n/ },
+    { args: ['keys', 'burn'], said: /^Usage: latchkey keys <command>\n/ },
+    { args: ['hash-password', 'secret'], said: /^Usage: latchkey hash-password\n(?![^]*secret)/ },
+    { args: ['distribute', '--all'], said: /^Usage: latchkey distribute\n/ },
+    {
+      args: ['check-provider'],
+      said: /^check-provider: name one provider by its URL\n\nUsage: latchkey check-/,
+    },
+  ])('answers $args by saying what is right, with exit code 2', async ({ args, said }) => {
+    const { code, stdout, stderr } = await latchkey(args).ended;
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(said);
+  });
+
+  it.each(['serve', 'keys', 'check-provider', 'hash-password', 'distribute'])('%s --help', async (name) => {
+    const { code, stdout, stderr } = await latchkey([name, '--help']).ended;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: latchkey ${name}`));
+  });
+
+  it('checks providers', async () => {
+    const away = `http://127.0.0.1:${await freePort()}`;
+    const args = ['check-provider', away, '--client-id', 'a', '--client-secret', 'b'];
+    expect(await latchkey(args).ended).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'check-provider: the provider cannot be reached: no answer (ECONNREFUSED)\n',
+    });
+  });
+
+  it('makes the hash of a password for an accounts file', async () => {
+    const { code, stdout } = await latchkey(['hash-password'], {}, 'une clé\n').ended;
+    expect(code).toBe(0);
+    expect(await verifyPassword('une clé', parsePasswordHash(stdout.trim())!)).toBe(true);
+    expect(await latchkey(['hash-password']).ended).toMatchObject({ code: 1, stdout: '' });
+  });
 });

@@ -1,5 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 declare global {
@@ -18,4 +20,5 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
   const [url] = (await Promise.race([once(server, 'message'), once(server, 'exit')])) as unknown[];
   if (typeof url !== 'string') throw new Error('the PostgreSQL of the tests did not start');
   process.env['TEST_DATABASE_SERVER'] = url; // workers inherit it
+  process.env['TEST_TARBALLS'] = mkdtempSync(join(tmpdir(), 'latchkey-tarballs-')); // see tarballs.ts
 }

@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 
-/** Stops the run's PostgreSQL. */
+/** Stops the run's PostgreSQL, and removes its tarballs. */
 export default async function globalTeardown(): Promise<void> {
+  const tarballs = process.env['TEST_TARBALLS'];
+  if (tarballs) rmSync(tarballs, { recursive: true, force: true });
   const server = globalThis.testServer;
   if (!server || server.exitCode !== null) return;
   const exit = once(server, 'exit');

@@ -1,0 +1,146 @@
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { publint } from 'publint';
+import { PACKED, tarballOf, type Packed } from './support/tarballs.js';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+
+interface Contents {
+  /** The most bytes that the tarball may have; docs say a little less. */
+  readonly most: number;
+  /** What is in it beside package.json, README.md and LICENSE: all of it. */
+  readonly files: readonly RegExp[];
+  readonly exports: readonly string[];
+}
+
+const COMPILED = '[a-z0-9.-]+\\.js(?:\\.map)?';
+const TYPES = '[a-z0-9.-]+\\.d\\.ts';
+const CONTENTS: Record<Packed, Contents> = {
+  latchkey: {
+    most: 1_000_000,
+    files: [
+      new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
+      new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
+      /^dist\/packages\/client\/dist\/index\.js(?:\.map)?$/,
+      new RegExp(`^dist/src/(?:config|provider)/${TYPES}$`), // of `latchkey/adapter`
+      /^demo\/[a-z-]+\.(?:html|css|js)$/,
+    ],
+    exports: ['./adapter', './package.json'],
+  },
+  client: {
+    most: 60_000,
+    files: [/^dist\/index\.js(?:\.map)?$/, new RegExp(`^dist/types/${TYPES}$`)],
+    exports: ['.', './package.json'],
+  },
+  server: {
+    most: 60_000,
+    files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
+    exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
+  },
+  'check-provider': {
+    most: 60_000,
+    files: [new RegExp(`^dist/(?:rules/(?:[a-z-]+/)?)?${COMPILED}$`)],
+    exports: ['./package.json'],
+  },
+  'embedded-postgres': {
+    most: 60_000,
+    files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
+    exports: ['.', './temporary', './package.json'],
+  },
+};
+
+/** Whatever they are called: nobody else needs them, or they are nobody else's business. */
+const NEVER = /\.spec\.|(?:^|\/)(?:test|testing|bench|data|coverage)\/|\.env|\.npmrc|\.log$|tsconfig|\.tgz$/;
+
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: readonly (string | null)[];
+}
+
+it('is about every package that there is', () => {
+  expect(PACKED.slice(1).toSorted()).toEqual(readdirSync(join(ROOT, 'packages')).toSorted());
+});
+
+describe.each(PACKED)('%s, packed', (name) => {
+  let directory: string;
+  let tarball: Buffer;
+  let files: string[];
+
+  const read = (file: string): string => readFileSync(join(directory, 'package', file), 'utf8');
+
+  beforeAll(async () => {
+    const path = await tarballOf(name);
+    tarball = readFileSync(path);
+    directory = mkdtempSync(join(tmpdir(), 'latchkey-contents-'));
+    await promisify(execFile)('tar', ['-xzf', path, '-C', directory]);
+    const entries = readdirSync(join(directory, 'package'), { recursive: true, withFileTypes: true });
+    const place = join(directory, 'package/');
+    files = entries
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name).slice(place.length));
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  it('holds exactly what is needed: no test, no secret, no data', () => {
+    const expected = CONTENTS[name].files;
+    const always = ['package.json', 'README.md', 'LICENSE'];
+    expect(files).toEqual(expect.arrayContaining(always));
+    const others = files.filter((file) => !always.includes(file));
+    expect(others.filter((file) => !expected.some((pattern) => pattern.test(file)))).toEqual([]);
+    for (const pattern of expected) expect([pattern, others.some((file) => pattern.test(file))]).toEqual([pattern, true]); // prettier-ignore
+    expect(files.filter((file) => NEVER.test(file))).toEqual([]);
+    expect(read('LICENSE')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
+    expect(tarball.length).toBeLessThan(CONTENTS[name].most);
+  });
+
+  it('says what it is, what may be imported of it, and how it is published', () => {
+    const manifest = JSON.parse(read('package.json')) as Record<string, unknown>;
+    expect(manifest).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+$/),
+      description: expect.stringMatching(/\.$/),
+      keywords: expect.arrayContaining([expect.any(String)]),
+      license: 'MIT',
+      type: 'module',
+      publishConfig: { access: 'public', provenance: true },
+    });
+    expect(Object.keys(manifest['exports'] as object)).toEqual(CONTENTS[name].exports);
+    // A command is not imported; whatever is must be free of side effects, or bundlers keep all of it.
+    if (CONTENTS[name].exports.includes('.')) expect(manifest['sideEffects']).toBe(false);
+  });
+
+  it('brings source maps with the sources in them, by paths that are the same on every machine', () => {
+    const scripts = files.filter((file) => file.startsWith('dist/') && file.endsWith('.js'));
+    expect(scripts.length).toBeGreaterThan(0);
+    for (const script of scripts) {
+      expect([script, read(script)]).toEqual([script, expect.stringMatching(/\n\/\/# sourceMappingURL=\S+\.js\.map\n?$/)]); // prettier-ignore
+      const { sources, sourcesContent } = JSON.parse(read(`${script}.map`)) as SourceMap;
+      expect([script, sourcesContent?.length]).toEqual([script, sources.length]);
+      expect([script, sourcesContent?.every((text) => text)]).toEqual([script, true]);
+      for (const source of sources) expect([script, source]).toEqual([script, expect.stringMatching(/^\.\.\/[\w./-]+\.ts$/)]); // prettier-ignore
+    }
+    const ours = [ROOT, `${tmpdir()}/latchkey-`];
+    const found = files.filter((file) => ours.some((path) => read(file).includes(path)));
+    expect(found).toEqual([]);
+  });
+
+  it('passes publint', async () => {
+    const { buffer, byteOffset, byteLength } = tarball;
+    const packed = buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+    const { messages } = await publint({ pack: { tarball: packed }, strict: true });
+    expect(messages.filter(({ code }) => code !== 'USE_FILES')).toEqual([]);
+  });
+
+  it('has types for whichever way it is imported, and the right ones', async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
+    const problems = analysis.types ? analysis.problems : [];
+    // `require()` of an ES module: every Node.js that we support can, which the tool does not know. One file for `import` and
+    // `require` is on purpose: of two, each would have classes and state of its own.
+    expect(problems.filter(({ kind }) => kind !== 'CJSResolvesToESM')).toEqual([]);
+    expect(analysis.types !== false).toBe(files.some((file) => file.endsWith('.d.ts')));
+  });
+});
