@@ -1,4 +1,6 @@
-FROM node:22.23.2-bookworm-slim AS build
+# The service in production: glibc, Node.js and what is compiled. The database is another container's, so the embedded
+# PostgreSQL is left out.
+FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages/check-provider/package.json packages/check-provider/
@@ -6,22 +8,32 @@ COPY packages/client/package.json packages/client/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
 COPY packages/server/package.json packages/server/
 RUN npm ci --ignore-scripts
-COPY nest-cli.json tsconfig.json tsconfig.build.json ormconfig.ts ./
+COPY nest-cli.json tsconfig*.json ormconfig.ts ./
 COPY packages packages
 COPY src src
-# The links to packages/ lead nowhere in the image: what the service needs of them is in dist/.
-RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts && rm -r node_modules/@latchkey
+# The links to packages/ lead nowhere in the image: what the service needs of them is in dist/. Types, source maps and
+# documents of dependencies, which nothing reads there, are more than half of their size.
+RUN npm run build \
+  && npm prune --omit=dev --omit=optional --ignore-scripts \
+  && rm -r node_modules/@latchkey \
+  && find node_modules -type f -regex '.*\.\(map\|d\.[cm]?ts\|md\)' -delete
 
-FROM node:22.23.2-bookworm-slim
+FROM node:24.21.0-trixie-slim
+LABEL org.opencontainers.image.title="Latchkey" \
+  org.opencontainers.image.description="A sign-in service: OAuth 2.0 authorization code flow against your identity provider" \
+  org.opencontainers.image.version="0.1.0" \
+  org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY demo demo
-USER node
+# The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot judge a name.
+USER 1000:1000
 EXPOSE 3000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
-  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.PORT || 3000) + '/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Not through npm: it would not pass SIGTERM on.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Not through npm, which would not pass SIGTERM on. It starts no other process, so nothing has to be reaped.
 CMD ["node", "dist/src/main.js"]

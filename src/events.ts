@@ -142,7 +142,7 @@ export interface DomainEvents {
   'state.asked': [(state: Partial<ServiceState>) => void];
 }
 
-export type ProviderOperation = 'authorize' | 'exchange' | 'logout';
+export type ProviderOperation = 'authorize' | 'issuer' | 'exchange' | 'logout';
 
 @Injectable()
 export class Events extends EventEmitter<DomainEvents> {}

@@ -82,7 +82,7 @@ export class Provider {
    * @throws OAuthError `invalid_grant`; `server_error` when the provider could not be asked
    */
   async checkIssuer(iss: string | undefined): Promise<void> {
-    await this.ask(async () => {
+    await this.ask('issuer', async () => {
       const settings = await this.current();
       if (iss !== undefined) return checkIssuer(this.adapter, settings, iss);
       if (this.adapter instanceof OidcAdapter && (await this.adapter.announcesIssuer(settings))) {

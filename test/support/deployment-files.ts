@@ -1,0 +1,53 @@
+import { readFileSync } from 'node:fs';
+import { parse, parseAllDocuments } from 'yaml';
+
+/** A file of this repository. */
+export const textOf = (name: string): string =>
+  readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+
+/** Files of Kubernetes may hold several manifests. */
+export function manifestsOf(name: string): Record<string, unknown>[] {
+  return parseAllDocuments(textOf(name)).map((document) => {
+    if (document.errors.length > 0) throw document.errors[0]!;
+    return document.toJS() as Record<string, unknown>;
+  });
+}
+
+/** What is judged of a service in docker-compose.yml. */
+export interface ComposeService {
+  readonly image: string;
+  readonly user?: string;
+  readonly command?: readonly string[];
+  readonly env_file?: string;
+  readonly environment?: Readonly<Record<string, string | number>>;
+  readonly secrets?: readonly string[];
+  readonly networks: readonly string[];
+  readonly ports?: readonly string[];
+  readonly profiles?: readonly string[];
+  readonly volumes?: readonly string[];
+  readonly depends_on?: Readonly<Record<string, { condition: string }>>;
+  readonly healthcheck?: { test: readonly string[] };
+  readonly stop_grace_period?: string;
+  readonly [key: string]: unknown;
+}
+
+export interface ComposeFile {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly secrets: Readonly<Record<string, { file: string }>>;
+  readonly networks: Readonly<Record<string, { internal?: boolean } | null>>;
+}
+
+/** @param env what `${NAME:-default}` stands for: the shell and `.env`, as Compose reads them */
+export function composeFile(name: string, env: Readonly<Record<string, string>> = {}): ComposeFile {
+  const text = textOf(name).replaceAll(
+    /\$\{(\w+):-([^}]*)\}/g,
+    (_, variable: string, otherwise: string) => env[variable] || otherwise,
+  );
+  return parse(text) as ComposeFile;
+}
+
+/** The release that the files name, `X.Y.Z`. */
+export const version = (JSON.parse(textOf('package.json')) as { version: string }).version;
+
+/** Seconds that may pass from SIGTERM to the end, beside SHUTDOWN_DELAY (docs/production.md): a quiet moment, and what is in flight. */
+export const STOP_SECONDS = 3 + 10;
