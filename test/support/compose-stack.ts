@@ -13,6 +13,10 @@ import { startServiceProcess, type ServiceProcess } from './service-process.js';
 import { StubProvider } from './stub-provider.js';
 
 const PROFILE = { REDIS_URL_FILE: '/run/secrets/redis_url' };
+/** All of a test's clients have one address. Counted they are all the same. */
+const LIMITS = Object.fromEntries(
+  ['AUTHORIZE', 'TOKEN', 'REFRESH', 'CONNECT'].map((name) => [`RATE_LIMIT_${name}`, '100000']),
+);
 
 /**
  * What docker-compose.yml describes, as processes of this machine: its environment, secrets, commands and configuration as they
@@ -39,7 +43,7 @@ export class ComposeStack {
     made.replace('service_keys', (keys) => `${keys},${Cluster.serviceKey}`);
 
     const url = `http://localhost:${await freePort()}`;
-    const env = { PUBLIC_URL: url, ...provider.env(), ...(redis && PROFILE) };
+    const env = { PUBLIC_URL: url, ...provider.env(), ...LIMITS, ...(redis && PROFILE) };
     const { services } = composeFile('docker-compose.yml', env);
     if (redis) {
       const [, file, ...options] = services['redis']!.command!;
