@@ -1,8 +1,10 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { Public } from '../token/access.js';
-import { TokenService, type RefreshedToken } from '../token/token.service.js';
-import { AuthService, type Authorization } from './auth.service.js';
+import { RefreshedToken } from '../token/refreshed-token.js';
+import { TokenService } from '../token/token.service.js';
+import { AuthService } from './auth.service.js';
+import { Authorization } from './authorization.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { AuthorizeRequestPipe, isOfStockClient } from './authorize-request.pipe.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
@@ -12,8 +14,8 @@ import { ClientExchange } from './clients/client-exchange.js';
 import { ClientTokenDto } from './clients/client-token.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { limitOf } from './grant.js';
+import { IssuedTokens } from './issued-tokens.js';
 import { RefreshDto } from './refresh.dto.js';
-import type { IssuedTokens } from './token-issuer.js';
 import { TokenRequestPipe, type TokenRequest } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
 

@@ -7,20 +7,15 @@ import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
+import type { Authorization } from './authorization.js';
 import type { AuthorizeDto } from './authorize.dto.js';
+import type { IssuedTokens } from './issued-tokens.js';
 import { isOwnEndpoint } from './own-endpoint.js';
 import { verifierMatches } from './pkce.js';
 import { SignInRefusals, type Attempt } from './sign-in-refusals.js';
 import { StateService, type PendingSignIn } from './state.service.js';
 import type { TokenDto } from './token.dto.js';
-import { TokenIssuer, type IssuedTokens } from './token-issuer.js';
-
-export interface Authorization {
-  redirect_url: string;
-  state: string;
-  /** PUBLIC_URL: clients make the address in their proofs from it (contract §5). */
-  issuer: string;
-}
+import { TokenIssuer } from './token-issuer.js';
 
 /** The authorization code flow, seen from the application (spec §1). */
 @Injectable()

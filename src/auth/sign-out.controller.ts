@@ -6,11 +6,7 @@ import type { Session } from '../events.js';
 import { Caller } from '../token/access.js';
 import { ProviderLogout } from './provider-logout.js';
 import { SignOutDto } from './sign-out.dto.js';
-
-/** Answer of POST /sign-out, where the provider has a page for it. */
-interface SignedOut {
-  redirect_url: string;
-}
+import { SignedOut } from './signed-out.js';
 
 @Controller()
 export class SignOutController {

@@ -12,16 +12,8 @@ import { AccessTokens } from '../token/access-token.js';
 import type { DpopProof } from '../token/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../token/refresh-token.js';
 import { userIdOf } from '../user/user-id.js';
+import type { IssuedTokens } from './issued-tokens.js';
 import { SignInStore } from './sign-in.store.js';
-
-export interface IssuedTokens {
-  access_token: string;
-  token_type: 'Bearer';
-  refresh_token: string;
-  /** Seconds. */
-  expires_in: number;
-  user_id: string;
-}
 
 /** Whom a provider has verified. */
 export interface Verified {

@@ -18,13 +18,20 @@ export function speaksOAuth(dto: Type): boolean {
   return Reflect.hasMetadata(OAUTH, dto);
 }
 
-interface TextRule {
+/** The names under which class-validator keeps the rules below; each has its rule as the first constraint, to be read. */
+export const TEXT = 'text';
+export const WHOLE_NUMBER = 'wholeNumber';
+
+export interface TextRule {
   /** In characters. */
   readonly max?: number;
   readonly matches?: { readonly pattern: Pick<RegExp, 'test'>; readonly as: string };
   /** For a text of somebody else's that is compared as it is, of which white space may be all. Not empty, though. */
   readonly mayBeBlank?: true;
 }
+
+/** As a document of the parameters reads it. */
+export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & { readonly required: boolean };
 
 /** A parameter that must be there: text, not blank, storable (contract §3, input). */
 export function RequiredText(rule: TextRule = {}): PropertyDecorator {
@@ -41,7 +48,8 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
   return applyDecorators(
     IsOptional(),
     ValidateBy({
-      name: 'wholeNumber',
+      name: WHOLE_NUMBER,
+      constraints: [{ max }],
       validator: {
         validate: (value: unknown) =>
           Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max,
@@ -82,7 +90,8 @@ function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boole
   const content = mayBeBlank ? /[^]/ : /\S/;
   const wanted = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
   return ValidateBy({
-    name: 'text',
+    name: TEXT,
+    constraints: [{ max, required, ...(matches && { matches }) } satisfies TextRuleRead],
     validator: {
       validate: (value: unknown) =>
         typeof value === 'string' &&

@@ -1,14 +1,8 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Public } from '../token/access.js';
+import { Health, Liveness } from './health.js';
 import { Readiness } from './readiness.js';
-
-export interface Health {
-  status: 'ok' | 'stopping' | 'unavailable';
-  database: 'up' | 'down';
-  /** Only with REDIS_URL. Without it the service goes on, so it does not count for the status (contract §4). */
-  redis?: 'up' | 'down';
-}
 
 @Public()
 @Controller('health')
@@ -17,7 +11,7 @@ export class HealthController {
 
   /** The process answers; nothing else is asked. */
   @Get('live')
-  live(): { status: 'ok' } {
+  live(): Liveness {
     return { status: 'ok' };
   }
 

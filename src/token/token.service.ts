@@ -5,14 +5,8 @@ import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { DpopProofs, type DpopCall } from './dpop-proofs.js';
 import { hashRefreshToken, parseRefreshToken, type HeldToken } from './refresh-token.js';
+import type { RefreshedToken } from './refreshed-token.js';
 import { TokenInspector } from './token-inspector.js';
-
-export interface RefreshedToken {
-  access_token: string;
-  token_type: 'Bearer';
-  /** Seconds. */
-  expires_in: number;
-}
 
 @Injectable()
 export class TokenService {
