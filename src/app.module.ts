@@ -12,6 +12,7 @@ import { ERROR_STATUS } from './errors/oauth-error.js';
 import { OAuthErrorFilter } from './errors/oauth-error.filter.js';
 import { ParametersPipe } from './http/parameters.pipe.js';
 import { EventsModule } from './events.js';
+import { OpenApiModule } from './openapi/openapi.module.js';
 import { OperationsModule } from './operations/operations.module.js';
 import { ProviderModule } from './provider/provider.module.js';
 import { RateLimitModule } from './rate-limit/rate-limit.module.js';
@@ -42,6 +43,7 @@ export class AppModule {
         DeviceModule,
         RealtimeModule,
         OperationsModule.with(settings),
+        OpenApiModule,
         RemovalModule,
         ...(settings.sampleProvider ? [SampleProviderModule] : []),
         ...(settings.demoEnabled ? [DemoModule] : []),

@@ -1,0 +1,124 @@
+import { ERROR_STATUS, type ErrorCode } from '../src/errors/oauth-error.js';
+import type { Json } from './operation.js';
+
+interface Told {
+  readonly when: string;
+  /** An answer as it may be. */
+  readonly example: string;
+}
+
+/** What clients are told of each code. */
+export const ERRORS: Readonly<Record<ErrorCode, Told>> = {
+  invalid_request: {
+    when: 'A parameter is missing, malformed, repeated or too long, or the body is neither a JSON object nor a form.',
+    example: 'the body is not valid JSON',
+  },
+  invalid_client: {
+    when: 'The identity provider does not accept the credentials that it was configured with.',
+    example: 'the provider does not accept the client credentials',
+  },
+  invalid_grant: {
+    when: 'The code, the state or the refresh token is unknown, used or expired, or does not belong to what came with it.',
+    example: 'state is unknown, used or expired',
+  },
+  server_error: {
+    when: 'Something failed on the server’s side. With `Retry-After` where trying again makes sense: the database is away.',
+    example: 'the database is unavailable',
+  },
+  invalid_token: {
+    when: 'The bearer token is absent, malformed, forged, expired or was ended.',
+    example: 'an access token is needed, as a bearer token',
+  },
+  invalid_dpop_proof: {
+    when: 'The DPoP proof is missing where the session is bound to a key, or is not good for this call.',
+    example: 'the DPoP proof is not good for this call',
+  },
+  insufficient_scope: {
+    when: 'The token is good, but a service key with the right to make this call is needed.',
+    example: 'this call needs a service key with the right to make it',
+  },
+  not_found: {
+    when: 'There is no such path, user or device.',
+    example: 'there is no such device',
+  },
+  method_not_allowed: { when: 'The path has other methods.', example: 'this path has other methods' },
+  payload_too_large: {
+    when: 'The body is larger than 64 KiB.',
+    example: 'the body must not be larger than 64 KiB',
+  },
+  slow_down: { when: 'Too many requests.', example: 'too many requests' },
+  unsupported_grant_type: {
+    when: 'Neither `authorization_code` nor `refresh_token`.',
+    example: 'grant_type must be authorization_code or refresh_token',
+  },
+};
+
+/** The headers that belong to an error. */
+const HEADERS: Readonly<Partial<Record<ErrorCode, { readonly name: string; readonly always: boolean }>>> = {
+  invalid_token: { name: 'WWW-Authenticate', always: true },
+  insufficient_scope: { name: 'WWW-Authenticate', always: true },
+  method_not_allowed: { name: 'Allow', always: true },
+  slow_down: { name: 'Retry-After', always: true },
+  server_error: { name: 'Retry-After', always: false },
+};
+
+/** @returns the codes of an operation, by their status */
+export function byStatus(codes: Iterable<ErrorCode>): Map<number, ErrorCode[]> {
+  const statuses = new Map<number, ErrorCode[]>();
+  const order = Object.keys(ERROR_STATUS) as ErrorCode[];
+  for (const code of [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))) {
+    const status = ERROR_STATUS[code];
+    statuses.set(status, [...(statuses.get(status) ?? []), code]);
+  }
+  return statuses;
+}
+
+/** An OpenAPI response for codes that have the same status. */
+export function errorResponse(codes: readonly ErrorCode[]): Json {
+  const headers = codes.flatMap((code) => HEADERS[code] ?? []);
+  const required = codes.every((code) => HEADERS[code]?.always === true);
+  return {
+    description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join('\n\n'),
+    ...(headers.length > 0 && {
+      headers: Object.fromEntries(
+        headers.map(({ name }) => [
+          name,
+          {
+            required,
+            schema: { type: name === 'Retry-After' ? 'integer' : 'string' },
+            description: TELLS[name],
+          },
+        ]),
+      ),
+    }),
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error', properties: { error: { enum: codes } } },
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { error: code, error_description: ERRORS[code].example } }]),
+        ),
+      },
+    },
+  };
+}
+
+const TELLS: Readonly<Record<string, string>> = {
+  'WWW-Authenticate': 'Which token is needed (RFC 6750 §3).',
+  Allow: 'The methods that the path has.',
+  'Retry-After': 'Seconds.',
+};
+
+/** The schema of every error. */
+export const ERROR_SCHEMA: Json = {
+  type: 'object',
+  required: ['error', 'error_description'],
+  additionalProperties: false,
+  properties: {
+    error: { type: 'string', enum: Object.keys(ERROR_STATUS), description: 'The code, for programs.' },
+    error_description: {
+      type: 'string',
+      pattern: String.raw`^[\x20-\x21\x23-\x5B\x5D-\x7E]+$`,
+      description: 'For people: fixed text that holds nothing of the request.',
+    },
+  },
+};

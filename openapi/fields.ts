@@ -1,0 +1,41 @@
+import { EXAMPLE } from './examples.js';
+import type { Json } from './operation.js';
+
+const uuid = (example: string): Json => ({ format: 'uuid', examples: [example] });
+const url = (example: string): Json => ({ format: 'uri', examples: [example] });
+const seconds = { type: 'integer', minimum: 0 };
+const second = { type: 'integer', examples: [1773480413] };
+
+/** What a member of that name is in every answer and body, beyond its type in TypeScript. */
+export const FIELDS: Readonly<Record<string, Json>> = {
+  access_token: { examples: [EXAMPLE.accessToken] },
+  refresh_token: { examples: [EXAMPLE.refreshToken] },
+  expires_in: { ...seconds, examples: [3600] },
+  state: { examples: [EXAMPLE.state] },
+  code: { examples: [EXAMPLE.code] },
+  code_verifier: { examples: [EXAMPLE.codeVerifier] },
+  code_challenge: { examples: [EXAMPLE.codeChallenge] },
+  provider: { examples: [EXAMPLE.provider] },
+  redirect_uri: { examples: [EXAMPLE.redirectUri] },
+  redirect_url: url('https://login.example/oauth2/authorize?state=…'),
+  issuer: url(EXAMPLE.issuer),
+  user_id: uuid(EXAMPLE.userId),
+  device_id: uuid(EXAMPLE.deviceId),
+  device_name: { examples: ["Ada's laptop"] },
+  user_agent: { examples: ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'] },
+  username: { examples: ['Ada Lovelace'] },
+  email: { examples: ['ada@example.com'] },
+  avatar_url: { examples: ['https://example.com/ada.png'] },
+  provider_user_id: { examples: [EXAMPLE.providerUserId] },
+  sub: uuid(EXAMPLE.userId),
+  sid: uuid(EXAMPLE.sessionId),
+  jti: uuid(EXAMPLE.eventId),
+  id: uuid(EXAMPLE.eventId),
+  iat: second,
+  exp: second,
+  iss: url(EXAMPLE.issuer),
+  aud: url(EXAMPLE.issuer),
+  offset: { type: 'integer', minimum: 1, examples: [42] },
+  event: { examples: ['order.paid'] },
+  ttl: { examples: [86_400] },
+};

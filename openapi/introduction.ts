@@ -1,0 +1,35 @@
+import type { Json } from './operation.js';
+
+export const TITLE = 'Latchkey';
+
+export const DESCRIPTION = `Latchkey signs users in at an identity provider and gives applications tokens of its own: a JWT access token that lives for an hour, and a reusable refresh token that lives for 30 days; each device has its own session.
+
+**Errors** are \`{"error", "error_description"}\` everywhere, also where nothing is at a path (404 \`not_found\`) and where a path has other methods (405 \`method_not_allowed\`, with \`Allow\`); those two can come from every address and are not repeated below. A body that cannot be read is refused wherever it is sent. \`HEAD\` is answered wherever \`GET\` is, \`OPTIONS\` everywhere.
+
+**Bodies** are JSON objects; under \`/oauth2/\`, and for logout tokens, forms as well. They may have 64 KiB, forms 100 parameters, JSON values may be nested 100 deep, and no member may come twice. Members that are not declared are ignored, and \`null\` counts as left out; under \`/oauth2/\`, and for logout tokens, so does an empty value.
+
+**Answers** are not to be stored (\`Cache-Control: no-store\`) unless it is said. Each carries \`X-Request-Id\`, which the service's log has too. Times are RFC 3339 in UTC with milliseconds, or seconds since the epoch where OAuth has it so.
+
+**Sockets** are not described here: Socket.IO at the same address, with the access token in \`auth.token\`.`;
+
+export const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
+  accessToken: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'The access token of a session, as `Authorization: Bearer …`.',
+  },
+  serviceKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description:
+      'One of `SERVICE_KEYS`, as `Authorization: Bearer …`. The right that the call needs is named with it: `push`, `read` or `users`; a key without a named right has all.',
+  },
+  proof: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'DPoP',
+    description:
+      'A proof of possession (RFC 9449): a JWT of type `dpop+jwt`, signed with ES256, for this call. It binds the session to its key.',
+  },
+};

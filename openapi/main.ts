@@ -1,0 +1,53 @@
+import 'reflect-metadata';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { NestFactory } from '@nestjs/core';
+import { AppModule } from '../src/app.module.js';
+import { parseSettings } from '../src/config/parse-settings.js';
+import { makeDocument } from './document.js';
+import { loadModels } from './models.js';
+import { BACKENDS } from './operations/backends.js';
+import { CALLER } from './operations/caller.js';
+import { OPERATIONS } from './operations/operations.js';
+import { SIGN_IN } from './operations/sign-in.js';
+import { pageOf } from './page/page.js';
+
+/** `npm run docs:api`: writes what is served at /docs; with `--check`, only compares. */
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url)); // from dist/openapi
+
+/** One provider whose name is `name`, so that its paths can stand for those of all; no pages of our own. */
+const settings = parseSettings({
+  PORT: '3000',
+  SECRET_KEY: '00'.repeat(32),
+  DATABASE_URL: 'postgres://nobody@localhost/nothing', // nothing connects
+  DEMO_ENABLED: 'false',
+  PROVIDERS_MOCK_ENABLED: 'false',
+  PROVIDERS_NAME_ADAPTER: 'oidc',
+  PROVIDERS_NAME_URL: 'https://login.example',
+  PROVIDERS_NAME_CLIENT_ID: 'latchkey',
+  PROVIDERS_NAME_CLIENT_SECRET: 'a secret that is not used',
+});
+
+const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
+const models = await loadModels(ROOT.slice(0, -1));
+const app = await NestFactory.create(AppModule.with(settings), {
+  preview: true,
+  logger: false,
+  abortOnError: false,
+});
+const operations = { ...SIGN_IN, ...CALLER, ...BACKENDS, ...OPERATIONS };
+const document = makeDocument(app, models, operations, version);
+
+const wanted: Readonly<Record<string, string>> = {
+  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
+  'docs/openapi.html': pageOf(document as never),
+};
+for (const [name, text] of Object.entries(wanted)) {
+  if (!process.argv.includes('--check')) {
+    writeFileSync(ROOT + name, text);
+  } else if (readFileSync(ROOT + name, 'utf8') !== text) {
+    process.stderr.write(`${name} does not match the code: run \`npm run docs:api\`\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,180 @@
+import { Authorization } from '../../src/auth/authorization.js';
+import { IssuedTokens } from '../../src/auth/issued-tokens.js';
+import { RefreshDto } from '../../src/auth/refresh.dto.js';
+import { TokenDto } from '../../src/auth/token.dto.js';
+import { RefreshedToken } from '../../src/token/refreshed-token.js';
+import { EXAMPLE } from '../examples.js';
+import type { Json, Operations } from '../operation.js';
+
+const tag = 'Sign-in';
+const BOUND = [{}, { proof: [] }] as const;
+
+const REFRESHED = { access_token: EXAMPLE.accessToken, token_type: 'Bearer', expires_in: 3600 };
+const ISSUED = { ...REFRESHED, refresh_token: EXAMPLE.refreshToken, user_id: EXAMPLE.userId };
+
+const JWK_SET: Json = {
+  type: 'object',
+  required: ['keys'],
+  additionalProperties: false,
+  properties: {
+    keys: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['kty', 'crv', 'x', 'y', 'kid', 'use', 'alg'],
+        additionalProperties: false,
+        properties: {
+          kty: { const: 'EC' },
+          crv: { const: 'P-256' },
+          x: { type: 'string' },
+          y: { type: 'string' },
+          kid: { type: 'string' },
+          use: { const: 'sig' },
+          alg: { const: 'ES256' },
+        },
+      },
+    },
+  },
+};
+
+export const SIGN_IN: Operations = {
+  'GET /oauth2/authorize': {
+    id: 'authorize',
+    tag,
+    summary: 'Begin a sign-in',
+    description:
+      'Answers with the address of the provider’s page, to which the client sends the browser, and with a `state` that must come back unchanged. Without `redirect_uri` the first one allowed is taken. `code_challenge` and `code_challenge_method` go together, and bind the sign-in to the client that began it (RFC 7636).',
+    answers: {
+      200: {
+        description: 'Where to send the user.',
+        types: [Authorization],
+        examples: {
+          'a sign-in': {
+            redirect_url: `https://login.example/oauth2/authorize?state=${EXAMPLE.state}&client_id=latchkey&redirect_uri=http%3A%2F%2Flocalhost%3A3000%2Fcallback`,
+            state: EXAMPLE.state,
+            issuer: EXAMPLE.issuer,
+          },
+        },
+      },
+    },
+    errors: ['server_error'],
+    parameters: {
+      provider: EXAMPLE.provider,
+      redirect_uri: EXAMPLE.redirectUri,
+      code_challenge: EXAMPLE.codeChallenge,
+      code_challenge_method: 'S256',
+    },
+  },
+  'POST /oauth2/token': {
+    id: 'token',
+    tag,
+    summary: 'Exchange an authorization code for tokens',
+    description:
+      'The `state` is spent by every request whose parameters are well-formed: whatever fails after that begins anew at `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of the same key (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.',
+    answers: {
+      200: {
+        description: 'Tokens. The refresh token is told only here.',
+        types: [IssuedTokens, RefreshedToken],
+        examples: { 'a sign-in': ISSUED, 'a refresh': REFRESHED },
+      },
+    },
+    errors: [
+      'unsupported_grant_type',
+      'invalid_client',
+      'invalid_grant',
+      'invalid_dpop_proof',
+      'server_error',
+    ],
+    bodyTypes: [TokenDto, RefreshDto],
+    bodies: {
+      'a sign-in on a device': {
+        code: EXAMPLE.code,
+        state: EXAMPLE.state,
+        code_verifier: EXAMPLE.codeVerifier,
+        redirect_uri: EXAMPLE.redirectUri,
+        device_id: EXAMPLE.deviceId,
+        device_name: "Ada's laptop",
+      },
+      'a refresh': { grant_type: 'refresh_token', refresh_token: EXAMPLE.refreshToken },
+    },
+    security: BOUND,
+  },
+  'POST /oauth2/refresh': {
+    id: 'refresh',
+    tag,
+    summary: 'Obtain a new access token',
+    description:
+      'The refresh token is neither replaced, nor extended, nor revoked by it. A session that was begun with a `DPoP` proof needs a new proof of the same key.',
+    answers: {
+      200: {
+        description: 'A new access token.',
+        types: [RefreshedToken],
+        examples: { 'a refresh': REFRESHED },
+      },
+    },
+    errors: ['invalid_grant', 'invalid_dpop_proof', 'server_error'],
+    bodies: { 'a refresh': { refresh_token: EXAMPLE.refreshToken } },
+    security: BOUND,
+  },
+  'POST /oauth2/revoke': {
+    id: 'revoke',
+    tag,
+    summary: 'End the session of a token',
+    description:
+      'Whoever holds the token may (RFC 7009); there is no other credential. An unknown token is answered in the same way.',
+    answers: {
+      200: {
+        description: 'The token is worth nothing now.',
+        schema: { type: 'object', additionalProperties: false },
+        examples: { always: {} },
+      },
+    },
+    errors: ['slow_down', 'server_error'],
+    bodies: { 'a sign-out': { token: EXAMPLE.refreshToken } },
+  },
+  'GET /.well-known/jwks.json': {
+    id: 'jwks',
+    tag,
+    summary: 'The public keys that verify access tokens',
+    description: 'RFC 7517. A key is published at least ten minutes before its first use.',
+    answers: {
+      200: {
+        description: 'Newest first.',
+        schema: JWK_SET,
+        headers: ['Cache-Control'],
+        examples: {
+          'one key': {
+            keys: [
+              {
+                kty: 'EC',
+                crv: 'P-256',
+                x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+                y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+                kid: EXAMPLE.kid,
+                use: 'sig',
+                alg: 'ES256',
+              },
+            ],
+          },
+        },
+      },
+    },
+  },
+  'POST /providers/{name}/backchannel-logout': {
+    id: 'backchannelLogout',
+    tag,
+    summary: 'Where an OpenID provider ends sessions',
+    description:
+      'Called by the provider (OpenID Connect Back-Channel Logout 1.0), which proves itself by the token’s signature. There is one such path for each provider whose adapter is `oidc`. 200 also where nobody is known.',
+    answers: {
+      200: {
+        description: 'The sessions have ended.',
+        schema: { type: 'object', additionalProperties: false },
+        examples: { always: {} },
+      },
+    },
+    errors: ['slow_down', 'server_error'],
+    bodies: { 'a logout': { logout_token: EXAMPLE.logoutToken } },
+    parameters: { name: 'corp' },
+  },
+};

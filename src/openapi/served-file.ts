@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FOLDER = join(packageRoot(fileURLToPath(import.meta.url)), 'docs');
+/** The address that stands in the files. */
+const SERVER = 'http://localhost:3000';
+
+export interface ServedFile {
+  readonly text: Buffer;
+  readonly etag: string;
+  /** The Content-Security-Policy of a page: nothing is loaded, and only its own style sheet applies. */
+  readonly policy: string;
+}
+
+/**
+ * A file that `npm run docs:api` has made, with the address of this instance.
+ * @param publicUrl an origin, which is safe in HTML and in JSON
+ */
+export function readServedFile(name: string, publicUrl: string): ServedFile {
+  const text = readFileSync(join(FOLDER, name), 'utf8').replaceAll(SERVER, publicUrl);
+  const [, style = ''] = /<style>([^]*?)<\/style>/.exec(text) ?? [];
+  return {
+    text: Buffer.from(text),
+    etag: `"${hashOf(text).slice(0, 22)}"`,
+    policy: `default-src 'none'; style-src 'sha256-${hashOf(style)}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
+}
+
+/** Seen from `src/` and from `dist/src/` alike. */
+function packageRoot(path: string): string {
+  const parent = dirname(path);
+  if (parent === path) throw new Error('there is no package.json above the module');
+  return existsSync(join(parent, 'package.json')) ? parent : packageRoot(parent);
+}
