@@ -56,12 +56,9 @@ export class StockClient {
    * @param callbackAt another instance that the callback goes to
    * @returns the code for the client
    */
-  async codeFrom(
-    url: string,
-    { provider = 'stub', code = randomUUID() as string, callbackAt = url } = {},
-  ): Promise<string> {
+  async codeFrom(url: string, { provider = 'stub', code = '', callbackAt = url } = {}): Promise<string> {
     const begun = await this.authorize(url, { provider }).expect(302);
-    const back = await returnWith(callbackAt, begun, { code }).expect(302);
+    const back = await returnWith(callbackAt, begun, { code: code || randomUUID() }).expect(302);
     return answerIn(back)['code']!;
   }
 }

@@ -7,11 +7,11 @@ import type { StubProvider } from './stub-provider.js';
  * Its issuer is the address by which it is called. Every code is valid, and belongs to the user `ada`; ID tokens need the
  * nonce that was sent with the authorization request.
  *
+ * @param key with which it signs
  * @returns nonces, by code, to be filled in
  */
-export function speakOpenId(stub: StubProvider): Map<string, string> {
+export function speakOpenId(stub: StubProvider, key = makeSigningKey('first')): Map<string, string> {
   const nonces = new Map<string, string>();
-  const key = makeSigningKey('first');
   stub.answer = ({ path, body }, response, { headers }) => {
     const code = new URLSearchParams(body).get('code') ?? '';
     response

@@ -5,7 +5,7 @@ import type { ClientAuthorizeDto } from './client-authorize.dto.js';
 
 /** The page on which the user chooses where to sign in: a link for each provider, which repeats the client's request. */
 export function providerPage(request: ClientAuthorizeDto, providers: readonly ProviderSettings[]): Html {
-  const parameters = Object.entries(request as unknown as Record<string, string>);
+  const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
   const link = (provider: ProviderSettings): Html => {
     const query = new URLSearchParams([...parameters, ['provider', provider.name]]);
     return html`<li><a href="?${query.toString()}">${labelOf(provider)}</a></li>`;

@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { ClientKey } from '../support/dpop.js';
+import { Endings } from '../support/endings.js';
+import { dump } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
+import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
+import { speakOpenId } from '../support/stub-openid.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const ATTACKER = 'https://evil.example';
+const LISTED = [REDIRECT_URI, 'http://127.0.0.1/cb', 'com.example.app:/callback'];
+
+const provided = (name: string, url: string, adapter = 'contract'): Record<string, string> => ({
+  [`PROVIDERS_${name}_ADAPTER`]: adapter,
+  [`PROVIDERS_${name}_URL`]: url,
+  [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
+  [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the provider',
+});
+
+/**
+ * The attacks of RFC 9700 §4, section by section, on the endpoints for stock OAuth clients (contract §4). Not here: §4.9, a
+ * resource server that is not genuine or was broken into (the audience of tokens is test/keys.spec.ts's); §4.10 and §4.14 beyond
+ * the key of a session (test/dpop.spec.ts); §4.13, headers of a proxy, beyond what the answers are made of (test/http.spec.ts).
+ */
+describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
+  const endings = new Endings();
+  let provider: StubProvider;
+  let corp: StubProvider;
+  let nonces: Map<string, string>;
+  let service: TestService;
+  const client = new StockClient();
+
+  beforeAll(async () => {
+    provider = endings.after(await StubProvider.start(), (one) => one.close());
+    corp = endings.after(await StubProvider.start(), (one) => one.close());
+    nonces = speakOpenId(corp);
+    service = endings.after(
+      await startTestService({
+        ...provided('STUB', provider.url),
+        ...provided('OTHER', provider.url),
+        ...provided('CORP', corp.url, 'oidc'),
+        REDIRECT_URIS: LISTED.join(),
+        LOG_LEVEL: 'trace',
+      }),
+      (one) => one.close(),
+    );
+  });
+  afterAll(() => endings.run());
+  beforeEach(() => provider.reset());
+
+  const begin = (name = 'stub', more: Record<string, unknown> = {}, as = client) =>
+    as.authorize(service.url, { provider: name, ...more });
+  const callback = (begun: request.Response, answer: Record<string, string>) =>
+    returnWith(service.url, begun, answer);
+  const errorOf = ({ body }: request.Response): unknown => (body as { error?: unknown }).error;
+
+  it.each([
+    `${REDIRECT_URI}/`,
+    `${REDIRECT_URI}?a=1`,
+    `${REDIRECT_URI}#fragment`,
+    `${REDIRECT_URI}/../cb`,
+    `${REDIRECT_URI}%2e`,
+    `${REDIRECT_URI} `,
+    `${REDIRECT_URI}\\@evil.example`,
+    'HTTPS://app.example/cb',
+    'https://app.example:443/cb',
+    'https://app.example./cb',
+    'https://app.example@evil.example/cb',
+    'https://app.example.evil.example/cb',
+    'http://app.example/cb',
+    '//app.example/cb',
+    '/cb',
+    'https://evil.example/cb',
+    'http://127.0.0.1:1/other',
+    'http://127.0.0.1:99999/cb',
+    'http://127.0.0.1.evil.example/cb',
+    'http://127.0.0.1:80@evil.example/cb',
+    'http://[::1]/cb',
+    'com.example.app:/callback/x',
+    'com.example.app://callback',
+    'com.example.other:/callback',
+    'javascript:alert(1)//https://app.example/cb',
+    'data:text/html,x',
+    `${REDIRECT_URI}\r\nSet-Cookie: a=b`,
+    `${REDIRECT_URI}\0`,
+    'http://localhost:3000/oauth2/authorize',
+  ])('§4.1, §4.11.2 (redirect URIs, open redirect): %j is shown and not gone to', async (redirectUri) => {
+    const before = await dump(service.databaseUrl);
+    for (const more of [{}, { response_type: 'x' }, { code_challenge: undefined }, { provider: 'nobody' }]) {
+      for (const accept of ['*/*', 'text/html']) {
+        const answer = await begin('stub', { redirect_uri: redirectUri, ...more }).set('Accept', accept);
+        expect([answer.status, answer.headers['location']]).toEqual([400, undefined]);
+        expect(answer.text).not.toContain('evil');
+      }
+    }
+    expect(await dump(service.databaseUrl)).toBe(before);
+  });
+
+  it('§4.1 (redirect URIs): its own endpoints are none, under whichever name, even without a list', async () => {
+    const open = await startTestService({
+      ...provided('STUB', provider.url),
+      DATABASE_URL: service.databaseUrl,
+    });
+    try {
+      const { port } = new URL(open.url);
+      for (const uri of [
+        `${open.url}/oauth2/authorize`,
+        `${open.url}/providers/stub/callback`,
+        `http://127.0.0.1:${port}/PROVIDERS/stub/callback`,
+        `${open.url}/x/../oauth2/authorize`,
+      ]) {
+        const answer = await client.authorize(open.url, { provider: 'stub', redirect_uri: uri }).expect(400);
+        expect(answer.headers['location']).toBeUndefined();
+      }
+    } finally {
+      await open.close();
+    }
+  });
+
+  it('§4.2, §4.3 (Referer, browser history): no answer says where it came from, none has a token, and a code from a history is spent', async () => {
+    const begun = await begin().expect(302);
+    const back = await callback(begun, { code: 'ada' }).expect(302);
+    const shown = await callback(begun, { code: 'ada' }).set('Accept', 'text/html').expect(400);
+    const page = await client.authorize(service.url).expect(200);
+    for (const { headers, text } of [begun, back, shown, page]) {
+      expect(headers['referrer-policy']).toBe('no-referrer');
+      expect(headers['cache-control']).toBe('no-store');
+      expect(text).not.toMatch(/https?:\/\/(?!www\.w3\.org)|src=|@import/); // nothing is loaded from elsewhere
+    }
+    const { code } = answerIn(back);
+    const { body } = await client.token(service.url, code!).expect(200);
+    const { access_token, refresh_token } = body as Tokens;
+    for (const { headers } of [begun, back]) {
+      expect(headers['location']).not.toContain(access_token.slice(0, 20));
+      expect(headers['location']).not.toContain(refresh_token.slice(0, 20));
+    }
+    expect(errorOf(await client.token(service.url, code!).expect(401))).toBe('invalid_grant');
+  });
+
+  describe('§4.4 (mix-up)', () => {
+    it('each provider has a callback of its own, which takes no state of another one and none of the other flow', async () => {
+      const addresses = ['stub', 'other', 'corp'].map(
+        async (name) => answerIn(await begin(name))['redirect_uri'],
+      );
+      expect(new Set(await Promise.all(addresses)).size).toBe(3);
+      const ofStub = answerIn(await begin('stub').expect(302))['state'];
+      const ofSpecification = await beginSignIn(service.url, { redirect_uri: REDIRECT_URI });
+      for (const [name, state] of [
+        ['other', ofStub],
+        ['corp', ofStub],
+        ['stub', ofSpecification],
+      ] as const) {
+        for (const accept of ['*/*', 'text/html']) {
+          const answer = await request(service.url)
+            .get(`/providers/${name}/callback`)
+            .set('Accept', accept)
+            .query({ code: 'of the victim', state });
+          expect([answer.status, answer.headers['location']]).toEqual([
+            accept === '*/*' ? 401 : 400,
+            undefined,
+          ]);
+        }
+      }
+      expect(provider.requests).toEqual([]); // the code went nowhere
+    });
+
+    it('POST /oauth2/token takes no state of this flow, with the verifier or without', async () => {
+      for (const code_verifier of [undefined, client.verifier]) {
+        const { state } = answerIn(await begin().expect(302));
+        const body = { code: 'of the victim', state, code_verifier };
+        expect(errorOf(await request(service.url).post('/oauth2/token').send(body).expect(401))).toBe(
+          'invalid_grant',
+        );
+      }
+      expect(provider.requests).toEqual([]);
+    });
+
+    it('an iss that is wrong, or missing where it is announced, keeps the code from the provider', async () => {
+      corp.requests.length = 0;
+      for (const iss of [undefined, ATTACKER, `${corp.url}/`]) {
+        const answer = { code: 'of the victim', ...(iss !== undefined && { iss }) };
+        const back = await callback(await begin('corp').expect(302), answer).expect(302);
+        expect(answerIn(back)['error']).toBe('server_error');
+      }
+      expect(corp.requests.filter(({ path }) => path === '/token')).toEqual([]);
+    });
+
+    it('clients that use several servers are told which one answers, in errors as well', async () => {
+      const good = await callback(await begin().expect(302), { code: 'ada' }).expect(302);
+      const bad = await callback(await begin().expect(302), { error: 'access_denied' }).expect(302);
+      const refused = await begin('nobody').expect(302);
+      for (const answer of [good, bad, refused]) expect(answerIn(answer)['iss']).toBe(service.url);
+    });
+  });
+
+  describe('§4.5 (code injection)', () => {
+    it('a code of ours in the session of another client, or another session of the same one, is refused', async () => {
+      const victims = await client.codeFrom(service.url, { code: 'victim' });
+      const attacker = new StockClient();
+      expect(errorOf(await attacker.token(service.url, victims).expect(401))).toBe('invalid_grant');
+      const again = await client.codeFrom(service.url, { code: 'victim' });
+      await new StockClient(REDIRECT_URI, 'another client').token(service.url, again).expect(401);
+    });
+
+    it('a code of the provider is of no use here, nor in the callback of another sign-in', async () => {
+      await client.token(service.url, 'of the victim').expect(400);
+      const [victims, attackers] = [await begin('corp').expect(302), await begin('corp').expect(302)];
+      nonces.set('of the victim', answerIn(victims)['nonce']!);
+      const back = await callback(attackers, { code: 'of the victim', iss: corp.url }).expect(302);
+      expect(answerIn(back)).toMatchObject({ error: 'server_error' }); // by its nonce
+    });
+
+    it('a code cannot be guessed from others: 256 bits of its own', async () => {
+      const codes = await Promise.all(Array.from({ length: 20 }, () => client.codeFrom(service.url)));
+      expect(new Set(codes.map((code) => code.slice(4, 12))).size).toBe(20);
+      expect(codes.every((code) => Buffer.from(code.slice(4), 'base64url').length === 32)).toBe(true);
+    });
+  });
+
+  it.each(['token', 'id_token', 'none', 'code token', 'CODE', 'code '])(
+    '§4.6 (access token injection): response_type %j gives no token, since none comes by the browser',
+    async (response_type) => {
+      const answer = await begin('stub', { response_type, response_mode: 'fragment' }).expect(302);
+      expect(answerIn(answer)['error']).toBe('unsupported_response_type');
+      expect(answer.headers['location']).not.toContain('#');
+    },
+  );
+
+  it('§4.7 (CSRF): who is sent into somebody else’s sign-in brings the client that one’s state', async () => {
+    const attacker = new StockClient();
+    const begun = await begin('stub', {}, attacker).expect(302);
+    const back = await callback(begun, { code: 'attacker' }).expect(302); // by the victim's browser
+    expect(answerIn(back)['state']).toBe(attacker.state);
+    await client.token(service.url, answerIn(back)['code']!).expect(401); // with the victim's own verifier
+  });
+
+  it.each([undefined, '', 'plain', 's256', 'S512'])(
+    '§4.8 (PKCE downgrade): code_challenge_method %j begins nothing',
+    async (code_challenge_method) => {
+      for (const code_challenge of [undefined, '', client.verifier]) {
+        const more = { code_challenge_method, code_challenge };
+        expect(answerIn(await begin('stub', more).expect(302))['error']).toBe('invalid_request');
+      }
+    },
+  );
+
+  it('§4.8 (PKCE downgrade): no code without its verifier, and the challenge is not one', async () => {
+    const challenge = String(client.authorizationRequest()['code_challenge']);
+    const code = await client.codeFrom(service.url);
+    for (const code_verifier of [undefined, '', null]) {
+      const body = { ...client.tokenRequest(code), code_verifier };
+      await request(service.url).post('/oauth2/token').send(body).expect(400);
+    }
+    await client.token(service.url, code, { code_verifier: challenge }).expect(401);
+    await client.token(service.url, code).expect(401); // spent
+  });
+
+  it('§4.10.1, §4.14 (stolen tokens): a proof binds the session, is good once, and a bad one spends no code', async () => {
+    const key = new ClientKey();
+    const proof = key.proof(`${service.url}/oauth2/token`);
+    const code = await client.codeFrom(service.url, { code: 'ada' });
+    await client
+      .token(service.url, code)
+      .set('DPoP', key.proof(`${ATTACKER}/oauth2/token`))
+      .expect(400);
+    const { body } = await client.token(service.url, code).set('DPoP', proof).expect(200);
+    await client.token(service.url, code).set('DPoP', proof).expect(401);
+    const { refresh_token } = body as Tokens;
+    for (const stolen of [undefined, proof, new ClientKey().proof(`${service.url}/oauth2/refresh`)]) {
+      const call = request(service.url).post('/oauth2/refresh').send({ refresh_token });
+      if (stolen !== undefined) call.set('DPoP', stolen);
+      expect(errorOf(await call.expect(400))).toBe('invalid_dpop_proof');
+    }
+    const again = await client.codeFrom(service.url, { code: 'ada' });
+    await client.token(service.url, again).set('DPoP', proof).expect(400); // of the same user, for a new code
+  });
+
+  it('§4.11.1, §4.12 (open redirect, 307): every redirect is a 302 to the provider or to what is listed', async () => {
+    const begun = await begin('stub', { redirect: ATTACKER, next: ATTACKER, return_to: ATTACKER });
+    const answers = [
+      begun,
+      await callback(begun, { code: 'ada', redirect_uri: ATTACKER }),
+      await begin('stub', { response_type: 'x' }),
+      await callback(await begin(), { error: 'x', error_uri: ATTACKER }),
+    ];
+    for (const { status, headers } of answers) {
+      expect(status).toBe(302);
+      const { origin } = new URL(headers['location']!);
+      expect([provider.url, new URL(REDIRECT_URI).origin]).toContain(origin);
+      expect(headers['location']).not.toContain('evil');
+    }
+    await request(service.url).post('/oauth2/authorize').send(client.authorizationRequest()).expect(405);
+    await request(service.url).post('/providers/stub/callback').send({ code: 'ada' }).expect(405);
+  });
+
+  it('§4.13 (proxies): no header of a client says where anybody is sent, or who answers', async () => {
+    const forged = {
+      Host: 'evil.example',
+      'X-Forwarded-Host': 'evil.example',
+      Forwarded: 'host=evil.example',
+    };
+    const begun = await begin().set(forged).expect(302);
+    const back = await callback(begun, { code: 'ada' }).set(forged).expect(302);
+    for (const { headers } of [begun, back]) expect(headers['location']).not.toContain('evil');
+  });
+
+  it('§4.15 (a client as a user): what a client calls itself is nobody’s id', async () => {
+    const { body } = await client.token(service.url, await client.codeFrom(service.url, { code: 'ada' }));
+    const { user_id } = body as Tokens;
+    const impostor = new StockClient(REDIRECT_URI, user_id);
+    const code = await impostor.codeFrom(service.url, { code: 'mallory' });
+    const claims = claimsOf(((await impostor.token(service.url, code)).body as Tokens).access_token);
+    expect(claims['sub']).not.toBe(user_id);
+    expect(Object.values(claims)).not.toContain(user_id);
+  });
+
+  it('§4.16, §4.17 (clickjacking, messages between windows): nothing can be framed, and no page has a script', async () => {
+    const begun = await begin('stub', { response_mode: 'web_message', prompt: 'none' }).expect(302);
+    const page = await client.authorize(service.url, { state: '"><script>alert(1)</script>' }).expect(200);
+    const error = await begin('stub', { state: '\t' }).set('Accept', 'text/html').expect(400);
+    for (const { headers } of [begun, page, error]) {
+      expect(headers['content-security-policy']).toContain("default-src 'none'");
+      expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+      expect(headers['content-security-policy']).not.toMatch(/script-src|unsafe/);
+    }
+    for (const { text } of [page, error]) expect(text).not.toMatch(/<script|\son\w+=|javascript:/i);
+    expect(new URL(begun.headers['location']!).origin).toBe(provider.url);
+  });
+
+  it('100 guesses at codes find nothing, and nothing is in log or table but hashes', async () => {
+    const code = await client.codeFrom(service.url, { code: `id-${randomUUID()}` });
+    const state = answerIn(await begin().expect(302))['state']!;
+    const guesses = Array.from(
+      { length: 100 },
+      () => `lkc_${Buffer.from(randomUUID()).toString('base64url').slice(0, 43)}`,
+    );
+    for (let at = 0; at < guesses.length; at += 50) {
+      const answers = await Promise.all(
+        guesses.slice(at, at + 50).map((guess) => client.token(service.url, guess)),
+      );
+      expect(answers.every(({ status }) => status === 401)).toBe(true);
+    }
+    await client.token(service.url, code).expect(200);
+    const everything = (await dump(service.databaseUrl)) + service.log.join('\n');
+    for (const secret of [code, state, client.verifier]) expect(everything.includes(secret)).toBe(false);
+  });
+});
