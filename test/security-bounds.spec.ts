@@ -88,6 +88,12 @@ describe('the list of bounds', () => {
     ['provider/logout/kept-keys.ts', 'MOMENT_MS = 1000;', 'after a failure not for 1 s'],
     ['provider/logout/logout-claims.ts', 'LONGEST_S = 86_400;', 'for a day after `iat` at most'],
     ['provider/logout/logged-out.ts', 'REMEMBERED_S = 120;', 'and one or two of two minutes'],
+    [
+      'auth/clients/authorization-codes.ts',
+      'CODE_TTL = 60;',
+      'a code lives 60 s and costs a sign-in at the provider',
+    ],
+    ['auth/clients/client-authorize.dto.ts', 'x7e]{1,2048}', '`state` 2048 characters'],
     ['auth/backchannel-logout.dto.ts', 'LONGEST = 8192;', '8192 characters'],
     ['token/provider-sessions.store.ts', 'MOST_USERS = 100;', '100; one that names more ends nothing'],
     ['provider/check-adapters.ts', '{ load: 30_000, check: 5000 }', '30 s to load, 5 s'],

@@ -56,7 +56,7 @@ describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
     returnWith(service.url, begun, answer);
   const errorOf = ({ body }: request.Response): unknown => (body as { error?: unknown }).error;
 
-  it.each([
+  const LOOK_ALIKES = [
     `${REDIRECT_URI}/`,
     `${REDIRECT_URI}?a=1`,
     `${REDIRECT_URI}#fragment`,
@@ -86,13 +86,19 @@ describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
     `${REDIRECT_URI}\r\nSet-Cookie: a=b`,
     `${REDIRECT_URI}\0`,
     'http://localhost:3000/oauth2/authorize',
-  ])('§4.1, §4.11.2 (redirect URIs, open redirect): %j is shown and not gone to', async (redirectUri) => {
+  ];
+
+  it('§4.1, §4.11.2 (redirect URIs, open redirect): what is not on the list, to the letter, is shown and not gone to', async () => {
     const before = await dump(service.databaseUrl);
-    for (const more of [{}, { response_type: 'x' }, { code_challenge: undefined }, { provider: 'nobody' }]) {
-      for (const accept of ['*/*', 'text/html']) {
-        const answer = await begin('stub', { redirect_uri: redirectUri, ...more }).set('Accept', accept);
-        expect([answer.status, answer.headers['location']]).toEqual([400, undefined]);
-        expect(answer.text).not.toContain('evil');
+    for (const redirect_uri of LOOK_ALIKES) {
+      const answers = await Promise.all([
+        begin('stub', { redirect_uri }),
+        begin('stub', { redirect_uri }).set('Accept', 'text/html'),
+        begin('nobody', { redirect_uri, response_type: 'x', code_challenge: undefined }),
+      ]);
+      for (const { status, headers, text } of answers) {
+        expect([redirect_uri, status, headers['location']]).toEqual([redirect_uri, 400, undefined]);
+        expect(text).not.toContain('evil');
       }
     }
     expect(await dump(service.databaseUrl)).toBe(before);
