@@ -8,9 +8,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
  * @throws OAuthError `invalid_request` when the header cannot be read
  */
 export function basicClientId(authorization: string | undefined): readonly string[] | undefined {
-  const [, credentials] = /^basic(?: +(.*))?$/i.exec(authorization ?? '') ?? [];
-  if (authorization === undefined || !/^basic\b/i.test(authorization)) return undefined;
-  if (credentials === undefined || !/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) throw malformed();
+  if (authorization === undefined || !/^basic(?: |$)/i.test(authorization)) return undefined;
+  const credentials = authorization.slice('basic'.length).trim();
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(credentials)) throw malformed();
   const text = Buffer.from(credentials, 'base64').toString();
   const end = text.indexOf(':');
   if (end < 0) throw malformed();

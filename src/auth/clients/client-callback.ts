@@ -29,14 +29,15 @@ export class ClientCallback {
    * @returns where the browser goes, with a code for the client
    * @throws OAuthError when it cannot be told whose sign-in this is; ErrorForClient for everything else
    */
-  receive(name: string, params: ClientCallbackDto): Promise<string> {
+  async receive(name: string, params: ClientCallbackDto): Promise<string> {
+    const provider = this.providers.find(name);
+    if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
+    if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
+      throw new OAuthError('invalid_request', 'code is required');
+    }
     return this.refusals.report(async (attempt) => {
-      const provider = this.providers.find(name);
-      if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
-      if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
-        throw new OAuthError('invalid_request', 'code is required');
-      }
       const signIn = await this.states.consume(params.state, name);
+      attempt.provider = name;
       attempt.provider = name;
       return this.finish(provider, signIn, params).catch((cause: unknown) => {
         if (cause instanceof ErrorForClient) throw cause;
