@@ -115,6 +115,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         sid: expect.stringMatching(UUID),
         jti: expect.stringMatching(UUID),
         device_id: device_id.toLowerCase(),
+        client_id: 'latchkey', // RFC 9068 §2.2
         iat: expect.any(Number),
         exp: (payload['iat'] as number) + 3600,
       });

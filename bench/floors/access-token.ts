@@ -35,6 +35,7 @@ export function issueAccessToken(
     sub: userId,
     sid: sessionId,
     device_id: deviceId,
+    client_id: 'latchkey',
     jti,
     iat,
     exp,

@@ -1,5 +1,11 @@
 import { UUID } from '../http/uuid.js';
 
+/**
+ * Whose token it is (RFC 9068 §2.2 asks for it): clients are not registered, and what one calls itself binds its code only, so
+ * it says the same of all of them.
+ */
+export const CLIENT_ID = 'latchkey';
+
 /** Claims of an access token (contract §5; RFC 9068 §2.2). Times are seconds since the epoch. */
 export interface AccessTokenClaims {
   readonly iss: string;
@@ -9,6 +15,8 @@ export interface AccessTokenClaims {
   /** The session. */
   readonly sid: string;
   readonly device_id?: string;
+  /** Absent from tokens of releases before 0.2, which live for an hour after an upgrade. */
+  readonly client_id?: string;
   readonly jti: string;
   readonly iat: number;
   readonly exp: number;

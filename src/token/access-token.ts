@@ -5,6 +5,7 @@ import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
 import type { Session } from '../events.js';
 import { uuidOfHash } from '../http/uuid.js';
+import { CLIENT_ID } from './access-token-claims.js';
 import type { DpopProof } from './dpop-proof.js';
 import { KeyService } from './key.service.js';
 import { signJwt } from './sign-jwt.js';
@@ -46,7 +47,17 @@ export class AccessTokens {
     const device = deviceId === null ? {} : { device_id: deviceId };
     const token = signJwt(
       { alg: 'ES256', typ: 'at+jwt', kid },
-      { iss: publicUrl, aud: publicUrl, sub: userId, sid: sessionId, ...device, jti, iat, exp },
+      {
+        iss: publicUrl,
+        aud: publicUrl,
+        sub: userId,
+        sid: sessionId,
+        ...device,
+        client_id: CLIENT_ID,
+        jti,
+        iat,
+        exp,
+      },
       privateKey,
     );
     const expiresAt = proof ? Math.max(exp, iat + PROOF_KEPT_S) : exp;
