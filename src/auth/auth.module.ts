@@ -13,6 +13,7 @@ import { ClientExchange } from './clients/client-exchange.js';
 import { ClientStates } from './clients/client-states.js';
 import { ProviderLogout } from './provider-logout.js';
 import { RevokeController } from './revoke.controller.js';
+import { ServerMetadataController } from './server-metadata.controller.js';
 import { SignInRefusals } from './sign-in-refusals.js';
 import { SignInStore } from './sign-in.store.js';
 import { SignOutController } from './sign-out.controller.js';
@@ -27,6 +28,7 @@ import { UsersService } from './users.service.js';
     AuthController,
     ClientCallbackController,
     RevokeController,
+    ServerMetadataController,
     SignOutController,
     UsersController,
   ],
