@@ -26,6 +26,8 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'POST /oauth2/revoke': 'public',
   'POST /oauth2/introspect': 'read',
   'GET /.well-known/jwks.json': 'public',
+  'GET /.well-known/oauth-authorization-server': 'public',
+  'GET /oauth2/providers': 'public',
   'GET /me': 'user',
   'GET /devices': 'user',
   'PATCH /devices/:device_id': 'user',

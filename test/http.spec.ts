@@ -5,14 +5,8 @@ import { Readiness } from '../src/operations/readiness.js';
 import { KeyService } from '../src/token/key.service.js';
 import { startTestService, type TestService } from './support/service.js';
 
-const PUBLIC_GETS = [
-  '/health/live',
-  '/health/ready',
-  '/.well-known/jwks.json',
-  '/oauth2/authorize',
-  '/nothing',
-  '/',
-];
+const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];
+const PUBLIC_GETS = [...CACHED, '/health/live', '/health/ready', '/oauth2/authorize', '/nothing', '/'];
 
 describe('HTTP (contract §2, §3)', () => {
   let service: TestService;
@@ -42,7 +36,7 @@ describe('HTTP (contract §2, §3)', () => {
     expect(headers['x-powered-by']).toBeUndefined();
     expect(headers['etag'] === undefined || path === '/').toBe(true);
     expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-    if (path === '/.well-known/jwks.json') expect(headers['cache-control']).toBe('public, max-age=300');
+    if (CACHED.includes(path)) expect(headers['cache-control']).toBe('public, max-age=300');
     else if (path !== '/') expect(headers['cache-control']).toBe('no-store');
   });
 

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import type { Faults } from './invalid-settings.js';
-import { isEnabled, options, ownCallback, parseProvider } from './parse-provider.js';
+import { isEnabled, listing, options, ownCallback, parseProvider } from './parse-provider.js';
 import type { ProviderSurroundings } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
@@ -50,6 +50,10 @@ function parseSampleProvider(
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
-    provider: { ...ownCallback(SAMPLE_PROVIDER, given, faults), options: others },
+    provider: {
+      ...ownCallback(SAMPLE_PROVIDER, given, faults),
+      ...listing(SAMPLE_PROVIDER, given, faults),
+      options: others,
+    },
   };
 }

@@ -59,6 +59,7 @@ export function parseProvider(
     clientSecret,
     ...(file && { clientSecretFile: { ...file, kind: accepted } }),
     ...ownCallback(name, given, faults),
+    ...listing(name, given, faults),
     options: options(given),
   };
 }
@@ -79,6 +80,17 @@ export function ownCallback(
       issuer: providerVariable(name, 'issuer', given),
     },
   };
+}
+
+/** What applications are told of the provider (contract §2, `mode` and `label`). */
+export function listing(
+  name: string,
+  given: ProviderVariables,
+  faults: Faults,
+): Pick<ProviderSettings, 'mode' | 'label'> {
+  const mode = readKey(name, given, providerKeys.mode, faults);
+  const label = readKey(name, given, providerKeys.label, faults);
+  return { ...(mode !== undefined && { mode }), ...(label !== undefined && { label }) };
 }
 
 /** Every key that the service does not read itself, as it was given. */

@@ -45,6 +45,18 @@ export const providerKeys = {
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
     doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. While this is not known, a callback with an `iss` is refused.',
   },
+  mode: {
+    name: 'mode',
+    kind: kinds.oneOf('iframe', 'popup', 'redirect'),
+    defaultShown: '`iframe` for `contract`, `popup` for all others',
+    doc: 'How an application should show its page: `iframe`, `popup` or `redirect`. Told by `GET /oauth2/providers`.',
+  },
+  label: {
+    name: 'label',
+    kind: kinds.text,
+    defaultShown: '`GitHub`, `Discord` or `Google` for these adapters, else the name',
+    doc: 'Its name for people, on a sign-in button. Told by `GET /oauth2/providers`.',
+  },
 } as const satisfies Record<string, Setting<unknown>>;
 
 /** The keys of `providers.<name>.<key>` that the adapters `oidc` and `oauth2` read, as options (contract §2). */

@@ -1,6 +1,9 @@
 import type { Kind } from './kinds.js';
 import type { SecretFile } from './secret-files.js';
 
+/** How an application shows the provider's page. */
+export type ProviderMode = 'iframe' | 'popup' | 'redirect';
+
 /** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
 export interface ProviderSettings {
   readonly name: string;
@@ -19,6 +22,10 @@ export interface ProviderSettings {
   readonly redirectUris?: readonly string[];
   /** What `iss` in the callback must be, where the adapter does not know it (RFC 9207). */
   readonly issuer?: string;
+  /** How an application should show its page; left out where that follows from the adapter (provider/listed-provider.ts). */
+  readonly mode?: ProviderMode;
+  /** Its name for people; left out where its own name is as good. */
+  readonly label?: string;
   /** The names of the variables that messages mention, in the spelling that was used. */
   readonly variables: { readonly adapter: string; readonly issuer: string };
   /** Every other key of the provider, handed to its adapter as it is. */

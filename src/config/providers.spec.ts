@@ -200,6 +200,17 @@ describe('faults', () => {
       'PROVIDERS_IDP_REDIRECT_URIS: was "data:x"',
     ],
     ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER: was "idp.example"'],
+    [
+      'mode',
+      { ...idp, PROVIDERS_IDP_MODE: 'window' },
+      'PROVIDERS_IDP_MODE: was "window"; accepted: iframe, popup, redirect',
+    ],
+    [
+      'label',
+      { ...idp, PROVIDERS_IDP_LABEL: ' ' },
+      'PROVIDERS_IDP_LABEL: was " "; accepted: text on one line',
+    ],
+    ['mode of mock', { PROVIDERS_MOCK_MODE: 'x' }, 'PROVIDERS_MOCK_MODE: was "x"'],
     ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
     [
       'conflict',
@@ -217,6 +228,20 @@ describe('faults', () => {
   it('leaves alone what container platforms set for a service of that name', () => {
     expect(names({ PROVIDERS_PORT: 'tcp://10.0.0.1:80', PROVIDERS_SERVICE_HOST: '10.0.0.1' })).toEqual([]);
   });
+});
+
+it('takes what applications are told of it, and hands that to no adapter', () => {
+  const env = { ...idp, PROVIDERS_IDP_MODE: 'popup', 'providers.idp.label': 'Corp login' };
+  const label = 'Corp login';
+  expect(parseSettings(env).providers.get('idp')).toEqual({
+    ...parsed,
+    mode: 'popup',
+    label,
+    variables: dotted('idp'),
+  });
+  const mock = parseSettings({ PROVIDERS_MOCK_LABEL: label });
+  expect(mock.sampleProvider).toMatchObject({ provider: { label, options: {} } });
+  expect(mock.warnings.join()).not.toContain('mock');
 });
 
 describe('the built-in mock', () => {

@@ -42,7 +42,10 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
 export interface SampleProviderSettings {
   /** Unset: the demo accounts. */
   readonly accountsFile?: AccountsFile;
-  readonly provider: Pick<ProviderSettings, 'redirectUris' | 'issuer' | 'variables' | 'options'>;
+  readonly provider: Pick<
+    ProviderSettings,
+    'redirectUris' | 'issuer' | 'mode' | 'label' | 'variables' | 'options'
+  >;
 }
 
 export interface AccountsFile {

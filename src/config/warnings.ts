@@ -37,7 +37,7 @@ export function warningsFor(
 
 const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
 /** The keys that the built-in sample provider uses. */
-const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer'];
+const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label'];
 
 /** Warns where something is given for a provider, but not the key that would enable it. */
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {

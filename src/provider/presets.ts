@@ -3,6 +3,8 @@ import type { ProviderSettings, Settings } from '../config/settings.js';
 
 /** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
 interface Preset {
+  /** The brand, for people. */
+  readonly label: string;
   readonly adapter: 'oauth2' | 'oidc';
   readonly url?: string;
   readonly options: Readonly<Record<string, string>>;
@@ -12,6 +14,7 @@ interface Preset {
 
 const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
   github: {
+    label: 'GitHub',
     adapter: 'oauth2',
     options: {
       authorize_url: 'https://github.com/login/oauth/authorize',
@@ -25,6 +28,7 @@ const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
     issuer: 'https://github.com/login/oauth',
   },
   discord: {
+    label: 'Discord',
     adapter: 'oauth2',
     options: {
       authorize_url: 'https://discord.com/oauth2/authorize',
@@ -37,20 +41,21 @@ const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
     },
     issuer: 'https://discord.com',
   },
-  google: { adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
+  google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
 };
 
 /** The settings, completed from their preset, with its adapter in place of its name. Without a preset: unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   const name = PRESET_NAMES.find((preset) => preset === provider.adapter);
   if (name === undefined) return provider;
-  const { adapter, url, issuer, options: usual } = PRESETS[name];
+  const { label, adapter, url, issuer, options: usual } = PRESETS[name];
   const options = { ...usual, ...provider.options };
   // With another server (GitHub Enterprise) the issuer is foreign: codes that it made must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );
   return {
+    label,
     ...(url !== undefined && { url }),
     ...(issuer !== undefined && isSameServer && { issuer }),
     ...provider,

@@ -10,8 +10,10 @@ import { LogoutTokens } from './logout/logout-tokens.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { ProviderHttp } from './provider-http.js';
 import { ProviderRegistry } from './provider.registry.js';
+import { ProvidersController } from './providers.controller.js';
 
 @Module({
+  controllers: [ProvidersController],
   providers: [
     ProviderHttp,
     ContractAdapter,

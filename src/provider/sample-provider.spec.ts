@@ -8,6 +8,7 @@ const sampleOf = (env: Environment) => sampleProvider(parseSettings({ SECRET_KEY
 it('is reached by browsers under PUBLIC_URL, and by the service at its own address', () => {
   expect(sampleOf({ PUBLIC_URL: 'https://id.example', PORT: '4000' })).toEqual({
     name: 'mock',
+    label: 'Sample provider',
     adapter: 'contract',
     url: 'https://id.example/providers/mock',
     internalUrl: 'http://127.0.0.1:4000/providers/mock',

@@ -12,6 +12,7 @@ export function sampleProvider(settings: Settings): ProviderSettings | undefined
   if (!given) return undefined;
   const path = `/providers/${SAMPLE_PROVIDER}`;
   return {
+    label: 'Sample provider',
     ...given.provider,
     name: SAMPLE_PROVIDER,
     adapter: 'contract',

@@ -38,7 +38,6 @@ export class ClientCallback {
     return this.refusals.report(async (attempt) => {
       const signIn = await this.states.consume(params.state, name);
       attempt.provider = name;
-      attempt.provider = name;
       return this.finish(provider, signIn, params).catch((cause: unknown) => {
         if (cause instanceof ErrorForClient) throw cause;
         throw this.refusal(signIn, toldOf(cause), cause);

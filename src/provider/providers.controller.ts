@@ -1,0 +1,18 @@
+import { Controller, Get, Header } from '@nestjs/common';
+import { answer } from '../http/answer.js';
+import { Public } from '../token/access.js';
+import { listed, ProviderList } from './listed-provider.js';
+import { ProviderRegistry } from './provider.registry.js';
+
+@Public()
+@Controller('oauth2')
+export class ProvidersController {
+  constructor(private readonly providers: ProviderRegistry) {}
+
+  /** The enabled providers, for sign-in buttons (contract §4). */
+  @Get('providers')
+  @Header('Cache-Control', 'public, max-age=300')
+  list(): ProviderList {
+    return answer(ProviderList, { providers: this.providers.list().map(listed) });
+  }
+}
