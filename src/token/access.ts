@@ -14,6 +14,11 @@ export const Public = (): MethodDecorator & ClassDecorator => SetMetadata(ACCESS
 export const ServiceKeyOnly = (right: ServiceRight): MethodDecorator & ClassDecorator =>
   SetMetadata(ACCESS, right satisfies Access);
 
+export const KEY_AS_PASSWORD = 'latchkey:key-as-password';
+
+/** The service key may come as the password of Basic, too, as clients send it that introspect (contract §4; RFC 7662 §2.1). */
+export const OrAsPassword = (): MethodDecorator => SetMetadata(KEY_AS_PASSWORD, true);
+
 declare module 'express-serve-static-core' {
   interface Request {
     /** Set by the guard on routes that need a user's access token. */

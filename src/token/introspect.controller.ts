@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { answer } from '../http/answer.js';
-import { ServiceKeyOnly } from './access.js';
+import { OrAsPassword, ServiceKeyOnly } from './access.js';
 import { Introspection } from './introspection.js';
 import { TokenInspector } from './token-inspector.js';
 import { TokenAndHintDto } from './token-and-hint.dto.js';
@@ -14,6 +14,7 @@ export class IntrospectController {
    * refresh token must never let anybody in, so it is active only for callers who say that they expect one.
    */
   @ServiceKeyOnly('read')
+  @OrAsPassword()
   @Post('introspect')
   @HttpCode(200)
   async introspect(@Body() { token, token_type_hint: hint }: TokenAndHintDto): Promise<Introspection> {

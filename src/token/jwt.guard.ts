@@ -6,8 +6,9 @@ import type { ServiceRight } from '../config/service-key.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { ACCESS, type Access } from './access.js';
+import { ACCESS, KEY_AS_PASSWORD, type Access } from './access.js';
 import { AccessTokenVerifier, type VerifiedToken } from './access-token.verifier.js';
+import { readBasicPasswords } from './basic-password.js';
 import { isOfSchemeBearer, readBearerToken } from './bearer-token.js';
 import { ServiceKeys } from './service-keys.js';
 
@@ -30,7 +31,11 @@ export class JwtGuard implements CanActivate {
   canActivate(context: ExecutionContext): true | Promise<true> {
     const declared = [context.getHandler(), context.getClass()];
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, declared) ?? 'user';
-    return access === 'public' || this.admitRequest(context.switchToHttp().getRequest<Request>(), access);
+    if (access === 'public') return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    if (access === 'user') return this.admit(request, this.requireUser(request));
+    const asPassword = this.reflector.get<boolean | undefined>(KEY_AS_PASSWORD, context.getHandler());
+    return this.admit(request, this.requireServiceKey(request, access, asPassword));
   }
 
   /**
@@ -46,11 +51,9 @@ export class JwtGuard implements CanActivate {
     throw new OAuthError('invalid_token', 'the access token is missing, invalid, has expired or was ended');
   }
 
-  private async admitRequest(request: Request, access: Exclude<Access, 'public'>): Promise<true> {
+  private async admit(request: Request, required: Promise<void>): Promise<true> {
     try {
-      const token = tokenOfRequest(request);
-      if (access === 'user') await this.requireUser(request, token);
-      else await this.requireServiceKey(token, access);
+      await required;
       return true;
     } catch (error) {
       // Only a refusal is counted, so a limit refuses no valid token (contract §2, RATE_LIMIT).
@@ -59,18 +62,35 @@ export class JwtGuard implements CanActivate {
     }
   }
 
-  private async requireUser(request: Request, token: string): Promise<void> {
-    const { session } = await this.tokens.verify(token);
+  private async requireUser(request: Request): Promise<void> {
+    const { session } = await this.tokens.verify(tokenOfRequest(request));
     request.session = session;
     this.events.emit('session.used', session);
   }
 
-  private async requireServiceKey(key: string, right: ServiceRight): Promise<void> {
-    const rights = this.serviceKeys.rightsOf(key);
-    if (rights?.has(right)) return;
-    if (!rights) await this.tokens.verify(key); // a user's token is valid, but not enough (RFC 6750 §3.1)
+  private async requireServiceKey(request: Request, right: ServiceRight, asPassword = false): Promise<void> {
+    const passwords = asPassword ? readBasicPasswords(request.headers.authorization) : undefined;
+    const rights = passwords
+      ? this.rightsOfPasswords(passwords)
+      : await this.rightsOfBearer(tokenOfRequest(request));
+    if (rights.has(right)) return;
     throw new OAuthError('insufficient_scope', 'this call needs a service key with the right to make it', {
       headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope"' },
+    });
+  }
+
+  private async rightsOfBearer(key: string): Promise<ReadonlySet<ServiceRight>> {
+    const rights = this.serviceKeys.rightsOf(key);
+    if (!rights) await this.tokens.verify(key); // a user's token is valid, but not enough (RFC 6750 §3.1)
+    return rights ?? new Set();
+  }
+
+  private rightsOfPasswords(passwords: readonly string[]): ReadonlySet<ServiceRight> {
+    const rights = passwords.map((password) => this.serviceKeys.rightsOf(password)).find(Boolean);
+    if (rights) return rights;
+    // No challenge for Basic (contract §4): a browser would ask somebody for a password.
+    throw new OAuthError('invalid_token', 'the password is no service key', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
     });
   }
 }
