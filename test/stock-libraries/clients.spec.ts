@@ -1,0 +1,201 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import * as oauth from 'oauth4webapi';
+import * as client from 'openid-client';
+import { AuthorizationCode } from 'simple-oauth2';
+import { claimsOf } from '../support/sign-in.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { browse } from '../support/stock-browser.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service_key.of~thirty+two/characters==';
+const REDIRECT_URI = 'https://app.example/callback';
+const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian's
+const hasPython =
+  process.env['CI'] !== undefined || // CI must have it
+  spawnSync(PYTHON, ['-c', 'import requests_oauthlib, jwt, cryptography']).status === 0;
+
+const HTTP = { [oauth.allowInsecureRequests]: true }; // the address of a test is not https
+
+/** Libraries for OAuth clients sign users in, as they are (contract §4, stock OAuth clients). */
+describe('stock clients', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let issuer: URL;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...provider.env(),
+      PROVIDERS_MOCK_ENABLED: 'false', // so that `stub` is the only one, and no client has to name it
+      REDIRECT_URIS: REDIRECT_URI,
+      SERVICE_KEYS: SERVICE_KEY,
+    });
+    issuer = new URL(service.url);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** A configuration of openid-client, which knows nothing of the service but its address. */
+  const discover = (id: string, auth = client.None()): Promise<client.Configuration> =>
+    client.discovery(issuer, id, undefined, auth, {
+      algorithm: 'oauth2',
+      execute: [client.allowInsecureRequests],
+    });
+
+  describe('openid-client', () => {
+    it.each(['a session without a key', 'a session that is bound to a key (DPoP)'])('%s', async (kind) => {
+      const config = await discover('an app');
+      const key = await client.randomDPoPKeyPair('ES256');
+      const isBound = kind.includes('DPoP');
+      const proofs = isBound ? { DPoP: client.getDPoPHandle(config, key) } : {};
+      const user = randomUUID();
+      const pkceCodeVerifier = client.randomPKCECodeVerifier();
+      const expectedState = client.randomState();
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT_URI,
+        scope: 'profile',
+        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+        state: expectedState,
+      });
+      const back = await browse(url, user);
+      const checks = { pkceCodeVerifier, expectedState };
+      const tokens = await client.authorizationCodeGrant(config, back, checks, undefined, proofs);
+      expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 3600, user_id: expect.any(String) });
+
+      const refresh = (): ReturnType<typeof client.refreshTokenGrant> =>
+        client.refreshTokenGrant(config, tokens.refresh_token!, undefined, proofs);
+      const { access_token } = await refresh();
+      expect(claimsOf(access_token)).toMatchObject({ sub: tokens['user_id'], client_id: 'latchkey' });
+      if (isBound) {
+        const stolen = client.refreshTokenGrant(config, tokens.refresh_token!);
+        await expect(stolen).rejects.toMatchObject({ error: 'invalid_dpop_proof' });
+      }
+
+      const api = await discover('an api', client.ClientSecretBasic(SERVICE_KEY));
+      const active = async (token: string, token_type_hint: string): Promise<boolean> =>
+        (await client.tokenIntrospection(api, token, { token_type_hint })).active;
+      expect(await active(access_token, 'access_token')).toBe(true);
+      expect(await active(tokens.refresh_token!, 'refresh_token')).toBe(true);
+      await client.tokenRevocation(config, tokens.refresh_token!, { token_type_hint: 'refresh_token' });
+      expect(await active(access_token, 'access_token')).toBe(false);
+      await expect(refresh()).rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
+    });
+
+    it('refuses an answer of another server (RFC 9207), and a code is good once', async () => {
+      const config = await discover('an app');
+      const pkceCodeVerifier = client.randomPKCECodeVerifier();
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT_URI,
+        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+      });
+      const back = await browse(url, 'ada');
+      const elsewhere = new URL(back);
+      elsewhere.searchParams.set('iss', 'https://elsewhere.example');
+      const redeem = (from: URL) => client.authorizationCodeGrant(config, from, { pkceCodeVerifier });
+      await expect(redeem(elsewhere)).rejects.toMatchObject({ code: 'OAUTH_INVALID_RESPONSE' });
+      await redeem(back);
+      await expect(redeem(back)).rejects.toMatchObject({ error: 'invalid_grant' });
+    });
+  });
+
+  it('oauth4webapi, with a proof of possession', async () => {
+    const found = await oauth.discoveryRequest(issuer, { ...HTTP, algorithm: 'oauth2' });
+    const server = await oauth.processDiscoveryResponse(issuer, found);
+    const app: oauth.Client = { client_id: 'an app' };
+    const DPoP = oauth.DPoP(app, await oauth.generateKeyPair('ES256'));
+    const verifier = oauth.generateRandomCodeVerifier();
+    const state = oauth.generateRandomState();
+    const url = new URL(server.authorization_endpoint!);
+    url.search = new URLSearchParams({
+      client_id: app.client_id,
+      redirect_uri: REDIRECT_URI,
+      response_type: 'code',
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      state,
+    }).toString();
+    const back = oauth.validateAuthResponse(server, app, await browse(url, 'ada'), state);
+    const granted = await oauth.authorizationCodeGrantRequest(
+      server,
+      app,
+      oauth.None(),
+      back,
+      REDIRECT_URI,
+      verifier,
+      { ...HTTP, DPoP },
+    );
+    const tokens = await oauth.processAuthorizationCodeResponse(server, app, granted);
+
+    const refresh = async () => {
+      const options = { ...HTTP, DPoP };
+      const { refresh_token } = tokens;
+      const answer = await oauth.refreshTokenGrantRequest(server, app, oauth.None(), refresh_token!, options);
+      return oauth.processRefreshTokenResponse(server, app, answer);
+    };
+    const { access_token } = await refresh();
+    const introspect = async () => {
+      const basic = oauth.ClientSecretBasic(SERVICE_KEY);
+      const answer = await oauth.introspectionRequest(server, app, basic, access_token, HTTP);
+      return oauth.processIntrospectionResponse(server, app, answer);
+    };
+    expect(await introspect()).toMatchObject({ active: true, sub: tokens['user_id'], iss: service.url });
+    const revoked = await oauth.revocationRequest(server, app, oauth.None(), access_token, HTTP);
+    await oauth.processRevocationResponse(revoked);
+    expect(await introspect()).toEqual({ active: false });
+    await expect(refresh()).rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
+  });
+
+  it('simple-oauth2, which insists on a secret', async () => {
+    const app = new AuthorizationCode({
+      client: { id: 'an app', secret: 'which nobody looks at' },
+      auth: {
+        tokenHost: service.url,
+        authorizePath: '/oauth2/authorize',
+        tokenPath: '/oauth2/token',
+        revokePath: '/oauth2/revoke',
+      },
+    });
+    const verifier = client.randomPKCECodeVerifier();
+    const pkce = {
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    };
+    const state = randomUUID();
+    const url = app.authorizeURL({ redirect_uri: REDIRECT_URI, scope: ['profile', 'email'], state, ...pkce });
+    const { searchParams: back } = await browse(new URL(url), 'ada');
+    expect(back.get('state')).toBe(state);
+    const redeemed = { code: back.get('code')!, redirect_uri: REDIRECT_URI, code_verifier: verifier };
+    const tokens = await app.getToken(redeemed);
+    expect([tokens.token['token_type'], tokens.expired()]).toEqual(['Bearer', false]);
+    const refreshed = await tokens.refresh();
+    expect(claimsOf(refreshed.token['access_token'] as string)['sub']).toBe(tokens.token['user_id']);
+    await tokens.revokeAll();
+    await expect(tokens.refresh()).rejects.toMatchObject({
+      data: { payload: { error: 'invalid_grant' } },
+    });
+  });
+
+  (hasPython ? it : it.skip)(
+    'requests-oauthlib and PyJWT (skipped where Debian’s are not installed)',
+    async () => {
+      const user = randomUUID();
+      const script = fileURLToPath(new URL('sign_in.py', import.meta.url));
+      const { stdout } = await promisify(execFile)(PYTHON, [script, service.url, REDIRECT_URI, user]);
+      const { user_id, ...seen } = JSON.parse(stdout) as { user_id: string };
+      expect(seen).toMatchObject({
+        claims: { sub: user_id, client_id: 'latchkey' },
+        me: { user_id, username: 'Ada' },
+        iss: [service.url],
+        kept: true,
+        after: 401,
+      });
+    },
+  );
+});
