@@ -74,6 +74,29 @@ describe('discovery', () => {
     });
   });
 
+  it('people read the labels where they choose (contract §4, stock OAuth clients)', async () => {
+    const { text } = await request(service.url)
+      .get('/oauth2/authorize')
+      .query({
+        response_type: 'code',
+        client_id: 'an app',
+        redirect_uri: 'https://app.example/callback',
+        code_challenge: 'c'.repeat(43),
+        code_challenge_method: 'S256',
+      })
+      .expect(200);
+    expect(Array.from(text.matchAll(/<a [^>]*>(.*?)<\/a>/g), ([, label]) => label)).toEqual([
+      'Sample provider',
+      'own',
+      'corp',
+      'Corp &lt;b&gt;&quot;ä&quot;&lt;/b&gt;',
+      'whole',
+      'GitHub',
+      'Our chat',
+      'Google',
+    ]);
+  });
+
   it.each(['/oauth2/providers', '/.well-known/oauth-authorization-server'])(
     '%s may be cached, and read by pages of the listed origins',
     async (path) => {

@@ -51,7 +51,7 @@ inChromium('the pages for stock OAuth clients', () => {
     await page.goto(addressOf());
     const focused = (): Promise<string | null> => page.locator(':focus').textContent();
     await page.keyboard.press('Tab');
-    expect(await focused()).toBe('mock');
+    expect(await focused()).toBe('Sample provider');
     await page.keyboard.press('Tab');
     expect(await focused()).toMatch(/^a-provider/);
     await page.keyboard.press('Shift+Tab');

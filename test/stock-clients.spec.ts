@@ -187,8 +187,9 @@ describe('a stock OAuth client', () => {
         .authorize(here.url)
         .expect(200)
         .expect('Content-Type', /^text\/html/);
-      const links = [...page.text.matchAll(/<a href="([^"]+)">(\w+)<\/a>/g)];
-      expect(links.map(([, , name]) => name)).toEqual(['mock', 'stub', 'corp', 'gone', 'lost']);
+      const links = [...page.text.matchAll(/<a href="([^"]+)">([\w ]+)<\/a>/g)];
+      const labels = ['Sample provider', 'stub', 'corp', 'gone', 'lost'];
+      expect(links.map(([, , label]) => label)).toEqual(labels);
       const chosen = new URL(links[1]![1]!.replaceAll('&amp;', '&'), 'http://any/oauth2/authorize');
       const begun = await request(here.url)
         .get(chosen.pathname + chosen.search)

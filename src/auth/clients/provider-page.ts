@@ -1,6 +1,7 @@
 import type { ProviderSettings } from '../../config/settings.js';
 import { html, type Html } from '../../http/page/html.js';
 import { layout } from '../../http/page/layout.js';
+import { listed } from '../../provider/listed-provider.js';
 import type { ClientAuthorizeDto } from './client-authorize.dto.js';
 
 /** The page on which the user chooses where to sign in: a link for each provider, which repeats the client's request. */
@@ -8,7 +9,7 @@ export function providerPage(request: ClientAuthorizeDto, providers: readonly Pr
   const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
   const link = (provider: ProviderSettings): Html => {
     const query = new URLSearchParams([...parameters, ['provider', provider.name]]);
-    return html`<li><a href="?${query.toString()}">${labelOf(provider)}</a></li>`;
+    return html`<li><a href="?${query.toString()}">${listed(provider).label}</a></li>`;
   };
   return layout(
     { title: 'Sign in', brand: 'Sign in' },
@@ -18,11 +19,6 @@ export function providerPage(request: ClientAuthorizeDto, providers: readonly Pr
         ${providers.map(link)}
       </ul>`,
   );
-}
-
-/** What people call a provider. */
-function labelOf({ name }: ProviderSettings): string {
-  return name;
 }
 
 /** Where the user will be afterwards, in a form that people know: the host, or the name of an app's own scheme. */
