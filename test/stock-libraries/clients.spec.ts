@@ -87,6 +87,19 @@ describe('stock clients', () => {
       await expect(refresh()).rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
     });
 
+    it('is told that the user declined', async () => {
+      const config = await discover('an app');
+      const pkceCodeVerifier = client.randomPKCECodeVerifier();
+      const url = client.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT_URI,
+        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+      });
+      const back = await browse(url, 'ada', { error: 'access_denied' });
+      const declined = client.authorizationCodeGrant(config, back, { pkceCodeVerifier });
+      await expect(declined).rejects.toMatchObject({ error: 'access_denied' });
+    });
+
     it('refuses an answer of another server (RFC 9207), and a code is good once', async () => {
       const config = await discover('an app');
       const pkceCodeVerifier = client.randomPKCECodeVerifier();
