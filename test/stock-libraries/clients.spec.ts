@@ -65,13 +65,14 @@ describe('stock clients', () => {
       });
       const back = await browse(url, user);
       const checks = { pkceCodeVerifier, expectedState };
-      const tokens = await client.authorizationCodeGrant(config, back, checks, undefined, proofs);
+      const device = { device_id: randomUUID(), device_name: 'Laptop' }; // may be left out
+      const tokens = await client.authorizationCodeGrant(config, back, checks, device, proofs);
       expect(tokens).toMatchObject({ token_type: 'bearer', expires_in: 3600, user_id: expect.any(String) });
 
       const refresh = (): ReturnType<typeof client.refreshTokenGrant> =>
         client.refreshTokenGrant(config, tokens.refresh_token!, undefined, proofs);
       const { access_token } = await refresh();
-      expect(claimsOf(access_token)).toMatchObject({ sub: tokens['user_id'], client_id: 'latchkey' });
+      expect(claimsOf(access_token)).toMatchObject({ sub: tokens['user_id'], device_id: device.device_id });
       if (isBound) {
         const stolen = client.refreshTokenGrant(config, tokens.refresh_token!);
         await expect(stolen).rejects.toMatchObject({ error: 'invalid_dpop_proof' });
