@@ -115,4 +115,11 @@ describe('a service key as the password of Basic', () => {
       .send({ ...body, token: refresh_token, refresh_token })
       .expect(200);
   });
+
+  it('is in no line of the log, in no form', () => {
+    const forms = [KEY, encodeURIComponent(KEY), basic(KEY).slice('Basic '.length), tokens.access_token];
+    const lines = service.log.join('\n');
+    expect(lines).toContain('/oauth2/introspect');
+    expect(forms.filter((form) => lines.includes(form))).toEqual([]);
+  });
 });
