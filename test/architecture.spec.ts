@@ -8,8 +8,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   config: [],
   errors: [],
   events: ['errors'], // their codes, as types
-  database: ['config', 'errors', 'events'],
-  http: ['config', 'errors', 'events'],
+  spans: [],
+  database: ['config', 'errors', 'events', 'spans'],
+  http: ['config', 'errors', 'events', 'spans'],
   user: [...GROUND],
   provider: [...GROUND],
   token: [...GROUND],

@@ -25,7 +25,7 @@ describe("CONTRIBUTING's picture of the house", () => {
     const first = table.split('\n').map((row) => row.split('|')[1]!);
     const named = first.flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name!));
     const house = [
-      ...rooms.map((room) => (room === 'events' ? 'events.ts' : room)),
+      ...rooms.map((room) => (['events', 'spans'].includes(room) ? `${room}.ts` : room)),
       ...packages,
       ...composition,
     ];

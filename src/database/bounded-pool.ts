@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { Logger } from '@nestjs/common';
 import pg, { type PoolClient, type PoolConfig } from 'pg';
+import { currentTracer } from '../spans.js';
 import { cancelling } from './cancelling-client.js';
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { errorCode } from './error-facts.js';
@@ -54,7 +55,8 @@ export class BoundedPool extends pg.Pool {
     );
   }
 
-  private attempt(callback: Connected): void {
+  private attempt(then: Connected): void {
+    const callback = currentTracer()?.bind(then) ?? then; // a connection may be handed on within another request
     if (this.waitingCount >= MOST_WAITING) {
       callback(
         new DatabaseBusy('too many requests wait for a connection to the database'),

@@ -1,7 +1,9 @@
 import pg from 'pg';
 import { cancelRequest } from './cancel-request.js';
 import { CommitUnconfirmed, isUnconfirmed } from './commit-unconfirmed.js';
+import type { EndSpan } from '../spans.js';
 import { errorCode, errorMessage } from './error-facts.js';
+import { beginStatement } from './statement-span.js';
 
 /**
  * How long a connection takes to end, with the statement that was given up on it. A server that lives answers at once; one
@@ -44,12 +46,14 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       // oxlint-disable-next-line typescript/unbound-method -- it is called on `this`
       const send = super.query as (...call: unknown[]) => unknown;
       const callback: unknown = call.at(-1);
+      const endSpan = beginStatement(call[0]);
       if (typeof callback !== 'function') {
         const answer = send.apply(this, call);
-        return (answer instanceof Promise ? this.judgeLater(answer) : answer) as never;
+        return (answer instanceof Promise ? this.judgeLater(answer, endSpan) : answer) as never;
       }
       const judged: Callback = (error, result) => {
         const fault = this.judge(error);
+        endSpan?.(fault);
         return (callback as Callback)(fault, fault ? undefined : result);
       };
       return send.call(this, call[0], call.length > 2 ? call[1] : undefined, judged) as never;
@@ -65,10 +69,11 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       return this.farewell ? this.farewell.then(end) : end();
     }
 
-    private async judgeLater(answer: Promise<unknown>): Promise<unknown> {
+    private async judgeLater(answer: Promise<unknown>, endSpan?: EndSpan): Promise<unknown> {
       let error: unknown;
       const result = await answer.catch((thrown: unknown) => void (error = thrown));
       const fault = this.judge(error);
+      endSpan?.(fault);
       if (fault) throw fault;
       return result;
     }

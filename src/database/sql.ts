@@ -3,7 +3,9 @@ import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../events.js';
 import { coalesce } from './coalesce.js';
+import { apart, inSpan } from '../spans.js';
 import { keepsSession } from './data-source.js';
+import { statementFacts } from './statement-span.js';
 
 /**
  * A statement that PostgreSQL parses and plans once per connection, unless a pooler hands each transaction another one:
@@ -48,14 +50,15 @@ export class Sql {
     name: string,
     run: (items: Item[]) => Promise<Result[]>,
   ): (item: Item) => Promise<Result> {
-    return coalesce(async (items: Item[]) => {
+    const call = coalesce(async (items: Item[]) => {
       const began = performance.now();
       try {
-        return await run(items);
+        return await apart(() => run(items)); // of many requests
       } finally {
         const seconds = (performance.now() - began) / 1000;
         this.events.emit('statement.shared', { name, calls: items.length, seconds });
       }
     });
+    return (item) => inSpan(name, statementFacts(name), () => call(item)); // with the wait, and the others
   }
 }

@@ -6,6 +6,7 @@ import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
 import { Events } from '../events.js';
+import { currentTracer } from '../spans.js';
 import { corsFor, options } from './cors.js';
 import { LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
@@ -25,6 +26,8 @@ export async function createApp(
     { logger: log.nest, abortOnError: false, bodyParser: false },
   );
   const events = app.get(Events);
+  const tracer = currentTracer();
+  if (tracer) app.use(tracer.request); // first: what the others do belongs to the request's span
   app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
   refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;

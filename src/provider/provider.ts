@@ -4,6 +4,7 @@ import { providerKeys } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
+import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
@@ -118,7 +119,8 @@ export class Provider {
     const began = performance.now();
     let error: OAuthError | undefined;
     try {
-      return await this.askWithin(deadlineMs, work);
+      const attributes = { 'latchkey.provider': this.settings.name };
+      return await inSpan(`provider ${operation}`, attributes, () => this.askWithin(deadlineMs, work));
     } catch (cause) {
       throw (error = this.mapError(cause));
     } finally {

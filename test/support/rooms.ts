@@ -32,14 +32,14 @@ export function packagesOf(file: string): string[] {
   return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
 }
 
-/** The folder under src; events.ts is a room of one file. Undefined for what puts the rooms together. */
+/** The folder under src; events.ts and spans.ts are rooms of one file. Undefined for what puts the rooms together. */
 export function roomOf(path: string): string | undefined {
   if (path.includes('/')) return path.split('/')[0];
-  return /^events\.[jt]s$/.test(path) ? 'events' : undefined;
+  return /^(events|spans)\.[jt]s$/.exec(path)?.[1];
 }
 
 /** Decorators for every controller; no other file of their room may be imported with them. */
 export const DECORATORS = 'token/access.js';
 
 /** Open to every room. */
-export const GROUND = ['config', 'errors', 'events', 'database', 'http', 'channel', DECORATORS];
+export const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', DECORATORS];
