@@ -27,6 +27,9 @@ async function main(): Promise<void> {
   checkAccountsFile(settings);
   await Promise.race([checkAdapters(settings, (line) => log.warn(line)), told]); // before anything is started
   if (stopping.signal.aborted) process.exit(0); // told to stop during the start (contract §1)
+  const endTraces = settings.traces
+    ? (await import('./operations/traces/traces.js')).startTraces(log)
+    : undefined;
   const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack
   const service = await startService(settings, log, stopping.signal).catch((error: unknown) => {
     if (stopping.signal.aborted) process.exit(0);
@@ -36,6 +39,7 @@ async function main(): Promise<void> {
 
   await told;
   await service.stop();
+  await endTraces?.();
   process.exit(0);
 }
 

@@ -9,6 +9,7 @@ import { parseSettings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
 import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
+import { passOnToOpenTelemetry } from './traces.js';
 
 /**
  * The settings of this process (contract §2): the environment, which wins over `.env`, then the files
@@ -19,7 +20,9 @@ import type { Settings } from './settings.js';
  * @throws InvalidSettings with all faults
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
-  return load(env, cwd, (dataDir) => keep(dataDir, keptSecretKey));
+  const settings = load(env, cwd, (dataDir) => keep(dataDir, keptSecretKey));
+  if (settings.traces && env === process.env) passOnToOpenTelemetry(readDotEnv(cwd, new Faults()));
+  return settings;
 }
 
 /**

@@ -51,6 +51,7 @@ describe('defaults', () => {
       dpop: true,
       shutdownDelay: 0,
       demoEnabled: true,
+      traces: false,
       logLevel: 'info',
     });
     expect(providers.size).toBe(0);
@@ -149,6 +150,7 @@ it('reads every variable', () => {
     otlpEndpoint: 'http://collector.example:4318',
     logLevel: 'debug',
     providers: new Map(),
+    traces: true,
   });
   expect(warnings).toEqual([]);
 });

@@ -13,6 +13,7 @@ import { read } from './setting-row.js';
 import type { Environment, Setting } from './setting-row.js';
 import type { Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
+import { wantsTraces } from './traces.js';
 import { warningsFor } from './warnings.js';
 
 /** What the parser takes from outside; each part can be replaced. */
@@ -58,6 +59,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
     serviceKeys: values.serviceKeys ?? [],
     secretFiles,
     ...providers,
+    traces: wantsTraces(env),
     warnings: warningsFor(env, values, given, kept.created),
   };
 }

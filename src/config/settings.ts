@@ -34,6 +34,8 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly providers: ReadonlyMap<string, ProviderSettings>;
   /** Present while the built-in provider `mock` is served by this service. */
   readonly sampleProvider?: SampleProviderSettings;
+  /** Whether OpenTelemetry's variables ask for traces. */
+  readonly traces: boolean;
   /** One sentence each, for the log at start; no secrets. */
   readonly warnings: readonly string[];
 }
