@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import request from 'supertest';
 import { Events } from '../src/events.js';
@@ -21,7 +22,7 @@ const PUSH = 'the-key-of-the-right-to-push-and-no-other';
 const DURATION = 'latchkey_http_request_duration_seconds';
 
 /** Sends a request as it is written, and waits until the connection is closed. */
-async function exchange(port: number, text: string): Promise<void> {
+async function sendRaw(port: number, text: string): Promise<void> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
   socket.end(text);
   socket.resume();
@@ -52,6 +53,10 @@ describe('metrics', () => {
     await bearer(service.url, PUSH).post('/push', { user_id: tokens.user_id, event: 'greeting' }).expect(202);
     await socket.next('greeting');
     await service.app.get(Removal).run();
+    const events = service.app.get(Events); // of what this one instance on its own does not see
+    events.emit('hint.received', { kind: 'event' });
+    events.emit('sign_out.requested', { userId: randomUUID(), scope: 'all', sessions: 2 });
+    events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' });
   });
   afterAll(async () => {
     socket?.close();
@@ -171,6 +176,50 @@ describe('metrics', () => {
     ]);
   });
 
+  describe('are named where people look for them', () => {
+    const read = (name: string): string => readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
+    /** Of metrics of ours, of Node.js and of the process, as they stand in queries. */
+    const namesIn = (text: string): string[] => [
+      ...new Set([...text.matchAll(/\b(?:latchkey|nodejs|process)_[a-z0-9_]+/g)].map(([name]) => name)),
+    ];
+
+    it('docs/metrics.md has exactly those of the service, each with type, labels and meaning', async () => {
+      const now = await scrape();
+      const rows = [...now.type]
+        .filter(([name]) => name.startsWith('latchkey_'))
+        .map(([name, type]) => {
+          const labels = now.labelsOf(name).map((label) => `\`${label}\``);
+          return `| \`${name}\` | ${type} | ${labels.join(', ')} | ${now.help.get(name)} |`;
+        });
+      const [, table = ''] =
+        /<!-- metrics:start -->\n\n(.*?)\n\n<!-- metrics:end -->/s.exec(read('metrics.md')) ?? [];
+      const documented = table
+        .split('\n')
+        .slice(2)
+        .map((row) => row.replace(/ +/g, ' '));
+      expect(documented).toEqual(rows.toSorted().map((row) => row.replace(/ +/g, ' ')));
+    });
+
+    it.each(['grafana-dashboard.json', 'alerts.yml', 'metrics.md'])(
+      'docs/%s names no other',
+      async (file) => {
+        const now = await scrape();
+        const known = new Set([...now.names, ...now.type.keys()]);
+        const names = namesIn(read(file));
+        expect(names.length).toBeGreaterThan(15);
+        expect(names.filter((name) => !known.has(name))).toEqual([]);
+      },
+    );
+
+    it('the dashboard shows each of them', async () => {
+      const shown = namesIn(read('grafana-dashboard.json')).map((name) =>
+        name.replace(/_(bucket|sum|count)$/, ''),
+      );
+      const ours = [...(await scrape()).type.keys()].filter((name) => name.startsWith('latchkey_'));
+      expect(ours.filter((name) => !shown.includes(name))).toEqual([]);
+    });
+  });
+
   it(`have no more series after ${ROUNDS * 10} requests that try for it`, async () => {
     const port = Number(new URL(service.url).port);
     const hostile = async (round: number): Promise<void> => {
@@ -191,7 +240,7 @@ describe('metrics', () => {
       const pushed = { user_id: tokens.user_id, event: `event.${odd}`, ttl: 0 };
       await call('POST', '/push', { Authorization: `Bearer ${PUSH}` }, pushed);
       await call('PROPFIND', `/${odd}`);
-      await exchange(port, `M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      await sendRaw(port, `M${round} /${odd} HTTP/1.1\r\nHost: x\r\n\r\n`);
     };
     const rounds = Array.from({ length: ROUNDS }, (_, round) => round);
     await hostile(-1);
