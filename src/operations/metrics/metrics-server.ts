@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Settings } from '../../config/settings.js';
 import { SETTINGS } from '../../config/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -16,6 +16,7 @@ const MOST_CONNECTIONS = 100;
 /** The port of its own (contract §2, METRICS_PORT): it answers until the last request of the main port has ended. */
 @Injectable()
 export class MetricsServer implements OnApplicationShutdown {
+  private readonly logger = new Logger(MetricsServer.name);
   private readonly server: Server;
 
   constructor(
@@ -23,7 +24,9 @@ export class MetricsServer implements OnApplicationShutdown {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     const limits = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 500 };
-    this.server = createServer(limits, (request, response) => void this.answer(request, response));
+    this.server = createServer(limits, (request, response) => {
+      this.answer(request, response).catch((error: unknown) => this.fail(response, error));
+    });
     this.server.maxConnections = MOST_CONNECTIONS;
   }
 
@@ -33,6 +36,7 @@ export class MetricsServer implements OnApplicationShutdown {
     if (port === undefined) return;
     this.server.listen({ port, host });
     await once(this.server, 'listening'); // rejects with `error`
+    this.server.on('error', (error) => this.logger.warn({ err: error })); // of a connection, which ends it alone
   }
 
   onApplicationShutdown(): void {
@@ -50,6 +54,12 @@ export class MetricsServer implements OnApplicationShutdown {
       'Content-Length': Buffer.byteLength(text),
     });
     response.end(request.method === 'HEAD' ? undefined : text);
+  }
+
+  private fail(response: ServerResponse, error: unknown): void {
+    this.logger.error({ err: error, msg: 'metrics could not be read' });
+    if (response.headersSent) response.destroy();
+    else refuse(response, new OAuthError('server_error', 'something went wrong'));
   }
 }
 

@@ -34,7 +34,7 @@ export class Metrics {
     stateMetrics(this.registry, events, readiness);
   }
 
-  /** Everything, in Prometheus' text format. Those who ask at once share one answer. Never rejects. */
+  /** Everything, in Prometheus' text format. Those who ask at once share one answer. */
   text(): Promise<string> {
     this.underWay ??= this.write().finally(() => (this.underWay = undefined));
     return this.underWay;
