@@ -1,17 +1,17 @@
+import { join } from 'node:path';
 import { createDatabase, type TestDatabase } from './support/database.js';
 import { PackageProject } from './support/package-project.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 import { signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { PACKED } from './support/tarballs.js';
-import { join } from 'node:path';
 
 /** All that this repository packs, in one project, which is CommonJS as `npm init` leaves it. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(PACKED);
   await project.link('@types/node');
-});
+}, 180_000); // it may be the one that packs them
 afterAll(() => project?.remove());
 
 it('brings each command once', async () => {
