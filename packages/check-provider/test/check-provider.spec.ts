@@ -415,7 +415,10 @@ describe('the command line', () => {
   }
 
   it('shows its usage', async () => {
-    for (const args of [['check-provider', '--help'], ['check-provider', '-h']]) {
+    for (const args of [
+      ['check-provider', '--help'],
+      ['check-provider', '-h'],
+    ]) {
       const { code, stdout } = await runChecker(args);
       expect(code).toBe(0);
       expect(stdout).toMatch(/^Usage: /);
