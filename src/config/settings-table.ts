@@ -14,8 +14,7 @@ const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
  * A new setting is one entry here. It is then read, checked and named in faults; `settings.<key>` has it with the type of its
- * kind; and `npm run docs` writes it into .env.example and the README. Only docker-compose.yml is written by hand and must
- * pass it on; a test checks that.
+ * kind; and `npm run docs` writes it into .env.example and the README.
  */
 export const settingsTable = {
   nodeEnv: {
