@@ -232,9 +232,9 @@ describe('the adapter oidc', () => {
       [
         'alg none',
         () => idToken((jwt) => reissue(jwt, issuer.key, {}, { alg: 'none' }).replace(/[^.]*$/, '')),
-        '"alg" header',
+        'it signs ID tokens in a way',
       ],
-      ['alg HS256', () => inIdToken({}, { alg: 'HS256' }), '"alg" header'],
+      ['alg HS256', () => inIdToken({}, { alg: 'HS256' }), 'it signs ID tokens in a way'],
       ['an ID token that is not a JWT', () => idToken(() => 'x.y.z'), 'failed to parse JWT'],
       ['no ID token', () => idToken(() => undefined), 'no ID token'],
       ['no keys', () => (path) => (path === '/jwks' ? { keys: [] } : undefined), 'no applicable keys'],
@@ -465,7 +465,7 @@ describe('the adapter oidc', () => {
         const authorize = (): request.Test =>
           request(other.url).get('/oauth2/authorize').query({ provider: 'corp' });
         await authorize().expect(500);
-        expect(other.log.join()).toContain(`the discovery document of ${proxy.url} names another issuer`);
+        expect(other.log.join()).toContain(`its discovery document names another issuer (${named()})`);
         proxy.reset();
         await authorize().expect(200); // the next one asks again
       } finally {
@@ -532,7 +532,7 @@ describe('the adapter oidc', () => {
       ['in the form where it takes nothing else', [POST], undefined, POST],
       ['in the header where it takes nothing else', [BASIC], undefined, BASIC],
       ['in the header where it does not say', undefined, undefined, BASIC],
-      ['in the header where it names neither', ['private_key_jwt'], undefined, BASIC],
+      ['in the header where it names neither, but the settings do', ['private_key_jwt'], BASIC, BASIC],
       ['in the header where the settings say so', [BASIC, POST], BASIC, BASIC],
       ['in the form where the settings say so', [BASIC], POST, POST],
     ])('%s', async (_name, supported, setting, expected) => {

@@ -30,6 +30,10 @@ export class OidcIssuer {
   claimsInIdToken = true;
   /** What differs from the usual metadata of its client. */
   client: Partial<ClientMetadata> = {};
+  /** What differs from its usual features. */
+  features: Configuration['features'] = {};
+  /** Algorithms that it offers besides its usual ones. */
+  enabledJWA: Configuration['enabledJWA'] = {};
   private readonly memory = new OidcMemory();
   private readonly server: Server;
   private provider!: Provider;
@@ -51,7 +55,9 @@ export class OidcIssuer {
   }
 
   /** Configures it again, with other keys and other claims. Codes and sessions stay. */
-  restart(change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client'>> = {}): void {
+  restart(
+    change: Partial<Pick<OidcIssuer, 'key' | 'claimsInIdToken' | 'client' | 'features' | 'enabledJWA'>> = {},
+  ): void {
     Object.assign(this, change);
     this.provider = new Provider(this.issuer, this.configuration());
   }
@@ -74,6 +80,7 @@ export class OidcIssuer {
           ...this.client,
         },
       ],
+      enabledJWA: this.enabledJWA,
       ttl: {
         AccessToken: 600,
         AuthorizationCode: 60,
@@ -94,6 +101,7 @@ export class OidcIssuer {
         devInteractions: { enabled: false },
         backchannelLogout: { enabled: true },
         rpInitiatedLogout: { logoutSource: (context, form) => void (context.body = form) },
+        ...this.features,
       },
       // Its own refuses the addresses of this machine.
       fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),

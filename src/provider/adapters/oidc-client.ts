@@ -3,13 +3,15 @@ import type { ProviderSettings } from '../../config/settings.js';
 import { readJson } from '../provider-answer.js';
 import type { ProviderHttp } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
+import { judgeToken } from './judge-token.js';
+import { Unsupported } from './unsupported.js';
 
 /** Seconds for a discovery document. Several requests may wait for it, so it does not follow the signal of one of them. */
 const DISCOVERY_SECONDS = 5;
 
 /**
  * Fetches the discovery document of a provider, whose `url` is the issuer.
- * @throws when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
+ * @throws Unsupported when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
  */
 export async function discover(
   http: ProviderHttp,
@@ -25,9 +27,14 @@ export async function discover(
   });
   const metadata = configuration.serverMetadata();
   if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
-    throw new Error(`the discovery document of ${provider.url} names another issuer`);
+    throw new Unsupported('issuer', nameOf(metadata.issuer));
   }
   return metadata;
+}
+
+/** What may be told of an issuer that is not the one of the settings: an address, and not a long one. */
+function nameOf(issuer: string): string {
+  return /^https?:\/\/[!-~]{1,200}$/i.test(issuer) ? issuer : 'which is no address';
 }
 
 /**
@@ -99,6 +106,7 @@ function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFe
     if (hasError(answer.body)) {
       return new Response(answer.body, { status: 400, headers: { 'Content-Type': 'application/json' } });
     }
+    judgeToken(answer.body, answer.contentType);
     return new Response(answer.body, {
       status: answer.status,
       headers: answer.contentType === undefined ? {} : { 'Content-Type': answer.contentType },

@@ -2,6 +2,7 @@ import { types } from 'node:util';
 import { ResponseBodyError } from 'openid-client';
 import { ProviderRefusal } from '../provider-answer.js';
 import { isAway } from '../provider-away.js';
+import { Unsupported, UnsupportedProvider } from './unsupported.js';
 
 /**
  * An error of openid-client without its causes: they hold bodies, claims and tokens, and errors are logged with all their
@@ -9,12 +10,13 @@ import { isAway } from '../provider-away.js';
  */
 export function withoutSecrets(error: unknown): Error {
   if (error instanceof ResponseBodyError) return new ProviderRefusal(error.error, 'the provider answered');
-  if (error instanceof ProviderRefusal) return error;
+  if (error instanceof ProviderRefusal || error instanceof UnsupportedProvider) return error;
   const words: string[] = [];
   let known: string | undefined; // why it is away, if it is (provider-away.ts)
   let at: unknown = error;
   while (types.isNativeError(at)) {
     if (isAway({ code: code(at) })) known ??= code(at);
+    if (at instanceof Unsupported) return at;
     if (at.name !== 'SyntaxError') words.push(at.message || code(at)); // the parser quotes what it could not read
     at = at.cause;
   }

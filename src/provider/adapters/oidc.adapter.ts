@@ -14,9 +14,11 @@ import type {
 import { ProviderRefusal } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
 import { atHashMatches } from './at-hash.js';
+import { judgeMetadata } from './judge-metadata.js';
 import { configure, discover } from './oidc-client.js';
 import { OidcDiscovery } from './oidc-discovery.js';
 import { withoutSecrets } from './oidc-error.js';
+import { Unsupported, UnsupportedProvider } from './unsupported.js';
 
 /** What its end of a session is told. */
 export interface LogoutRequest {
@@ -32,7 +34,16 @@ export class OidcAdapter implements ProviderAdapter {
   private readonly discovery: OidcDiscovery;
 
   constructor(private readonly http: ProviderHttp) {
-    this.discovery = new OidcDiscovery((provider) => discover(http, provider));
+    this.discovery = new OidcDiscovery((provider) => discoverUsable(http, provider));
+  }
+
+  /**
+   * Looks at the discovery document, which is then there for the first sign-in.
+   * @throws UnsupportedProvider when it shows that nobody can sign in: no code of spec §7.3, so that what another party
+   *   publishes never keeps the service from starting
+   */
+  async check(provider: ProviderSettings): Promise<void> {
+    await this.metadata(provider);
   }
 
   async authorizationUrl(
@@ -68,7 +79,7 @@ export class OidcAdapter implements ProviderAdapter {
     try {
       return (await this.redeem(configuration, provider, request)) as ProviderIdentity;
     } catch (error) {
-      throw withoutSecrets(error);
+      throw explained(provider, error);
     }
   }
 
@@ -115,9 +126,25 @@ export class OidcAdapter implements ProviderAdapter {
 
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
     return this.discovery.of(provider).catch((error: unknown) => {
-      throw withoutSecrets(error);
+      throw explained(provider, error);
     });
   }
+}
+
+/** A document of a provider that cannot be used fails, and so is not kept: what was changed there counts at once. */
+async function discoverUsable(
+  http: ProviderHttp,
+  provider: ProviderSettings,
+): Promise<client.ServerMetadata> {
+  const metadata = await discover(http, provider);
+  const found = judgeMetadata(metadata, provider.options['token_endpoint_auth_method']);
+  if (found.length > 0) throw new UnsupportedProvider(provider.name, found);
+  return metadata;
+}
+
+function explained({ name }: ProviderSettings, error: unknown): Error {
+  const known = withoutSecrets(error);
+  return known instanceof Unsupported ? new UnsupportedProvider(name, [known]) : known;
 }
 
 function readMemory(memory: AdapterMemory = {}): { codeVerifier: string; nonce: string } {
