@@ -36,6 +36,7 @@ async function main(): Promise<void> {
     throw error;
   });
   log.info(`Latchkey is ready: ${settings.publicUrl}`);
+  void service.checkProviders((line) => log.warn(line)); // not waited for: a provider that is away harms nobody else
 
   await told;
   await service.stop();

@@ -17,6 +17,7 @@ import { tellTimeOf } from './http/answer-date.js';
 import { createApp } from './http/create-app.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
+import { ProviderRegistry } from './provider/provider.registry.js';
 import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
 import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
@@ -28,6 +29,8 @@ const FAREWELL_MS = 3000;
 
 export interface Service {
   readonly app: NestExpressApplication;
+  /** Warns of providers with which nobody can sign in, as far as that can be seen (contract §6). Ends within 5 s. */
+  checkProviders(warn: (line: string) => void): Promise<void>;
   /** Stops as contract §1 says: not ready at once; then the delay; then requests in flight end; then the database stops. */
   stop(): Promise<void>;
 }
@@ -98,6 +101,7 @@ async function listen(app: NestExpressApplication, { port, host }: Settings): Pr
 function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {
   return {
     app,
+    checkProviders: (warn) => app.get(ProviderRegistry).check(warn),
     async stop() {
       app.get(Readiness).stop();
       closeConnectionsAfterAnswer(app.getHttpServer());

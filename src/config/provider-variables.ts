@@ -50,6 +50,13 @@ export function providerVariable(name: string, key: string, given: ProviderVaria
   return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
 }
 
+/** The variable of another key of the same provider, in the same spelling. @param variable of one key, as it was spelled */
+export function siblingVariable(variable: string, key: string): string {
+  const dotted = DOTTED.exec(variable)?.[1];
+  if (dotted !== undefined) return `providers.${dotted}.${key}`;
+  return `PROVIDERS_${UPPER.exec(variable)?.[1] ?? ''}_${key.toUpperCase()}`;
+}
+
 // Upper case is left alone: container platforms set PROVIDERS_PORT and the like for a service of that name.
 function refuseDotted(variable: string, faults: Faults): void {
   if (!variable.startsWith('providers.')) return;

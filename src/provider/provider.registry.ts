@@ -1,3 +1,4 @@
+import { ADAPTERS } from '../config/provider-adapters.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Events } from '../events.js';
@@ -29,6 +30,18 @@ export class ProviderRegistry {
       loaded.set(provider.name, new Provider(provider, adapter, undefined, events));
     }
     return new ProviderRegistry(loaded);
+  }
+
+  /**
+   * Lets the adapters that come with the service look at their providers, all at once; those of integrators were asked before
+   * the start. Never throws, and ends within the time of one check: nobody needs to wait for it, since what another party
+   * publishes must not keep the service from starting.
+   *
+   * @param warn gets a line for each thing that was found
+   */
+  async check(warn: (line: string) => void): Promise<void> {
+    const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
+    await Promise.all(builtIn.map((provider) => provider.check(warn)));
   }
 
   /** @throws OAuthError `invalid_request` when no provider of that name is configured and enabled. */

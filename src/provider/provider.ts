@@ -6,6 +6,7 @@ import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
+import { checkAdapter } from './check-adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
 import { ProviderRefusal } from './provider-answer.js';
@@ -102,6 +103,13 @@ export class Provider {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
     return this.ask('logout', async () => adapter.logoutUrl(await this.current(), request), LOGOUT_MS);
+  }
+
+  /** Lets the adapter look at the provider. @param warn gets a line for each thing that it found, or that it could not */
+  async check(warn: (line: string) => void): Promise<void> {
+    const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs);
+    for (const line of [...refused.map((fault) => fault.line), ...warned])
+      warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
   /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
