@@ -57,10 +57,14 @@ export function handOn({ begun, arrived }: SignInMemory): void {
 function takeQuery(): CallbackQuery {
   const address = new URL(location.href);
   const query: CallbackQuery = {};
-  for (const name of PARAMETERS) {
-    query[name] = address.searchParams.get(name) ?? undefined;
+  const take = (name: string): string | undefined => {
+    const value = address.searchParams.get(name) ?? undefined;
     address.searchParams.delete(name);
-  }
+    return value;
+  };
+  for (const name of PARAMETERS) query[name] = take(name);
+  // What CAS brings instead of a code. Beside either of these the name is the application's own.
+  if (!query.code && !query.error) query.code = take('ticket');
   history.replaceState(history.state, '', address);
   return query;
 }
