@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import type { InvalidSettings } from '../src/config/invalid-settings.js';
 import { parseSettings } from '../src/config/parse-settings.js';
+import { adapterChecks, type Play } from '../src/provider/adapter-test.js';
 import { checkAdapters } from '../src/provider/check-adapters.js';
 import { Provider } from '../src/provider/provider.js';
 import type { ProviderAdapter } from '../src/provider/provider-adapter.js';
@@ -16,9 +17,13 @@ import { startTestService, type TestService } from './support/service.js';
 import { startServiceProcess } from './support/service-process.js';
 import { providerSettings } from './support/provider-settings.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const EXAMPLE = fileURLToPath(new URL('../examples/provider-adapter/', import.meta.url));
 const SECRET = 'a client secret of the stub';
+
+/** A part of an example, and what is put in its place. */
+type Change = [from: string, to: string];
 
 /** Adapters that integrators write (contract §2 `adapter`, §6). */
 describe('an adapter of an integrator', () => {
@@ -315,6 +320,27 @@ describe('an adapter of an integrator', () => {
       });
     });
 
+    it('stops it with a line for each fault, which names the setting and holds no secret', async () => {
+      const adapter = checking(
+        `const fault = (setting, text) => Object.assign(new Error(text), { error: 'invalid_request', setting });
+         throw new AggregateError([
+           fault('department', 'no such department'), fault('region', 'secret ' + provider.clientSecret),
+           fault('a.b', 'unnamed'), new Error('and away'),
+         ]);`,
+      );
+      const faults = (names: readonly string[]): unknown[] => [
+        `${names[0]}: is refused by the adapter of corp (no such department); accepted: what it takes`,
+        `${names[1]}: is refused by the adapter of corp (secret ***); accepted: what it takes`,
+        expect.stringContaining('which refuses its settings (unnamed); accepted'),
+      ];
+      for (const [variables, names] of [
+        [env(adapter), ['providers.corp.department', 'providers.corp.region']],
+        [UPPER(adapter), ['PROVIDERS_CORP_DEPARTMENT', 'PROVIDERS_CORP_REGION']],
+      ] as const) {
+        await expect(check(variables)).rejects.toMatchObject({ faults: faults(names) });
+      }
+    });
+
     it.each([
       ['of another kind', `throw Object.assign(new Error('away'), { error: 'server_error' });`, 'away'],
       ['that is not an Error', 'throw null;', 'unknown error'],
@@ -348,13 +374,19 @@ describe('an adapter of an integrator', () => {
           REDIRECT_URIS: 'https://*.app.example/cb',
           PROVIDERS_HALF_ADAPTER: './half.js',
           PROVIDERS_HALF_URL: 'https://half.example',
+          PROVIDERS_GONE_ADAPTER: 'oidc', // of ours: its provider is looked at when the service has started
+          PROVIDERS_GONE_URL: 'http://127.0.0.1:1',
+          PROVIDERS_GONE_CLIENT_ID: 'app',
+          PROVIDERS_GONE_CLIENT_SECRET: SECRET,
         });
+        await until(() => service.output().includes('Provider gone'));
         // One line each, like the other warnings about settings.
         for (const line of [
           'Provider corp could not be checked',
           'CORS_ORIGIN is not a setting',
           'REDIRECT_URIS has an entry with',
           'Provider half has no client_id',
+          'Provider gone cannot be used now: ',
         ]) {
           expect(service.output().split(line)).toHaveLength(2);
         }
@@ -366,79 +398,135 @@ describe('an adapter of an integrator', () => {
   });
 
   describe('the contract test for authors', () => {
-    /** Runs the contract test on a changed template; returns the tests that fail. */
-    async function failures(change: (source: string) => string): Promise<string[]> {
-      const copy = mkdtempSync(join(directory, 'author-'));
-      cpSync(EXAMPLE, copy, { recursive: true });
-      const template = readFileSync(join(EXAMPLE, 'adapter.js'), 'utf8');
-      const changed = change(template);
-      writeFileSync(join(copy, 'adapter.js'), changed);
-      writeFileSync(join(copy, 'package.json'), '{"type":"module"}');
-      const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
-      const output = await new Promise<string>((resolve) => {
-        const args = ['--test', '--test-reporter=tap', join(copy, 'adapter.test.js')];
-        execFile(process.execPath, args, { env: environment }, (_error, stdout) => resolve(stdout));
-      });
-      expect(output).toMatch(/# pass \d+/);
-      const failed = [...output.matchAll(/^ {4,8}not ok \d+ - (.*)$/gm)].map(([, name]) => name!);
-      return failed.filter((name) => !['authorizationUrl', 'issuer and check', 'exchange'].includes(name));
+    let changed = 0;
+
+    /** Runs the rules on a changed example; returns those that fail. */
+    async function failures(example: string, play: Play, change: Change): Promise<string[]> {
+      const source = readFileSync(join(EXAMPLE, example), 'utf8');
+      expect(source).toContain(change[0]);
+      const path = file(`changed-${changed++}.mjs`, source.replace(...change));
+      const failed: string[] = [];
+      const { default: adapter } = (await import(path)) as { default: ProviderAdapter };
+      for (const { name, run } of adapterChecks(adapter, play)) {
+        await run().catch(() => failed.push(name));
+      }
+      return failed;
     }
 
-    it('passes on the template', async () => expect(await failures((source) => source)).toEqual([]));
+    it.each(['adapter', 'cas'])('passes as the example has it: %s', async (name) => {
+      const { NODE_TEST_CONTEXT: _, ...environment } = process.env;
+      const args = ['--test', '--test-reporter=tap', join(EXAMPLE, `${name}.test.js`)];
+      const [code, output] = await new Promise<[unknown, string]>((resolve) => {
+        execFile(process.execPath, args, { env: environment }, (error, stdout) =>
+          resolve([error?.code ?? 0, stdout]),
+        );
+      });
+      expect(output).toMatch(/# pass 1[3-9]/);
+      expect([code, output.match(/# fail \d+/)?.[0]]).toEqual([0, '# fail 0']);
+    });
 
-    it.each<[string, string, string, string[]]>([
+    const BACK = 'the browser comes back with state and code, and the secret is in no address';
+    const MEMORY = 'authorizationUrl returns a URL, or { url, memory } with a small JSON object';
+    const CODE_SENT = 'exchange sends the code as it is, and neither code nor secret in an address';
+    const REFUSED = 'exchange says invalid_grant when the provider refuses the code';
+    const BROKEN = 'exchange fails when the provider has an internal error';
+    const ACCEPTS = 'check and issuer accept these settings';
+    const SAME = 'exchange returns the identity, the same each time';
+
+    it.each<[string, Change, string[]]>([
+      ['a state left out', [', state }).toString', ' }).toString'], [BACK]],
+      ['a redirect URI that was changed', ['return_to: redirectUri', 'return_to: redirectUri + "#"'], [BACK]],
       [
-        'a state left out',
-        ', state }).toString',
-        ' }).toString',
-        ['passes state and redirect URI on unchanged, and keeps the secret to itself'],
+        'the secret in the address',
+        ['state }).toString', 'state, s: provider.clientSecret }).toString'],
+        [BACK],
+      ],
+      [
+        'text in place of a URL',
+        ['return url; //', 'return { url: url.href, memory: {} }; //'],
+        [MEMORY, BACK],
+      ],
+      [
+        'memory that JSON changes',
+        ['return url; //', 'return { url, memory: { at: new Date() } }; //'],
+        [MEMORY],
+      ],
+      [
+        'memory that is large',
+        ['return url; //', 'return { url, memory: { at: "x".repeat(5000) } }; //'],
+        [MEMORY],
       ],
       [
         'an issuer that is text',
-        '  check(',
-        "  issuer: 'https://corp.example',\n  check(",
-        ['are left out, or are functions; issuer may also be the word own'],
+        ['  check(', "  issuer: 'https://corp.example',\n  check("],
+        ['authorizationUrl and exchange are functions; issuer and check may be left out'],
       ],
-      ['settings refused that are right', '!provider.url', 'provider.url', ['accept these settings']],
+      ['an issuer that is a number', ['  check(', '  issuer: () => 7,\n  check('], [ACCEPTS]],
+      ['settings refused that are right', ['!provider.url', 'provider.url'], [ACCEPTS]],
       [
         'an issuer that nobody judges',
-        '  check(',
-        "  issuer: 'own',\n  check(",
-        ['refuse the callback of another server before the code is sent, if the adapter compares iss itself'],
+        ['  check(', "  issuer: 'own',\n  check("],
+        ['the callback of another server is refused before the code is sent'],
       ],
-      ['a redirect followed', "redirect: 'error',", '', ['follows no redirect']],
-      ['a signal ignored', 'signal, //', '//', ['ends when the signal says so']],
+      ['a redirect followed', ["redirect: 'error',", ''], ['exchange follows no redirect']],
+      ['a signal ignored', ['signal, //', '//'], ['exchange ends when the signal says so']],
+      ['an error without code', ["{ error: 'invalid_grant' }", '{}'], [REFUSED]],
+      ['a fault taken for a refusal', ['response.status === 403', '!response.ok'], [BROKEN]],
       [
-        'an error without code',
-        "{ error: 'invalid_grant' }",
-        '{}',
-        ['says invalid_grant when the provider refuses the code'],
+        'an answer without end',
+        ['text.length > LARGEST_ANSWER', 'false'],
+        ['exchange reads no more than 64 KiB'],
       ],
+      ['an id that is not a string', ['provider_user_id: user.id', 'provider_user_id: [user.id]'], [SAME]],
+      ['a name that is not a string', ['username: user.name', 'username: 7'], [SAME]],
+      ['the code in an address', ['/api/login-codes`', '/api/login-codes?code=${code}`'], [CODE_SENT]],
       [
-        'a fault taken for a refusal',
-        'response.status === 403',
-        '!response.ok',
-        ['fails when the provider has an internal error'],
-      ],
-      ['an answer without end', 'text.length > LARGEST_ANSWER', 'false', ['reads no more than 64 KiB']],
-      [
-        'an id that is not a string',
-        'provider_user_id: user.id',
-        'provider_user_id: [user.id]',
-        ['returns the identity, the same each time'],
+        'a code that was changed',
+        ['clientSecret, code }', 'clientSecret, code: code.toUpperCase() }'],
+        [CODE_SENT],
       ],
       [
         'the secret in a message',
-        "new Error('code refused')",
-        'new Error(provider.clientSecret)',
-        ['says invalid_grant when the provider refuses the code'],
+        ["new Error('code refused')", 'new Error(provider.clientSecret)'],
+        [REFUSED],
       ],
-    ])('finds %s', async (_name, from, to, expected) => {
-      const found = await failures((source) => {
-        expect(source).toContain(from);
-        return source.replace(from, to);
-      });
-      expect(found).toEqual(expected);
+      [
+        'the code in a cause',
+        ["Error('code refused')", "Error('no', { cause: new Error(code) })"],
+        [REFUSED],
+      ],
+      ['what is thrown and no error', ['throw new Error(`the provider', 'throw (`the provider'], [BROKEN]],
+    ])('finds %s', async (_name, change, expected) => {
+      const play: Play = {
+        userId: 'u-1',
+        accepted: () => ({ body: { id: 'u-1', name: 'Ada' } }),
+        refused: () => ({ status: 403, body: {} }),
+      };
+      expect(await failures('adapter.js', play, change)).toEqual(expected);
+    });
+
+    it.each<[string, Change, string[]]>([
+      [
+        'a state that does not come back',
+        ['serviceOf(redirectUri, state));\n    return page', 'redirectUri);\n    return page'],
+        [BACK],
+      ],
+      [
+        'a redirect URI whose query is lost',
+        ["redirectUri.includes('?') ? '&' : '?'", "'&from=other&'"],
+        [BACK],
+      ],
+      ['a failure taken for a fault', ["failure === 'INVALID_TICKET' ||", "failure === 'X' ||"], [REFUSED]],
+    ])('finds where state and code are another way: %s', async (_name, change, expected) => {
+      const success = { user: 'ada', attributes: { mail: ['ada@campus.example'] } };
+      const play: Play = {
+        userId: 'ada',
+        accepted: () => ({ body: { serviceResponse: { authenticationSuccess: success } } }),
+        refused: () => ({ body: { serviceResponse: { authenticationFailure: { code: 'INVALID_TICKET' } } } }),
+        codeInAddress: true,
+        callback: (page, code) => `${page.searchParams.get('service')}&ticket=${code}`,
+      };
+      expect(await failures('cas.js', play, change)).toEqual(expected);
     });
   });
 });

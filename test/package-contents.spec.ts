@@ -30,7 +30,7 @@ const CONTENTS: Record<Packed, Contents> = {
       new RegExp(`^dist/src/(?:config|provider)/${TYPES}$`), // of `latchkey/adapter`
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
     ],
-    exports: ['./adapter', './package.json'],
+    exports: ['./adapter', './adapter-test', './package.json'],
   },
   client: {
     most: 60_000,

@@ -3,7 +3,7 @@
 
 const LARGEST_ANSWER = 64 * 1024;
 
-/** @type {import('../../src/provider/provider-adapter.ts').ProviderAdapter} */
+/** @type {import('latchkey/adapter').ProviderAdapter} */
 export default {
   /** Optional: checks the settings before the service starts. With an error of this code it does not start. */
   check(provider) {
