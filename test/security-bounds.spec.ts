@@ -98,7 +98,9 @@ describe('the list of bounds', () => {
     ['auth/clients/client-authorize.dto.ts', 'x7e]{1,2048}', '`state` 2048 characters'],
     ['auth/backchannel-logout.dto.ts', 'LONGEST = 8192;', '8192 characters'],
     ['token/provider-sessions.store.ts', 'MOST_USERS = 100;', '100; one that names more ends nothing'],
-    ['provider/check-adapters.ts', '{ load: 30_000, check: 5000 }', '30 s to load, 5 s'],
+    ['provider/check-adapters.ts', 'load: 30_000', '30 s to load, 5 s'],
+    ['provider/check-adapter.ts', 'CHECK_MS = 5000;', '5 s to check its settings'],
+    ['provider/check-adapter.ts', 'MOST_LINES = 20;', '20 lines'],
   ])('%s has %s', (file, code, words) => {
     expect(read(`src/${file}`)).toContain(code);
     expect(document).toContain(words);
