@@ -14,7 +14,7 @@ export interface CheckResult {
   readonly warned: readonly string[];
 }
 
-export interface Fault {
+interface Fault {
   /** The key of the settings that is at fault, where the adapter names one. */
   readonly setting?: string;
   readonly line: string;
