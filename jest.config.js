@@ -1,6 +1,6 @@
 /** @type {import('jest').Config} */
 export default {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/openapi/environment.mjs', // Node.js, and every answer is compared with docs/openapi.json
   // The sources of the packages, as in tsconfig.json; the others are Jest's own defaults.
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],

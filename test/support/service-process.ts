@@ -2,6 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.js';
+import type { Answered } from './openapi/watch-answers.mjs';
+
+/** So that its answers, too, are compared with docs/openapi.json. */
+const TELL_ANSWERS = `--import=${new URL('openapi/tell-answers.mjs', import.meta.url).href}`;
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -36,15 +40,16 @@ export async function spawnService(
   const port = env['PORT'] ?? String(await freePort());
   const [command, ...args]: [string, ...string[]] =
     openFiles === undefined
-      ? [process.execPath, main]
-      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, main];
+      ? [process.execPath, TELL_ANSWERS, main]
+      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, TELL_ANSWERS, main];
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
+  child.on('message', (answer: Answered) => globalThis.answered(answer));
   const ended = (once(child, 'close') as Promise<[number | null]>).then(([code]) => code);
   let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
+  for (const stream of [child.stdout!, child.stderr!]) {
     stream.on('data', (chunk: Buffer) => {
       output += chunk.toString();
       child.emit('said');

@@ -5,6 +5,7 @@ import { createLog } from '../../src/operations/log.js';
 import { startService, type Service } from '../../src/start.js';
 import { createDatabase } from './database.js';
 import { freePort } from './free-port.js';
+import { watchAnswer } from './openapi/watch-answers.mjs';
 
 export interface TestService {
   /** Where it listens, e.g. `http://localhost:40123`; its PUBLIC_URL unless that was given. */
@@ -19,7 +20,8 @@ export interface TestService {
 }
 
 /**
- * Starts the real service in this process, on a free port and a fresh database.
+ * Starts the real service in this process, on a free port and a fresh database. What it answers is compared with
+ * docs/openapi.json.
  * @param env variables as in contract §2; a `DATABASE_URL` makes it another instance on a database that exists.
  */
 export async function startTestService(env: Record<string, string> = {}): Promise<TestService> {
@@ -39,6 +41,9 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     settings,
     createLog(settings.logLevel, { write: (line) => void log.push(line) }),
   );
+  service.app.getHttpServer().prependListener('request', (request, response) => {
+    watchAnswer(request, response, globalThis.answered);
+  });
   return {
     url: `http://localhost:${port}`,
     databaseUrl,

@@ -1,0 +1,32 @@
+/**
+ * In JavaScript, since the compiled service loads it, too (tell-answers.mjs).
+ *
+ * @param {import('node:http').IncomingMessage} request
+ * @param {import('node:http').ServerResponse} response
+ * @param {(answer: import('./watch-answers.mjs').Answered) => void} tell called when it has been answered, unless the answer
+ *   was cut off
+ */
+export function watchAnswer(request, response, tell) {
+  const { method = '', url = '' } = request;
+  if (url.startsWith('/socket.io/')) return;
+  const sent = [];
+  const keep = (chunk) => {
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) sent.push(Buffer.from(chunk));
+  };
+  const isEndless = () => response.getHeader('content-type') === 'text/event-stream';
+  const write = response.write.bind(response);
+  const end = response.end.bind(response);
+  response.write = (...args) => {
+    if (!isEndless()) keep(args[0]);
+    return write(...args);
+  };
+  response.end = (...args) => {
+    keep(args[0]);
+    return end(...args);
+  };
+  response.once('close', () => {
+    if (!response.headersSent || (!response.writableFinished && !isEndless())) return;
+    const body = isEndless() ? undefined : Buffer.concat(sent).toString();
+    tell({ method, url, status: response.statusCode, headers: response.getHeaders(), body });
+  });
+}
