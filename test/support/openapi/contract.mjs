@@ -9,9 +9,7 @@ import formats from 'ajv-formats';
  * @typedef {{ method: string, url: string, status: number, headers: Record<string, unknown>, body: string | undefined }} Answered
  */
 
-const document = JSON.parse(
-  readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
-);
+const document = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'));
 
 const ajv = new Ajv.default({ strict: false, allErrors: true });
 formats.default(ajv);
