@@ -3,24 +3,26 @@ import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { ErrorCode } from '../src/errors/oauth-error.js';
 import { speaksOAuth } from '../src/http/parameter.js';
 import { byStatus, ERROR_SCHEMA, errorResponse } from './errors.js';
-import { FIELDS } from './fields.js';
 import { DESCRIPTION, SECURITY_SCHEMES, TITLE } from './introduction.js';
-import { ANSWER_HEADERS, HEADER_PARAMETERS } from './headers.js';
+import { ANSWER_HEADERS } from './headers.js';
+import { parametersOf } from './parameters.js';
 import { TAGS, type Answer, type Json, type Operation, type Operations } from './operation.js';
 import { routesOf, type Route } from './routes.js';
 import { completeSchema } from './schemas.js';
 
-type Parameter = Json & { name: string; in: string; schema: Json };
-
 /** An operation as `@nestjs/swagger` makes it. */
 interface Scanned {
   operationId: string;
-  parameters?: Parameter[];
   requestBody?: { content: Record<string, { schema: Json }> };
 }
 
+const PAGE = { 'text/html': { schema: { type: 'string' } } };
+
+/** A body is read wherever it is sent, and a fault of our own may be anywhere. */
+const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
+
 /** Made by `npm run docs:api`; PUBLIC_URL takes its place where the document is served. */
-export const SERVER = 'http://localhost:3000';
+const SERVER = 'http://localhost:3000';
 
 /**
  * The OpenAPI document: routes, parameters and schemas as `@nestjs/swagger` finds them, completed from the rules of
@@ -61,6 +63,7 @@ export function makeDocument(
         path,
         models,
         responses,
+        schemas: (scanned.components?.schemas ?? {}) as Record<string, Json>,
       });
     }
   }
@@ -99,11 +102,13 @@ interface Context {
   readonly path: string;
   readonly models: ReadonlyMap<string, Type>;
   readonly responses: Record<string, Json>;
+  /** As `@nestjs/swagger` made them. */
+  readonly schemas: Readonly<Record<string, Json>>;
 }
 
 function completeOperation(scan: Scanned, told: Operation, route: Route, context: Context): Json {
   const body = bodyOf(scan, told, context.models);
-  const parameters = parametersOf(scan, told, route, context.path);
+  const parameters = parametersOf(told, route, context);
   return {
     operationId: told.id,
     tags: [told.tag],
@@ -129,52 +134,6 @@ function securityOf({ security }: Operation, { access }: Route): Json[] {
   ];
 }
 
-function parametersOf(
-  { parameters = [] }: Scanned,
-  told: Operation,
-  { query: dto, headers }: Route,
-  path: string,
-): Json[] {
-  const example = (name: string): Json =>
-    told.parameters?.[name] === undefined ? {} : { example: told.parameters[name] };
-  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    ...pathParameter(name!),
-    ...example(name!),
-  }));
-  const query = parameters.filter((parameter) => parameter.in === 'query');
-  const properties = Object.fromEntries(
-    query.map(({ name, schema, description }) => [name, { ...schema, description }]),
-  );
-  const completed = completeSchema({ properties }, dto)['properties'] as Record<string, Json>;
-  const inQuery = query.map(({ name, required }) => {
-    const { description, examples: _examples, ...schema } = completed[name]!;
-    return {
-      name,
-      in: 'query',
-      required,
-      ...(description !== undefined && { description }),
-      schema,
-      ...example(name),
-    };
-  });
-  const inHeaders = headers.flatMap((name) => {
-    const header = HEADER_PARAMETERS[name];
-    return header ? [{ ...header, ...example(header['name'] as string) }] : [];
-  });
-  return [...inPath, ...inQuery, ...inHeaders];
-}
-
-function pathParameter(name: string): Json {
-  if (name === 'name') return { description: 'Name of the configured provider.', schema: { type: 'string' } };
-  return {
-    description: 'A UUID, in any case.',
-    schema: { type: 'string', ...FIELDS[name], examples: undefined },
-  };
-}
-
 function bodyOf(scan: Scanned, told: Operation, models: ReadonlyMap<string, Type>): Json | undefined {
   const scanned = Object.values(scan.requestBody?.content ?? {})[0]?.schema['$ref'] as string | undefined;
   const types = told.bodyTypes ?? (scanned ? [models.get(scanned.split('/').at(-1)!)!] : []);
@@ -195,7 +154,7 @@ function bodyOf(scan: Scanned, told: Operation, models: ReadonlyMap<string, Type
   };
 }
 
-function answerOf({ description, types, schema, mediaType, headers, examples }: Answer): Json {
+function answerOf({ description, types, schema, mediaType, orPage, headers, examples }: Answer): Json {
   const body = types ? oneOf(types) : schema;
   return {
     description,
@@ -208,21 +167,26 @@ function answerOf({ description, types, schema, mediaType, headers, examples }: 
           schema: body,
           ...(examples && { examples: examplesOf(examples) }),
         },
+        ...(orPage && PAGE),
       },
     }),
   };
 }
 
 function errorsOf(told: Operation, { access, limited }: Route, responses: Record<string, Json>): Json {
-  const codes = new Set<ErrorCode>(['invalid_request', 'payload_too_large', ...(told.errors ?? [])]);
+  const codes = new Set<ErrorCode>([...EVERYWHERE, ...(told.errors ?? [])]);
   if (limited) codes.add('slow_down');
-  if (access !== 'public')
-    for (const code of ['invalid_token', 'slow_down', 'server_error'] as const) codes.add(code);
+  if (access !== 'public') for (const code of ['invalid_token', 'slow_down'] as const) codes.add(code);
   if (access !== 'public' && access !== 'user') codes.add('insufficient_scope');
   const answers: Json = {};
   for (const [status, ofStatus] of byStatus(codes)) {
     const name = ofStatus.join('.');
     responses[name] ??= errorResponse(ofStatus);
+    if (status === 400 && told.showsErrors) {
+      const { content, ...rest } = responses[name];
+      answers[status] = { ...rest, content: { ...(content as Json), ...PAGE } };
+      continue;
+    }
     answers[status] = { $ref: `#/components/responses/${name}` };
   }
   return answers;

@@ -66,7 +66,8 @@ const HEADERS: Readonly<Partial<Record<ErrorCode, { readonly name: string; reado
 export function byStatus(codes: Iterable<ErrorCode>): Map<number, ErrorCode[]> {
   const statuses = new Map<number, ErrorCode[]>();
   const order = Object.keys(ERROR_STATUS) as ErrorCode[];
-  for (const code of [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))) {
+  const given = new Set(codes);
+  for (const code of order.filter((one) => given.has(one))) {
     const status = ERROR_STATUS[code];
     statuses.set(status, [...(statuses.get(status) ?? []), code]);
   }

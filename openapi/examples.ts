@@ -16,6 +16,7 @@ export const EXAMPLE = {
   deviceId: '7d444840-9dc0-41d1-b245-5ffdce74fad2',
   eventId: '9b2d7e64-1c3f-4a5b-8d6e-7f8091a2b3c4',
   providerUserId: 'u-1815',
+  idempotencyKey: 'order-1815-paid',
   time: '2026-03-14T09:26:53.589Z',
   kid: '7Qx1gk2V9sY',
 } as const;

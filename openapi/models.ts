@@ -44,7 +44,7 @@ export async function loadModels(root: string): Promise<ReadonlyMap<string, Type
     visitors: [visitor],
     outputDir: here,
     filename,
-    tsProgramRef: ReadonlyVisitor.createTsProgram(`${root}/tsconfig.build.json`) as never,
+    tsProgramRef: ReadonlyVisitor.createTsProgram(`${root}/tsconfig.build.json`),
     printDiagnostics: false,
   });
   const { default: metadata } = (await import(`./${filename}`)) as { default: Metadata };

@@ -18,6 +18,8 @@ export interface Answer {
   readonly schema?: Json;
   /** `application/json` unless it is said. */
   readonly mediaType?: string;
+  /** It may be a page as well. */
+  readonly orPage?: true;
   readonly headers?: readonly string[];
   readonly examples?: Readonly<Record<string, unknown>>;
 }
@@ -37,6 +39,10 @@ export interface Operation {
   readonly parameters?: Readonly<Record<string, unknown>>;
   /** For bodies of which the DTO depends on what they say. */
   readonly bodyTypes?: readonly Type[];
+  /** The same for queries. */
+  readonly queryTypes?: readonly Type[];
+  /** Where `Accept` prefers HTML, its 400 is a page. */
+  readonly showsErrors?: true;
   /** Beside bearer tokens. */
   readonly security?: readonly Json[];
 }

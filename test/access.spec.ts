@@ -38,6 +38,8 @@ const ACCESS: Record<string, 'public' | 'user' | 'push' | 'read' | 'users'> = {
   'DELETE /users/:user_id': 'users',
   'POST /push': 'push',
   'GET /sessions/ended': 'read',
+  'GET /docs': 'public',
+  'GET /docs/openapi.json': 'public',
   'GET /health/live': 'public',
   'GET /health/ready': 'public',
   'GET /metrics': 'public', // in production: read (metrics.spec.ts)

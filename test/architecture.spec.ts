@@ -26,6 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   keys: [...GROUND, 'token', 'entities.js'], // a command: a process of its own, put together as the service is
   distribute: [...GROUND, 'entities.js'], // a command, too
   operations: [...GROUND, 'redis'],
+  openapi: [...GROUND],
 };
 
 describe('who may import whom', () => {

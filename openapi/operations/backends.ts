@@ -69,7 +69,7 @@ export const BACKENDS: Operations = {
         ttl: 0,
       },
     },
-    parameters: { 'Idempotency-Key': 'order-1815-paid' },
+    parameters: { 'Idempotency-Key': EXAMPLE.idempotencyKey },
   },
   'POST /users/{user_id}/sign-out': {
     id: 'signOutUser',

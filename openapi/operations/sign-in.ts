@@ -57,7 +57,6 @@ export const SIGN_IN: Operations = {
         },
       },
     },
-    errors: ['server_error'],
     parameters: {
       provider: EXAMPLE.provider,
       redirect_uri: EXAMPLE.redirectUri,
@@ -78,13 +77,7 @@ export const SIGN_IN: Operations = {
         examples: { 'a sign-in': ISSUED, 'a refresh': REFRESHED },
       },
     },
-    errors: [
-      'unsupported_grant_type',
-      'invalid_client',
-      'invalid_grant',
-      'invalid_dpop_proof',
-      'server_error',
-    ],
+    errors: ['unsupported_grant_type', 'invalid_client', 'invalid_grant', 'invalid_dpop_proof'],
     bodyTypes: [TokenDto, RefreshDto],
     bodies: {
       'a sign-in on a device': {
@@ -112,7 +105,7 @@ export const SIGN_IN: Operations = {
         examples: { 'a refresh': REFRESHED },
       },
     },
-    errors: ['invalid_grant', 'invalid_dpop_proof', 'server_error'],
+    errors: ['invalid_grant', 'invalid_dpop_proof'],
     bodies: { 'a refresh': { refresh_token: EXAMPLE.refreshToken } },
     security: BOUND,
   },
@@ -129,7 +122,7 @@ export const SIGN_IN: Operations = {
         examples: { always: {} },
       },
     },
-    errors: ['slow_down', 'server_error'],
+    errors: ['slow_down'],
     bodies: { 'a sign-out': { token: EXAMPLE.refreshToken } },
   },
   'GET /.well-known/jwks.json': {
@@ -173,7 +166,7 @@ export const SIGN_IN: Operations = {
         examples: { always: {} },
       },
     },
-    errors: ['slow_down', 'server_error'],
+    errors: ['slow_down'],
     bodies: { 'a logout': { logout_token: EXAMPLE.logoutToken } },
     parameters: { name: 'corp' },
   },

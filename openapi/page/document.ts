@@ -27,7 +27,7 @@ export interface Parameter {
   readonly required?: boolean;
   readonly description?: string;
   readonly schema: Schema;
-  readonly example?: unknown;
+  readonly example?: string;
 }
 
 export interface Response {

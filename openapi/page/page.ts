@@ -52,7 +52,7 @@ export function pageOf(document: Document): string {
                 </ul> `,
           )}
           <h2>More</h2>
-          <ul>
+          <ul class="plain">
             <li><a href="#tokens">Tokens and keys</a></li>
             <li><a href="#errors">Errors</a></li>
           </ul>

@@ -23,7 +23,8 @@ nav {
 }
 nav h2 { margin: 20px 0 4px; padding: 0 8px; font-size: 13px; font-weight: 600; color: var(--soft); border: 0; }
 nav ul { margin: 0; padding: 0; list-style: none; }
-nav li a { display: block; padding: 4px 8px; border-radius: 6px; color: var(--ink); text-decoration: none; overflow-wrap: anywhere; }
+nav li a { display: block; padding: 4px 8px 4px 58px; text-indent: -50px; border-radius: 6px; color: var(--ink); text-decoration: none; overflow-wrap: anywhere; }
+nav .plain a { padding-left: 8px; text-indent: 0; }
 nav li a:hover { background: var(--code); text-decoration: underline; }
 .name { margin: 0; padding: 0 8px; font-weight: 650; }
 .name a { color: inherit; text-decoration: none; }
@@ -40,7 +41,7 @@ a { color: var(--accent); text-underline-offset: 2px; }
 .address code { background: none; padding: 0; font-size: 15px; }
 .who { margin: 4px 0 0; color: var(--soft); font-size: 15px; }
 .method { font: 600 12px/1 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
-nav .method { display: inline-block; min-width: 46px; font-size: 11px; }
+nav .method { display: inline-block; width: 50px; text-indent: 0; font-size: 11px; }
 .get { color: var(--get); } .post { color: var(--post); } .patch { color: var(--patch); } .delete { color: var(--delete); }
 code, pre { font: 14px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
 code { padding: 1px 4px; border-radius: 4px; background: var(--code); overflow-wrap: anywhere; }

@@ -19,7 +19,10 @@ export interface ServedFile {
  * @param publicUrl an origin, which is safe in HTML and in JSON
  */
 export function readServedFile(name: string, publicUrl: string): ServedFile {
-  const text = readFileSync(join(FOLDER, name), 'utf8').replaceAll(SERVER, publicUrl);
+  const made = readFileSync(join(FOLDER, name), 'utf8');
+  const text = made
+    .replaceAll(SERVER, publicUrl)
+    .replaceAll(encodeURIComponent(SERVER), encodeURIComponent(publicUrl));
   const [, style = ''] = /<style>([^]*?)<\/style>/.exec(text) ?? [];
   return {
     text: Buffer.from(text),
