@@ -182,12 +182,12 @@ function errorsOf(told: Operation, { access, limited }: Route, responses: Record
   for (const [status, ofStatus] of byStatus(codes)) {
     const name = ofStatus.join('.');
     responses[name] ??= errorResponse(ofStatus);
-    if (status === 400 && told.showsErrors) {
+    const shown = `${name}.shown`;
+    if (told.showsErrors) {
       const { content, ...rest } = responses[name];
-      answers[status] = { ...rest, content: { ...(content as Json), ...PAGE } };
-      continue;
+      responses[shown] ??= { ...rest, content: { ...(content as Json), ...PAGE } };
     }
-    answers[status] = { $ref: `#/components/responses/${name}` };
+    answers[status] = { $ref: `#/components/responses/${told.showsErrors ? shown : name}` };
   }
   return answers;
 }

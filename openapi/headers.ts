@@ -29,6 +29,7 @@ export const HEADER_PARAMETERS: Readonly<Record<string, Json>> = {
 /** Headers of answers. */
 export const ANSWER_HEADERS: Readonly<Record<string, Json>> = {
   'Cache-Control': { description: 'How long it may be kept.', schema: { type: 'string' } },
+  Location: { description: 'Where the browser goes.', schema: { type: 'string' } },
   ETag: { description: 'Names this state of it: for `If-None-Match`.', schema: { type: 'string' } },
   'X-Accel-Buffering': { description: 'Asks nginx to pass each event on at once.', schema: { const: 'no' } },
 };

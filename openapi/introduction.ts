@@ -25,6 +25,12 @@ export const SECURITY_SCHEMES: Readonly<Record<string, Json>> = {
     description:
       'One of `SERVICE_KEYS`, as `Authorization: Bearer …`. The right that the call needs is named with it: `push`, `read` or `users`; a key without a named right has all.',
   },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description:
+      'The service key as the password, as it is or percent-encoded; the user name is not looked at.',
+  },
   proof: {
     type: 'apiKey',
     in: 'header',

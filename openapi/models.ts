@@ -9,9 +9,11 @@ import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 const ANSWERS = [
   'auth/authorization.ts',
   'auth/issued-tokens.ts',
+  'auth/server-metadata.ts',
   'auth/signed-out.ts',
   'device/device-view.ts',
   'operations/health.ts',
+  'provider/listed-provider.ts',
   'realtime/pushed.ts',
   'token/introspection.ts',
   'token/refreshed-token.ts',

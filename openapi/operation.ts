@@ -41,7 +41,7 @@ export interface Operation {
   readonly bodyTypes?: readonly Type[];
   /** The same for queries. */
   readonly queryTypes?: readonly Type[];
-  /** Where `Accept` prefers HTML, its 400 is a page. */
+  /** Where `Accept` prefers HTML, its errors are pages; 401 is 400 there. */
   readonly showsErrors?: true;
   /** Beside bearer tokens. */
   readonly security?: readonly Json[];

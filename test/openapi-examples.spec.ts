@@ -11,7 +11,7 @@ interface Sent extends Route {
 }
 
 /** Each body of each call in each form that it may have; calls without a body once, with the examples of parameters. */
-const all: [string, Sent][] = routes.flatMap((route): [string, Sent][] => {
+const all: [string, Sent][] = routes.filter(isWhole).flatMap((route): [string, Sent][] => {
   const name = `${route.method} ${route.path}`;
   const content = Object.entries(route.operation.requestBody?.content ?? {});
   if (content.length === 0) return [[name, route]];
@@ -23,6 +23,11 @@ const all: [string, Sent][] = routes.flatMap((route): [string, Sent][] => {
     }),
   );
 });
+
+/** The callback of stock clients only ends what a browser has begun: test/stock-clients.spec.ts sends that. */
+function isWhole({ operation: { responses } }: Route): boolean {
+  return Object.keys(responses).some((status) => status.startsWith('2'));
+}
 
 /** What those answers are is judged by the environment of the tests. */
 describe('every example of the document', () => {
@@ -66,7 +71,7 @@ describe('every example of the document', () => {
     const isEndless = answer.headers['content-type'] === 'text/event-stream';
     const answered = isEndless ? '' : await text(answer);
     call.destroy();
-    const wanted = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
+    const wanted = Object.keys(operation.responses).filter((status) => /^[23]/.test(status));
     expect([answered, wanted]).toEqual([answered, expect.arrayContaining([String(answer.statusCode)])]);
   });
 

@@ -42,6 +42,7 @@ export const BACKENDS: Operations = {
       },
     },
     bodies: { 'an access token': { token: EXAMPLE.accessToken } },
+    security: [{ basic: ['read'] }],
   },
   'POST /push': {
     id: 'push',

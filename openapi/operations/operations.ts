@@ -29,6 +29,22 @@ export const OPERATIONS: Operations = {
       },
     },
   },
+  'GET /metrics': {
+    id: 'metrics',
+    tag,
+    summary: 'Metrics for Prometheus',
+    description:
+      'In production with a service key that has the right `read`, elsewhere for everybody. With `METRICS_PORT` it is on that port only.',
+    answers: {
+      200: {
+        description: 'The text format of Prometheus.',
+        mediaType: 'text/plain',
+        schema: { type: 'string' },
+      },
+    },
+    errors: ['invalid_token', 'insufficient_scope', 'slow_down'],
+    security: [{ serviceKey: ['read'] }, {}],
+  },
   'GET /docs': {
     id: 'page',
     tag,

@@ -1,7 +1,12 @@
 import { Authorization } from '../../src/auth/authorization.js';
+import { AuthorizeDto } from '../../src/auth/authorize.dto.js';
+import { ClientAuthorizeDto } from '../../src/auth/clients/client-authorize.dto.js';
+import { ClientTokenDto } from '../../src/auth/clients/client-token.dto.js';
 import { IssuedTokens } from '../../src/auth/issued-tokens.js';
 import { RefreshDto } from '../../src/auth/refresh.dto.js';
+import { ServerMetadata } from '../../src/auth/server-metadata.js';
 import { TokenDto } from '../../src/auth/token.dto.js';
+import { ProviderList } from '../../src/provider/listed-provider.js';
 import { RefreshedToken } from '../../src/token/refreshed-token.js';
 import { EXAMPLE } from '../examples.js';
 import type { Json, Operations } from '../operation.js';
@@ -43,11 +48,12 @@ export const SIGN_IN: Operations = {
     tag,
     summary: 'Begin a sign-in',
     description:
-      'Answers with the address of the provider’s page, to which the client sends the browser, and with a `state` that must come back unchanged. Without `redirect_uri` the first one allowed is taken. `code_challenge` and `code_challenge_method` go together, and bind the sign-in to the client that began it (RFC 7636).',
+      'Answers with the address of the provider’s page, to which the client sends the browser, and with a `state` that must come back unchanged. Without `redirect_uri` the first one allowed is taken. `code_challenge` and `code_challenge_method` go together, and bind the sign-in to the client that began it (RFC 7636).\n\nWith `response_type` it is the authorization endpoint of stock OAuth clients (RFC 6749 §4.1.1), and redirects the browser itself. Those send `client_id`, `redirect_uri`, `code_challenge` and `code_challenge_method`; without `provider` people choose one on a page. What is wrong is told in the redirect, unless it cannot be told who asks.',
     answers: {
       200: {
         description: 'Where to send the user.',
         types: [Authorization],
+        orPage: true,
         examples: {
           'a sign-in': {
             redirect_url: `https://login.example/oauth2/authorize?state=${EXAMPLE.state}&client_id=latchkey&redirect_uri=http%3A%2F%2Flocalhost%3A3000%2Fcallback`,
@@ -56,7 +62,13 @@ export const SIGN_IN: Operations = {
           },
         },
       },
+      302: {
+        description: 'With `response_type`: to the provider, or with an error to the client.',
+        headers: ['Location'],
+      },
     },
+    queryTypes: [AuthorizeDto, ClientAuthorizeDto],
+    showsErrors: true,
     parameters: {
       provider: EXAMPLE.provider,
       redirect_uri: EXAMPLE.redirectUri,
@@ -69,7 +81,7 @@ export const SIGN_IN: Operations = {
     tag,
     summary: 'Exchange an authorization code for tokens',
     description:
-      'The `state` is spent by every request whose parameters are well-formed: whatever fails after that begins anew at `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of the same key (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.',
+      'The `state` is spent by every request whose parameters are well-formed: whatever fails after that begins anew at `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of the same key (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.\n\nA code that begins with `lkc_` is one of our own, which a stock OAuth client has been sent: with `redirect_uri` and `code_verifier`, and without `state`.',
     answers: {
       200: {
         description: 'Tokens. The refresh token is told only here.',
@@ -78,7 +90,7 @@ export const SIGN_IN: Operations = {
       },
     },
     errors: ['unsupported_grant_type', 'invalid_client', 'invalid_grant', 'invalid_dpop_proof'],
-    bodyTypes: [TokenDto, RefreshDto],
+    bodyTypes: [TokenDto, ClientTokenDto, RefreshDto],
     bodies: {
       'a sign-in on a device': {
         code: EXAMPLE.code,
@@ -124,6 +136,46 @@ export const SIGN_IN: Operations = {
     },
     errors: ['slow_down'],
     bodies: { 'a sign-out': { token: EXAMPLE.refreshToken } },
+  },
+  'GET /oauth2/providers': {
+    id: 'providers',
+    tag,
+    summary: 'The enabled providers, for sign-in buttons',
+    answers: {
+      200: {
+        description: 'In the order of the configuration.',
+        types: [ProviderList],
+        headers: ['Cache-Control'],
+        examples: {
+          'two providers': {
+            providers: [
+              { name: EXAMPLE.provider, mode: 'iframe', label: 'Sample provider' },
+              { name: 'google', mode: 'popup', label: 'Google' },
+            ],
+          },
+        },
+      },
+    },
+  },
+  'GET /providers/{name}/callback': {
+    id: 'providerCallback',
+    tag,
+    summary: 'Where a provider sends the browser back, for a stock OAuth client',
+    description:
+      'The address to register with the provider. The browser goes on to the client, with a code of our own, the client’s `state` and `iss`, or with an error.',
+    answers: { 302: { description: 'To the client.', headers: ['Location'] } },
+    errors: ['invalid_grant', 'not_found'],
+    showsErrors: true,
+    parameters: { name: 'corp', code: EXAMPLE.code, state: EXAMPLE.state },
+  },
+  'GET /.well-known/oauth-authorization-server': {
+    id: 'metadata',
+    tag,
+    summary: 'What the service is and does, for clients that set themselves up',
+    description: 'Authorization server metadata (RFC 8414).',
+    answers: {
+      200: { description: 'Only what is really there.', types: [ServerMetadata], headers: ['Cache-Control'] },
+    },
   },
   'GET /.well-known/jwks.json': {
     id: 'jwks',
