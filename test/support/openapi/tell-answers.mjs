@@ -7,6 +7,7 @@ import { watchAnswer } from './watch-answers.mjs';
 const MOST = 50;
 const told = new Map();
 
+// oxlint-disable-next-line typescript/unbound-method -- called with the server below
 const { emit } = http.Server.prototype;
 http.Server.prototype.emit = function (event, ...args) {
   if (event === 'request') watchAnswer(args[0], args[1], tell);
