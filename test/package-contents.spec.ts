@@ -27,7 +27,8 @@ const CONTENTS: Record<Packed, Contents> = {
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
       new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
       /^dist\/packages\/client\/dist\/index\.js(?:\.map)?$/,
-      new RegExp(`^dist/src/(?:config|provider)/${TYPES}$`), // of `latchkey/adapter`
+      new RegExp(`^dist/src/(?:config|provider|provider/adapter-test)/${TYPES}$`), // of `latchkey/adapter` and its tests
+      /^docs\/openapi\.(?:html|json)$/,
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
     ],
     exports: ['./adapter', './adapter-test', './package.json'],

@@ -43,7 +43,9 @@ describe('the versions of Node.js', () => {
     const sources = code.filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith('test/node/'));
     const majors = SUPPORTED.map((version) => version.split('.')[0]).join('|');
     const lines = ['tsconfig.json', ...sources].flatMap((file) => read(file).split('\n'));
-    const said = lines.filter((line) => new RegExp(`\\bNode(?:\\.js)? v?(?:${majors})\\b`).test(line));
+    const said = lines.filter((line) =>
+      new RegExp(`(?://|\\*).*\\bNode(?:\\.js)? v?(?:${majors})\\b`).test(line),
+    );
     expect(said.filter((line) => !/\bNode \d+: /.test(line))).toEqual([]);
     expect(said).not.toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { diag, DiagLogLevel, type DiagLogger } from '@opentelemetry/api';
-import { NodeSDK, resources } from '@opentelemetry/sdk-node'; // 0.223: the last line that runs on Node.js 20
+import { NodeSDK, resources } from '@opentelemetry/sdk-node'; // Node 20: 0.223 is the last line that runs on it
 import type { Logger } from 'pino';
 import { traceWith } from '../../spans.js';
 import { makeTracer } from './tracer.js';

@@ -10,9 +10,14 @@ const told = new Map();
 // oxlint-disable-next-line typescript/unbound-method -- called with the server below
 const { emit } = http.Server.prototype;
 http.Server.prototype.emit = function (event, ...args) {
-  if (event === 'request') watchAnswer(args[0], args[1], tell);
+  if (event === 'request' && !isOfMetricsPort(args[0])) watchAnswer(args[0], args[1], tell);
   return emit.call(this, event, ...args);
 };
+
+/** What listens there is not the interface: the port knows one path (docs/metrics.md). */
+function isOfMetricsPort({ socket }) {
+  return String(socket.localPort) === process.env['METRICS_PORT'];
+}
 
 function tell(answer) {
   const kind = `${answer.method} ${answer.status} ${answer.url.split(/[/?]/).slice(0, 3).join('/')}`;
