@@ -4,7 +4,7 @@ export const TITLE = 'Latchkey';
 
 export const DESCRIPTION = `Latchkey signs users in at an identity provider and gives applications tokens of its own: a JWT access token that lives for an hour, and a reusable refresh token that lives for 30 days; each device has its own session.
 
-**Errors** are \`{"error", "error_description"}\` everywhere, also where nothing is at a path (404 \`not_found\`) and where a path has other methods (405 \`method_not_allowed\`, with \`Allow\`); those two can come from every address and are not repeated below. A body that cannot be read is refused wherever it is sent. \`HEAD\` is answered wherever \`GET\` is, \`OPTIONS\` everywhere.
+**Errors** are \`{"error", "error_description"}\` everywhere, also where nothing is at a path (404 \`not_found\`) and where a path has other methods (405 \`method_not_allowed\`, with \`Allow\`); those two can come from every address and are not repeated below. A body that cannot be read is refused wherever it is sent. \`HEAD\` is answered wherever \`GET\` is, but for sign-ins that redirect; \`OPTIONS\` everywhere.
 
 **Bodies** are JSON objects; under \`/oauth2/\`, and for logout tokens, forms as well. They may have 64 KiB, forms 100 parameters, JSON values may be nested 100 deep, and no member may come twice. Members that are not declared are ignored, and \`null\` counts as left out; under \`/oauth2/\`, and for logout tokens, so does an empty value.
 

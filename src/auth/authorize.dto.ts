@@ -3,7 +3,7 @@ import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.j
 /** Query of GET /oauth2/authorize (spec §4.2). */
 @OAuthParameters()
 export class AuthorizeDto {
-  /** Name of the configured provider. */
+  /** Name of the configured provider. Only with `response_type` it may be left out. */
   @RequiredText()
   provider!: string;
 

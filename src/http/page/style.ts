@@ -27,7 +27,7 @@ main {
 p, h1, h2 { margin: 0; }
 .brand { display: flex; align-items: center; gap: 10px; color: var(--soft); font-size: 14px; font-weight: 500; }
 .mark { display: grid; place-items: center; width: 36px; height: 36px; border-radius: 10px; background: var(--tint); color: var(--accent); }
-h1 { margin-top: 20px; font-size: 26px; line-height: 1.2; font-weight: 650; letter-spacing: -.02em; }
+h1 { margin-top: 20px; font-size: 26px; line-height: 1.2; font-weight: 650; letter-spacing: -.02em; text-wrap: balance; }
 .lead { margin-top: 4px; color: var(--soft); }
 .lead strong { color: var(--ink); font-weight: 600; overflow-wrap: anywhere; }
 .problem {

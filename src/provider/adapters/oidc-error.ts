@@ -17,7 +17,8 @@ export function withoutSecrets(error: unknown): Error {
   while (types.isNativeError(at)) {
     if (isAway({ code: code(at) })) known ??= code(at);
     if (at instanceof Unsupported) return at;
-    if (at.name !== 'SyntaxError') words.push(at.message || code(at)); // the parser quotes what it could not read
+    const said = at.message || code(at);
+    if (at.name !== 'SyntaxError' && !words.includes(said)) words.push(said); // the parser quotes what it could not read
     at = at.cause;
   }
   return Object.assign(
