@@ -12,6 +12,8 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://id.example/%6fauth2/token',
     'https://id.example/x/%2e%2e/%6Fauth2/',
     'https://id.example/x%2f..%2foauth2%2ftoken',
+    'https://id.example/x%3f/..%2f..%2foauth2/token',
+    'https://id.example/x%23/..%2f..%2foauth2/token',
     'https://id.example//oauth2/token',
     'https://id.example/OAuth2/token',
     'https://id.example/providers/x/callback',

@@ -25,7 +25,9 @@ function nameOf({ hostname }: URL): string {
 
 function decoded(path: string): string {
   try {
-    return new URL(`http://localhost${decodeURIComponent(path)}`).pathname;
+    // What would begin a query or a fragment stays a part of the path, as it was.
+    const text = decodeURIComponent(path).replace(/[?#]/g, encodeURIComponent);
+    return new URL(`http://localhost${text}`).pathname;
   } catch {
     return path; // not UTF-8, or not a path any more
   }
