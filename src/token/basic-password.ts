@@ -1,23 +1,11 @@
-// RFC 7617 §2
-const BASIC = /^Basic +([A-Za-z0-9+/]+={0,2})$/i;
+import { percentDecoded, readBasic } from '../http/basic-credentials.js';
 
 /**
- * What may be meant by the password of an `Authorization: Basic` header: it as it was sent and, since OAuth clients encode both
- * parts (RFC 6749 §2.3.1) and others do not, with its percent-encoding undone. The user name is not looked at.
+ * What may be meant by the password of an `Authorization: Basic` header: it as it was sent, and with its percent-encoding
+ * undone. The user name is not looked at.
  * @returns undefined where the header holds no user name and password
  */
-export function readBasicPasswords(header = ''): readonly string[] | undefined {
-  const credentials = Buffer.from(BASIC.exec(header)?.[1] ?? '', 'base64').toString();
-  const colon = credentials.indexOf(':');
-  if (colon === -1) return undefined;
-  const password = credentials.slice(colon + 1);
-  return [password, decoded(password)];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a stray % was sent
-  }
+export function readBasicPasswords(header?: string): readonly string[] | undefined {
+  const password = readBasic(header)?.password;
+  return password === undefined ? undefined : [password, percentDecoded(password)];
 }
