@@ -480,6 +480,16 @@ describe('a stock OAuth client', () => {
       }
     });
 
+    it('takes no notice of a state of the client’s own, which some send along', async () => {
+      for (const state of [client.state, 'e'.repeat(63)]) {
+        const code = await client.codeFrom(here.url);
+        await client.token(here.url, code, { state }).expect(200);
+      }
+      const code = await client.codeFrom(here.url);
+      await client.token(here.url, code, { state: ['a', 'b'] }).expect(400); // given twice
+      await client.token(here.url, code).expect(200);
+    });
+
     it('is not the provider’s, even if that is a Latchkey, too: with a state it goes there (spec §4.3)', async () => {
       const state = await beginSignIn(here.url, { redirect_uri: 'https://stub-only.example/cb' });
       const code = `lkc_${'a'.repeat(43)}`;

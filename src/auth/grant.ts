@@ -1,14 +1,15 @@
 import type { Request } from 'express';
 import { CODE_PREFIX } from './clients/authorization-codes.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { STATE } from './state-form.js';
 
 /** What POST /oauth2/token is asked to do; `own_code`: an authorization code that we have issued ourselves (contract §4). */
 export type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 
 /**
  * The specification knows one grant here and no `grant_type` (spec §4.3): where its `code` and `state` are, that one is meant,
- * whatever `grant_type` says. Otherwise it decides (contract §4). A code of our own comes without a state of ours; a provider may
- * be another Latchkey, so that with one it is the provider's.
+ * whatever `grant_type` says. Otherwise it decides (contract §4). A provider may be another Latchkey, so that a code of our own
+ * with a state of ours is the provider's. Some clients send their own state along, which is none of ours.
  *
  * @param body as it was parsed; what is wrong with it is judged later
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` for one that is no text
@@ -16,10 +17,10 @@ export type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 export function grantOf(body: unknown): Grant {
   const given = parametersOf(body);
   const grantType = given['grant_type'];
-  if (!(isEmpty(given['code']) || isEmpty(given['state']))) return 'authorization_code';
-  if (isEmpty(grantType) || grantType === 'authorization_code') {
-    return isOwnCode(given['code']) ? 'own_code' : 'authorization_code';
-  }
+  const isOwn = isOwnCode(given['code']) && !mayBeOurs(given['state']);
+  if (!(isOwn || isEmpty(given['code']) || isEmpty(given['state']))) return 'authorization_code';
+  if (isEmpty(grantType) || grantType === 'authorization_code')
+    return isOwn ? 'own_code' : 'authorization_code';
   if (grantType === 'refresh_token') return grantType;
   if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
@@ -40,6 +41,11 @@ function isRefresh(body: unknown): boolean {
 
 function isOwnCode(code: unknown): boolean {
   return typeof code === 'string' && code.startsWith(CODE_PREFIX);
+}
+
+/** What is no text at all is refused as a state. */
+function mayBeOurs(state: unknown): boolean {
+  return !isEmpty(state) && (typeof state !== 'string' || STATE.test(state));
 }
 
 function parametersOf(body: unknown): Readonly<Record<string, unknown>> {

@@ -1,5 +1,6 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
+import { STATE } from './state-form.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()
@@ -9,7 +10,7 @@ export class TokenDto {
   code!: string;
 
   /** State of the authorization request: 64 hex characters, used once. */
-  @RequiredText({ matches: { pattern: /^[0-9a-f]{64}$/i, as: '64 hex characters' } })
+  @RequiredText({ matches: { pattern: STATE, as: '64 hex characters' } })
   state!: string;
 
   /** Callback URL, as in the authorization request. */

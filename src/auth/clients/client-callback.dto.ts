@@ -1,9 +1,10 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameter.js';
+import { STATE } from '../state-form.js';
 
 /** Query of GET /providers/<name>/callback: what a provider sends the browser back with (RFC 6749 §4.1.2). */
 @OAuthParameters()
 export class ClientCallbackDto {
-  @RequiredText({ matches: { pattern: /^[0-9a-f]{64}$/i, as: '64 hex characters' } })
+  @RequiredText({ matches: { pattern: STATE, as: '64 hex characters' } })
   state!: string;
 
   @OptionalText({ max: 4096 })
