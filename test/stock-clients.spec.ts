@@ -258,6 +258,22 @@ describe('a stock OAuth client', () => {
       expect(answerIn(back)).toEqual({ error: 'server_error', state: client.state, iss: PUBLIC_URL });
     });
 
+    it('warns in the log of what a provider refuses, and says why', async () => {
+      const [failed, warned] = (['error', 'warn'] as const).map((level) =>
+        jest.spyOn(Logger.prototype, level),
+      );
+      await returnWith(here.url, await begin(), { error: 'invalid_scope' }).expect(302);
+      expect(warned!.mock.lastCall![0]).toMatchObject({
+        msg: 'a client is told: server_error',
+        err: { message: 'the callback says: invalid_scope' },
+      });
+      provider.answerWith(400, { error: 'invalid_grant' });
+      await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
+      expect(warned!.mock.lastCall![0]).toMatchObject({ err: { error: 'invalid_grant' } });
+      expect(failed).not.toHaveBeenCalled();
+      for (const spy of [failed, warned]) spy!.mockRestore();
+    });
+
     it('says temporarily_unavailable when a provider cannot be reached', async () => {
       const logged = jest.spyOn(Logger.prototype, 'error');
       const back = await returnWith(here.url, await begin('gone'), { code: 'ada' }).expect(302);

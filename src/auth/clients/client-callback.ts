@@ -4,6 +4,7 @@ import { SETTINGS } from '../../config/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Provider } from '../../provider/provider.js';
+import { ProviderRefusal } from '../../provider/provider-answer.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { SignInRefusals } from '../sign-in-refusals.js';
 import { addressOf } from './answer-address.js';
@@ -51,7 +52,11 @@ export class ClientCallback {
     { code, ticket, state, iss, error }: ClientCallbackDto,
   ): Promise<string> {
     await provider.checkIssuer(iss);
-    if (error !== undefined) throw this.refusal(signIn, toldOfProvider(error));
+    if (error !== undefined) {
+      const told = toldOfProvider(error);
+      const cause = told === error ? undefined : new ProviderRefusal(error, 'the callback says');
+      throw this.refusal(signIn, told, cause);
+    }
     const { client, redirectUri, memory } = signIn;
     const asked = this.clock.now();
     const identity = await provider.exchange({

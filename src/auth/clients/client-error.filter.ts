@@ -1,8 +1,9 @@
 import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { ERROR_STATUS, type OAuthError } from '../../errors/oauth-error.js';
+import { ERROR_STATUS, OAuthError } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../errors/oauth-error.filter.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
+import { ProviderRefusal } from '../../provider/provider-answer.js';
 import { ErrorForClient } from './error-for-client.js';
 import { errorPage } from './error-page.js';
 import { UNFRAMED } from './unframed.js';
@@ -33,10 +34,16 @@ export class ClientErrorFilter implements ExceptionFilter {
       ...(cause !== undefined && { err: cause }),
     };
     if (cause === undefined) this.logger.debug(entry);
+    else if (isRefusal(cause)) this.logger.warn(entry);
     else this.logger.error(entry);
     response.locals.error = error;
     response.status(302).setHeader('Location', address).end();
   }
+}
+
+/** The provider said no, which whoever holds the browser can bring about: no fault that somebody must be woken for. */
+function isRefusal(cause: unknown): boolean {
+  return cause instanceof ProviderRefusal || (cause instanceof OAuthError && cause.status < 500);
 }
 
 /** 400 for whatever is wrong with the request: 401 would ask the browser for credentials (RFC 9110 §15.5.2). */
