@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { CODE_PREFIX } from './clients/authorization-codes.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { STATE } from './state-form.js';
+import { STATE } from './state.js';
 
 /** What POST /oauth2/token is asked to do; `own_code`: an authorization code that we have issued ourselves (contract §4). */
 export type Grant = 'authorization_code' | 'own_code' | 'refresh_token';

@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { AdapterMemory } from '../provider/provider-adapter.js';
+import { hashOfState } from './state.js';
 
 /** What a state stands for, see authorization-state.entity.ts. */
 export interface PendingSignIn {
@@ -88,7 +89,7 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveState({ hash: hash(state), signIn });
+    await this.saveState({ hash: hashOfState(state), signIn });
   }
 
   /**
@@ -96,7 +97,7 @@ export class StateService {
    * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.spend(hash(state));
+    const signIn = await this.spend(hashOfState(state));
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
@@ -137,8 +138,4 @@ export class StateService {
     const [row] = await this.sql.query<Spent>(CONSUME_ONE, [stateHash]);
     return row?.fresh ? row : undefined;
   }
-}
-
-function hash(state: string): Buffer {
-  return createHash('sha256').update(state).digest();
 }

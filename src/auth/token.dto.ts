@@ -1,6 +1,6 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
-import { STATE } from './state-form.js';
+import { STATE } from './state.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../../config/settings.js';
 import { SETTINGS } from '../../config/settings.module.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { AdapterMemory } from '../../provider/provider-adapter.js';
+import { hashOfState } from '../state.js';
 import type { ClientRequest } from './client-request.js';
 
 /** A sign-in for a stock client, while the user is at the provider. */
@@ -50,7 +50,7 @@ export class ClientStates {
 
   async save(state: string, { provider, redirectUri, memory, client }: ClientSignIn): Promise<void> {
     await this.sql.query(SAVE, [
-      hash(state),
+      hashOfState(state),
       provider,
       redirectUri,
       memory === null ? null : JSON.stringify(memory),
@@ -65,15 +65,11 @@ export class ClientStates {
    * @throws OAuthError `invalid_grant` when it is unknown, used or expired, of another provider or of another flow
    */
   async consume(state: string, provider: string): Promise<ClientSignIn> {
-    const [row] = await this.sql.query<Row>(CONSUME, [hash(state)]);
+    const [row] = await this.sql.query<Row>(CONSUME, [hashOfState(state)]);
     if (!row?.fresh) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     const { client, ...rest } = row;
     if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
     if (row.provider !== provider) throw new OAuthError('invalid_grant', 'state is of another provider');
     return { ...rest, client };
   }
-}
-
-function hash(state: string): Buffer {
-  return createHash('sha256').update(state).digest();
 }
