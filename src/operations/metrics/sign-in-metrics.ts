@@ -26,7 +26,7 @@ export function signInMetrics(registry: Registry, events: Events, settings: Sett
   for (const provider of providers) signIns.inc({ provider }, 0); // so that a rate is known of the first one as well
   const refused = new Counter({
     name: 'latchkey_sign_ins_refused_total',
-    help: 'Codes that were not exchanged for tokens, by provider (none: the state was not good) and error.',
+    help: 'Sign-ins that failed on the way back, by provider (none: the state was not good) and error.',
     labelNames: ['provider', 'reason'],
     registers,
   });
@@ -50,7 +50,7 @@ export function signInMetrics(registry: Registry, events: Events, settings: Sett
   });
   const asked = new Histogram({
     name: 'latchkey_provider_request_duration_seconds',
-    help: 'What a provider was asked for (authorize: its address, which seldom needs a request; exchange; logout), by outcome: ok, or the error that it was mapped to.',
+    help: 'What a provider was asked for (authorize and issuer, which seldom need a request; exchange; or logout), by outcome: ok, or the error that it was mapped to.',
     labelNames: ['provider', 'operation', 'outcome'],
     buckets: BUCKETS,
     registers,
