@@ -114,6 +114,12 @@ describe('the start', () => {
     });
     afterAll(() => new Promise((resolve) => mute.close(resolve)));
 
+    it('while its code is loaded', async () => {
+      const preload = new URL('support/signal-while-loading.mjs', import.meta.url).href;
+      service = await spawnService({ NODE_OPTIONS: `--import=${preload}` });
+      expect(await service.ended).toBe(0); // a signal without a handler ends it with none, and process 1 not at all
+    });
+
     it.each(['SIGTERM', 'SIGINT'] as const)('%s while there is no database', async (signal) => {
       service = await spawnService({ DATABASE_URL: `postgres://a:b@127.0.0.1:${await freePort()}/x` });
       await service.says('waiting for the database');

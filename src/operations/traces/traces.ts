@@ -12,7 +12,7 @@ const FAREWELL_MS = 2000;
 /**
  * Begins to trace, as OpenTelemetry's variables say: exporter, protocol, sampler, propagators, limits. Its SDK reads them
  * itself. Metrics and logs have their own ways (`/metrics`, standard output), so none are sent by it.
- * Only main.ts imports this file, where those variables ask for traces: without them none of OpenTelemetry is loaded.
+ * Only serve.ts imports this file, where those variables ask for traces: without them none of OpenTelemetry is loaded.
  *
  * @returns to be called when the service has stopped: sends what is left
  */

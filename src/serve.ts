@@ -1,0 +1,44 @@
+import 'reflect-metadata';
+import { loadSettings } from './config/load-settings.js';
+import { createLog } from './operations/log.js';
+import { watchProcess } from './operations/metrics/process-metrics.js';
+import { checkAdapters } from './provider/check-adapters.js';
+import { checkAccountsFile } from './sample-provider/accounts-file.js';
+
+/**
+ * Runs the service until it is told to stop, also during the start, and stops it.
+ *
+ * @param told resolves to the signal that tells it to
+ * @throws what prevents the start
+ */
+export async function serve(told: Promise<NodeJS.Signals>): Promise<void> {
+  const settings = loadSettings();
+  const log = createLog(settings.logLevel);
+  const stopping = new AbortController();
+  void told.then((signal) => {
+    log.info(`${signal}: stopping`);
+    return stopping.abort();
+  });
+
+  watchProcess();
+  for (const warning of settings.warnings) log.warn(warning);
+  checkAccountsFile(settings);
+  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), told]); // before anything is started
+  if (stopping.signal.aborted) return;
+  const endTraces = settings.traces
+    ? (await import('./operations/traces/traces.js')).startTraces(log)
+    : undefined;
+  const start = await Promise.race([import('./start.js'), told]); // after the settings: they fail fast, without a stack
+  if (typeof start === 'string') return;
+  const service = await start.startService(settings, log, stopping.signal).catch((error: unknown) => {
+    if (stopping.signal.aborted) return undefined;
+    throw error;
+  });
+  if (!service) return;
+  log.info(`Latchkey is ready: ${settings.publicUrl}`);
+  void service.checkProviders((line) => log.warn(line)); // not waited for: a provider that is away harms nobody else
+
+  await told;
+  await service.stop();
+  await endTraces?.();
+}
