@@ -1,5 +1,6 @@
+import { html, type Html } from '../../src/http/page/html.js';
 import type { Document, Parameter, Schema } from './document.js';
-import { html, inline, type Html } from './html.js';
+import { inline } from './markdown.js';
 
 interface Member {
   readonly name: string;

@@ -1,5 +1,6 @@
+import { html, type Html } from '../../src/http/page/html.js';
 import type { Content, Document, Operation, Response } from './document.js';
-import { html, inline, markdown, type Html } from './html.js';
+import { inline, markdown } from './markdown.js';
 import { memberList, parameterList } from './members.js';
 
 /** One call: what it takes, what it answers, how it fails. */

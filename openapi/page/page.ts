@@ -1,7 +1,8 @@
 import { ERROR_STATUS, type ErrorCode } from '../../src/errors/oauth-error.js';
+import { html, Html } from '../../src/http/page/html.js';
 import { ERRORS } from '../errors.js';
 import type { Document, Operation } from './document.js';
-import { html, Html, inline, markdown } from './html.js';
+import { inline, markdown } from './markdown.js';
 import { operationSection } from './operation.js';
 import { style } from './style.js';
 
