@@ -38,6 +38,7 @@ describe('discovery', () => {
       revocation_endpoint_auth_methods_supported: ['none'],
       introspection_endpoint: `${url}/oauth2/introspect`,
       introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
+      service_documentation: `${url}/docs`,
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: ['authorization_code', 'refresh_token'],
@@ -52,9 +53,9 @@ describe('discovery', () => {
   it('names no address that does not exist', async () => {
     const { body } = await request(service.url).get('/.well-known/oauth-authorization-server');
     const addresses = Object.entries(body as Record<string, string>).filter(([name]) =>
-      /_(endpoint|uri)$/.test(name),
+      /_(endpoint|uri|documentation)$/.test(name),
     );
-    expect(addresses.map(([name]) => name)).toHaveLength(5);
+    expect(addresses.map(([name]) => name)).toHaveLength(6);
     for (const [, address] of addresses) expect((await request(address).options('')).status).toBe(204);
   });
 

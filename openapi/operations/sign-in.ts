@@ -174,7 +174,31 @@ export const SIGN_IN: Operations = {
     summary: 'What the service is and does, for clients that set themselves up',
     description: 'Authorization server metadata (RFC 8414).',
     answers: {
-      200: { description: 'Only what is really there.', types: [ServerMetadata], headers: ['Cache-Control'] },
+      200: {
+        description: 'Only what is really there.',
+        types: [ServerMetadata],
+        headers: ['Cache-Control'],
+        examples: {
+          'as it is by default': {
+            issuer: EXAMPLE.issuer,
+            authorization_endpoint: `${EXAMPLE.issuer}/oauth2/authorize`,
+            token_endpoint: `${EXAMPLE.issuer}/oauth2/token`,
+            jwks_uri: `${EXAMPLE.issuer}/.well-known/jwks.json`,
+            revocation_endpoint: `${EXAMPLE.issuer}/oauth2/revoke`,
+            revocation_endpoint_auth_methods_supported: ['none'],
+            introspection_endpoint: `${EXAMPLE.issuer}/oauth2/introspect`,
+            introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
+            service_documentation: `${EXAMPLE.issuer}/docs`,
+            response_types_supported: ['code'],
+            response_modes_supported: ['query'],
+            grant_types_supported: ['authorization_code', 'refresh_token'],
+            code_challenge_methods_supported: ['S256'],
+            token_endpoint_auth_methods_supported: ['none'],
+            authorization_response_iss_parameter_supported: true,
+            dpop_signing_alg_values_supported: ['ES256'],
+          },
+        },
+      },
     },
   },
   'GET /.well-known/jwks.json': {

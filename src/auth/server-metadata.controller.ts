@@ -36,6 +36,7 @@ function describe({ publicUrl, dpop }: Settings): ServerMetadata {
     revocation_endpoint_auth_methods_supported: ['none'],
     introspection_endpoint: `${publicUrl}/oauth2/introspect`,
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
+    service_documentation: `${publicUrl}/docs`,
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],

@@ -30,6 +30,10 @@ export class ServerMetadata {
   @Expose()
   introspection_endpoint_auth_methods_supported!: string[];
 
+  /** A page for people who develop clients. */
+  @Expose()
+  service_documentation!: string;
+
   @Expose()
   response_types_supported!: string[];
 
