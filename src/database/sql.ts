@@ -2,8 +2,8 @@ import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../events.js';
-import { coalesce } from './coalesce.js';
 import { apart, inSpan } from '../spans.js';
+import { coalesce } from './coalesce.js';
 import { keepsSession } from './data-source.js';
 import { statementFacts } from './statement-span.js';
 
@@ -59,6 +59,7 @@ export class Sql {
         this.events.emit('statement.shared', { name, calls: items.length, seconds });
       }
     });
-    return (item) => inSpan(name, statementFacts(name), () => call(item)); // with the wait, and the others
+    const facts = statementFacts(name);
+    return (item) => inSpan(name, facts, () => call(item)); // with the wait, and the others
   }
 }
