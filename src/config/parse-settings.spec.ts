@@ -186,6 +186,8 @@ describe('a value that is not accepted', () => {
     ['PUBLIC_URL', 'https://id.example/#x'],
     ['PUBLIC_URL', 'https://u@id.example'],
     ['PUBLIC_URL', 'https:id.example'],
+    ['PUBLIC_URL', 'https://id".example'],
+    ['PUBLIC_URL', 'https://id&$`.example'],
     ['PUBLIC_URL', 'https://id.example/base'],
     ['PUBLIC_URL', 'https://id.example//'],
     ['PUBLIC_URL', 'https://id.example/.'],

@@ -18,9 +18,12 @@ export const baseUrl = kind(
 );
 
 /** The origin of a service, without a path, since it cannot answer below one; normalized. */
-export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) =>
-  /^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) && URL.canParse(value) ? new URL(value).origin : undefined,
-);
+export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
+  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) || !URL.canParse(value)) return undefined;
+  const { origin: normalized } = new URL(value);
+  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON and HTML (openapi/served-file.ts).
+  return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
+});
 
 /** One address of a provider: http(s), no fragment or user info; kept as it is. */
 export const endpointUrl = kind(
