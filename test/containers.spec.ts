@@ -84,8 +84,16 @@ describe('the Dockerfile', () => {
       .split('\n')
       .filter((line) => /^[^#]/.test(line));
     expect(first).toBe('*');
-    const given = rest.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
-    expect(given.toSorted()).toEqual([...new Set(copied)].toSorted());
+    const given = rest.filter((line) => line.startsWith('!')).map((line) => line.slice(1).split('/')[0]!);
+    expect([...new Set(given)].toSorted()).toEqual([...new Set(copied)].toSorted());
+  });
+
+  it('holds all that the package holds: what the service reads at run time is there', () => {
+    const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
+    const copied = final
+      .filter((line) => line.startsWith('COPY'))
+      .flatMap((line) => line.split(' ').slice(1));
+    for (const path of files) expect(copied).toContain(path.replace(/^dist\/.*/, 'dist'));
   });
 });
 
