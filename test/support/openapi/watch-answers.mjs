@@ -14,8 +14,14 @@ export function watchAnswer(request, response, tell) {
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) sent.push(Buffer.from(chunk));
   };
   const isEndless = () => response.getHeader('content-type') === 'text/event-stream';
+  const writeHead = response.writeHead.bind(response);
   const write = response.write.bind(response);
   const end = response.end.bind(response);
+  let written = {}; // getHeaders() does not know them where none was set before
+  response.writeHead = (...args) => {
+    if (typeof args.at(-1) === 'object') written = args.at(-1);
+    return writeHead(...args);
+  };
   response.write = (...args) => {
     if (!isEndless()) keep(args[0]);
     return write(...args);
@@ -27,6 +33,8 @@ export function watchAnswer(request, response, tell) {
   response.once('close', () => {
     if (!response.headersSent || (!response.writableFinished && !isEndless())) return;
     const body = isEndless() ? undefined : Buffer.concat(sent).toString();
-    tell({ method, url, status: response.statusCode, headers: response.getHeaders(), body });
+    const lowered = Object.entries(written).map(([name, value]) => [name.toLowerCase(), value]);
+    const headers = { ...response.getHeaders(), ...Object.fromEntries(lowered) };
+    tell({ method, url, status: response.statusCode, headers, body });
   });
 }
