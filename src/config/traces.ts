@@ -1,14 +1,29 @@
 import type { Environment } from './setting-row.js';
 
-/** OpenTelemetry's own variables that ask for traces (contract §2). */
-const ASKING = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_TRACES_EXPORTER'];
+/** OpenTelemetry's own variables that ask for traces (contract §2), unless they name the exporters. */
+const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
+const NAMES = 'OTEL_TRACES_EXPORTER';
+/** Those that its SDK brings along; it says nothing of others. */
+const EXPORTERS = ['otlp', 'zipkin', 'console'];
 const OF_OPEN_TELEMETRY = /^OTEL_[A-Z0-9_]+$/;
 
 /** Whether traces are wanted: by an endpoint, or an exporter, and not switched off. */
 export function wantsTraces(env: Environment): boolean {
   if (env['OTEL_SDK_DISABLED']?.trim().toLowerCase() === 'true') return false;
-  if (env['OTEL_TRACES_EXPORTER']?.trim().toLowerCase() === 'none') return false;
-  return ASKING.some((name) => (env[name] ?? '').trim() !== '');
+  const named = exportersIn(env);
+  if (named.length > 0) return named.some((name) => EXPORTERS.includes(name));
+  return ENDPOINTS.some((name) => (env[name] ?? '').trim() !== '');
+}
+
+/** Warns of exporters that there are not. */
+export function exporterWarnings(env: Environment): readonly string[] {
+  const known = exportersIn(env).every((name) => [...EXPORTERS, 'none'].includes(name));
+  return known ? [] : [`${NAMES} names an exporter that is none of ${EXPORTERS.join(', ')}: it is left out.`];
+}
+
+function exportersIn(env: Environment): readonly string[] {
+  const names = (env[NAMES] ?? '').split(',').map((name) => name.trim());
+  return names.filter((name) => name !== '');
 }
 
 /**

@@ -75,7 +75,7 @@ describe('a variable that only looks like a setting', () => {
     'API_KEY API_URL BASE_URL APP_URL PUBLIC_DIR PUBLIC_PATH DATA_PATH XDG_DATA_DIRS XDG_DATA_HOME LOG_FILE LOG_FORMAT ' +
     'LOG_DIR RATE_LIMIT_WINDOW_MS RATE_LIMIT_MAX ACCESS_TOKEN REFRESH_TOKEN ACCESS_TOKEN_SECRET TOKEN_TTL CACHE_TTL ' +
     'OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_EXPORTER_OTLP_PROTOCOL ' +
-    'OTEL_TRACES_EXPORTER OTEL_METRICS_EXPORTER OTEL_TRACES_SAMPLER PROMETHEUS_PORT METRICS_PATH ' +
+    'OTEL_METRICS_EXPORTER OTEL_TRACES_SAMPLER PROMETHEUS_PORT METRICS_PATH ' +
     'TRUSTED_PROXIES CORS_ENABLED ALLOWED_ORIGINS SHUTDOWN_TIMEOUT SERVICE_NAME SERVICE_PORT DEMO MODE LABEL ISSUER';
   it('others are left alone', () => {
     const names = OTHERS.split(' ');
@@ -153,4 +153,20 @@ describe('a provider with settings, but not enough of them', () => {
 
   it('causes no warning when it was switched off', () =>
     expect(warningsOf(idp({ adapter: './a.js', url: 'https://idp.example', enabled: 'false' }))).toEqual([]));
+});
+
+describe('exporters of traces', () => {
+  const WARNING =
+    'OTEL_TRACES_EXPORTER names an exporter that is none of otlp, zipkin, console: it is left out.';
+  it.each<[string, boolean, readonly string[]]>([
+    ['otlp', true, []],
+    ['console, otlp', true, []],
+    ['none', false, []],
+    ['', true, []],
+    ['jaeger', false, [WARNING]],
+    ['jaeger,otlp', true, [WARNING]],
+  ])('"%s" beside an endpoint', (exporters, traces, warnings) => {
+    const env = { OTEL_TRACES_EXPORTER: exporters, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
+    expect(parseSettings({ ...QUIET, ...env })).toMatchObject({ traces, warnings });
+  });
 });

@@ -5,6 +5,7 @@ import type { ProviderVariables } from './provider-variables.js';
 import type { Environment } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
+import { exporterWarnings } from './traces.js';
 import { unknownVariables } from './unknown-variables.js';
 
 /** Settings that are accepted, but may be mistakes; one sentence each, for the log at start. No values, so no secrets. */
@@ -32,6 +33,7 @@ export function warningsFor(
         `${variable} has an entry with *: entries are compared as they are, so * stands for itself.`,
     ),
     ...unknownVariables(env, providers),
+    ...exporterWarnings(env),
   ];
 }
 
