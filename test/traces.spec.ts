@@ -1,7 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import { bearer } from './support/bearer.js';
@@ -121,6 +123,8 @@ describe('traces and metrics of a process', () => {
     await metrics.get('/health/live').expect(404);
     await metrics.post('/metrics').expect(405);
     await metrics.head('/metrics').expect(200);
+    const malformed = connect(Number(metricsPort), 'localhost').end('x\r\n\r\n');
+    expect(await readAll(malformed)).toContain('{"error":"invalid_request"');
     const stopped = service.end('SIGTERM');
     await until(async () => (await request(url).get('/health/ready')).status === 503);
     const answer = await metrics.get('/metrics?x=%FF').expect(200);

@@ -6,12 +6,15 @@ import { SETTINGS } from '../../config/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { refuse } from '../../http/refusal.js';
 import { ANSWER_HEADERS } from '../../http/security-headers.js';
+import { refuseUnreadableRequests } from '../../http/unreadable-requests.js';
 import { Metrics } from './metrics.js';
 
 const PATH = '/metrics';
 const METHODS = ['GET', 'HEAD'];
 /** A few Prometheus servers and a hand at the keyboard; nobody else should reach this port. */
 const MOST_CONNECTIONS = 100;
+/** For the head of a request, for all of it, and for a client that neither sends nor reads. */
+const PATIENCE_MS = 10_000;
 
 /** The port of its own (contract §2, METRICS_PORT): it answers until the last request of the main port has ended. */
 @Injectable()
@@ -23,11 +26,18 @@ export class MetricsServer implements OnApplicationShutdown {
     private readonly metrics: Metrics,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    const limits = { headersTimeout: 10_000, requestTimeout: 10_000, connectionsCheckingInterval: 500 };
+    const limits = {
+      headersTimeout: PATIENCE_MS,
+      requestTimeout: PATIENCE_MS,
+      connectionsCheckingInterval: 500,
+      requireHostHeader: false,
+    };
     this.server = createServer(limits, (request, response) => {
       this.answer(request, response).catch((error: unknown) => this.fail(response, error));
     });
+    this.server.setTimeout(PATIENCE_MS);
     this.server.maxConnections = MOST_CONNECTIONS;
+    refuseUnreadableRequests(this.server, () => undefined); // the metric is of the main port
   }
 
   /** Where there is such a port, listens. @throws the error of the listener */
