@@ -18,7 +18,8 @@ const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 /**
  * Spans by OpenTelemetry's API, named as its semantic conventions say. They are made by hand: instrumentations that replace
  * functions of other modules do nothing in an application of ES modules unless a loader is set up first.
- * No span has a path, a query, a header, an address, a parameter, or the message of an error: all of them may hold secrets.
+ * No span has a path, a query, a header but `tracestate`, an address, a parameter, or the message of an error: all of them may
+ * hold secrets.
  */
 export function makeTracer(): Tracer {
   const tracer = trace.getTracer('latchkey');
