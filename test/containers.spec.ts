@@ -78,22 +78,27 @@ describe('the Dockerfile', () => {
   it('is given what it copies from the repository, and nothing else', () => {
     const copied = instructions
       .filter((line) => line.startsWith('COPY') && !line.includes('--from'))
-      .flatMap((line) => line.split(' ').slice(1, -1))
-      .map((path) => path.split('/')[0]!);
+      .flatMap((line) => line.split(' ').slice(1, -1));
     const [first, ...rest] = textOf('.dockerignore')
       .split('\n')
       .filter((line) => /^[^#]/.test(line));
     expect(first).toBe('*');
-    const given = rest.filter((line) => line.startsWith('!')).map((line) => line.slice(1).split('/')[0]!);
-    expect([...new Set(given)].toSorted()).toEqual([...new Set(copied)].toSorted());
+    const given = rest.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    const isPart = (path: string, of: string): boolean => path === of || path.startsWith(`${of}/`);
+    expect(copied.filter((path) => !given.some((one) => isPart(path, one)))).toEqual([]);
+    expect(given.filter((one) => !copied.some((path) => isPart(path, one)))).toEqual([]);
   });
 
-  it('holds all that the package holds: what the service reads at run time is there', () => {
+  it('brings all that the package does', () => {
     const { files } = JSON.parse(textOf('package.json')) as { files: string[] };
-    const copied = final
+    const brought = final
       .filter((line) => line.startsWith('COPY'))
-      .flatMap((line) => line.split(' ').slice(1));
-    for (const path of files) expect(copied).toContain(path.replace(/^dist\/.*/, 'dist'));
+      .flatMap((line) => {
+        const [place, ...paths] = line.split(' ').slice(1).toReversed();
+        return paths.map((path) => (place!.endsWith('/') ? place! + path.split('/').at(-1)! : place!));
+      });
+    const isBrought = (file: string): boolean => brought.some((one) => `${file}/`.startsWith(`${one}/`));
+    expect(files.filter((file) => !isBrought(file))).toEqual([]);
   });
 });
 
