@@ -31,6 +31,7 @@ const IMPORTS = `
   import { authenticate as forExpress } from '@latchkey/server/express';
   import { authenticate as forNest } from '@latchkey/server/nestjs';
   import type { ProviderAdapter } from 'latchkey/adapter';
+  import { adapterChecks, type Play } from 'latchkey/adapter-test';
 
   const verifier = createVerifier({ issuer: 'http://localhost:3000' });
   export const claims: Promise<Claims> = verifier.verify('token');
@@ -38,7 +39,7 @@ const IMPORTS = `
   export const database: Promise<EmbeddedPostgres> = startEmbeddedPostgres({ dataDir: 'd', log: (line) => line.length });
   export const pid: Promise<number> = startTemporaryPostgres({ dataDir: 'd' }).then((server) => server.pid);
   export const all = [ClientError, LatchkeyError, forExpress(verifier), forNest];
-  export const same = (adapter: ProviderAdapter): ProviderAdapter => adapter;
+  export const checks = (adapter: ProviderAdapter, play: Play): Promise<void>[] => adapterChecks(adapter, play).map(({ run }) => run());
   // @ts-expect-error there is no such setting: the types are not \`any\`
   createVerifier({ issuer: 'http://localhost:3000', hope: true });
   // @ts-expect-error nor here

@@ -27,9 +27,9 @@ const CONTENTS: Record<Packed, Contents> = {
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
       new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
       /^dist\/packages\/client\/dist\/index\.js(?:\.map)?$/,
-      new RegExp(`^dist/src/(?:config|provider|provider/adapter-test)/${TYPES}$`), // of `latchkey/adapter` and its tests
-      /^docs\/openapi\.(?:html|json)$/,
+      new RegExp(`^dist/src/(?:config|provider(?:/adapter-test)?)/${TYPES}$`), // of `latchkey/adapter` and its tests
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
+      /^docs\/openapi\.(?:html|json)$/,
     ],
     exports: ['./adapter', './adapter-test', './package.json'],
   },
@@ -110,6 +110,8 @@ describe.each(PACKED)('%s, packed', (name) => {
       publishConfig: { access: 'public', provenance: true },
     });
     expect(Object.keys(manifest['exports'] as object)).toEqual(CONTENTS[name].exports);
+    for (const [path] of JSON.stringify(manifest['exports']).matchAll(/(?<=:"\.\/)[^"]+/g))
+      expect(files).toContain(path);
     // A command is not imported; whatever is must be free of side effects, or bundlers keep all of it.
     if (CONTENTS[name].exports.includes('.')) expect(manifest['sideEffects']).toBe(false);
   });
