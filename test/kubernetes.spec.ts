@@ -151,7 +151,6 @@ describe('the manifests for Kubernetes', () => {
 
     it('exist', () => {
       const known = new Set(Object.values(settingsTable).map(({ name }): string => name));
-      known.add('METRICS_PORT'); // until src/config has it
       for (const name of [...Object.keys(config), ...Object.keys(own)])
         if (!/^PROVIDERS_MAIN_(URL|CLIENT_ID|CLIENT_SECRET_FILE)$/.test(name))
           expect(known).toContain(name.replace(/_FILE$/, ''));
