@@ -1,10 +1,9 @@
-import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { PACKAGE_ROOT } from '../http/package-root.js';
 
 const HERE = fileURLToPath(import.meta.url);
-const ROOT = packageRoot(HERE);
 // The bundle that comes with the server, so that both speak the same protocol.
 const SOCKET_IO = join(dirname(createRequire(HERE).resolve('socket.io/package.json')), 'client-dist');
 
@@ -13,7 +12,7 @@ const SDK = new URL('../../packages/client/dist/index.js', import.meta.url);
 
 /** A file of the demo page, `demo/<name>` beside package.json. */
 export function demoFile(name: string): string {
-  return join(ROOT, 'demo', name);
+  return join(PACKAGE_ROOT, 'demo', name);
 }
 
 /** What the page imports beside its own modules, under the name that it asks for. */
@@ -22,10 +21,3 @@ export const LIBRARIES: ReadonlyMap<string, string> = new Map([
   ['index.js.map', fileURLToPath(`${SDK.href}.map`)], // so that a debugger shows the SDK's sources
   ['socket.io-client.js', join(SOCKET_IO, 'socket.io.esm.min.js')],
 ]);
-
-/** Seen from `src/` and from `dist/src/` alike. */
-function packageRoot(path: string): string {
-  const parent = dirname(path);
-  if (parent === path) throw new Error('there is no package.json above the demo module');
-  return existsSync(join(parent, 'package.json')) ? parent : packageRoot(parent);
-}

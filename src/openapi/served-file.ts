@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PACKAGE_ROOT } from '../http/package-root.js';
 
-const FOLDER = join(packageRoot(fileURLToPath(import.meta.url)), 'docs');
+const FOLDER = join(PACKAGE_ROOT, 'docs');
 /** The address that stands in the files. */
 const SERVER = 'http://localhost:3000';
 
@@ -33,11 +33,4 @@ export function readServedFile(name: string, publicUrl: string): ServedFile {
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64');
-}
-
-/** Seen from `src/` and from `dist/src/` alike. */
-function packageRoot(path: string): string {
-  const parent = dirname(path);
-  if (parent === path) throw new Error('there is no package.json above the module');
-  return existsSync(join(parent, 'package.json')) ? parent : packageRoot(parent);
 }
