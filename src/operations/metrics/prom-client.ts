@@ -3,7 +3,7 @@ import type * as promClient from 'prom-client';
 
 /**
  * prom-client part by part: its index loads OpenTelemetry's API as well, for something that is not used here, and without the
- * variables for traces none of that code is loaded (contract §2).
+ * variables for traces none of that code is loaded (contract §2). Its parts may move, so package.json names one exact version.
  */
 const part = createRequire(import.meta.url);
 
