@@ -365,6 +365,13 @@ describe('a stock OAuth client', () => {
     const told = async (code: string, answer: Record<string, string>) =>
       answerIn(await returnWith(there.url, await begin(code), answer).expect(302));
 
+    const logOut = () =>
+      request(there.url)
+        .post('/providers/corp/backchannel-logout')
+        .type('form')
+        .send({ logout_token: makeLogoutToken(key, { iss: corp.url, sub: 'ada' }) })
+        .expect(200);
+
     it('signs in', async () => {
       const { code } = await told('c-1', { code: 'c-1', iss: corp.url });
       await client.token(here.url, code!).expect(200);
@@ -379,14 +386,20 @@ describe('a stock OAuth client', () => {
       expect(corp.requests.filter(({ path }) => path === '/token')).toEqual([]);
     });
 
+    it('ends a sign-in that the provider logs out while it is asked', async () => {
+      const { answer } = corp;
+      corp.answer = (...call) => {
+        if (call[0].path !== '/token') return answer(...call);
+        void logOut().then(() => answer(...call));
+      };
+      const { code } = await told('c-6', { code: 'c-6', iss: corp.url });
+      corp.answer = answer;
+      await client.token(here.url, code!).expect(401);
+    });
+
     it('ends a sign-in that the provider logs out before the code is redeemed (contract §6)', async () => {
       const { code } = await told('c-4', { code: 'c-4', iss: corp.url });
-      const logout = makeLogoutToken(key, { iss: corp.url, sub: 'ada' });
-      await request(there.url)
-        .post('/providers/corp/backchannel-logout')
-        .type('form')
-        .send({ logout_token: logout })
-        .expect(200);
+      await logOut();
       const refused = await client.token(here.url, code!).expect(401);
       expect((refused.body as { error: string }).error).toBe('invalid_grant');
       const alive = await sql(
