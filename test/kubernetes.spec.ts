@@ -95,6 +95,18 @@ describe('the manifests for Kubernetes', () => {
     expect(pod.volumes![0]!.secret!.secretName).toBe(only('Secret').metadata!.name);
   });
 
+  it('let everybody reach the public port, and nobody but Prometheus the metrics; what an instance calls is free', () => {
+    const { policyTypes, ingress } = only('NetworkPolicy').spec!;
+    expect(policyTypes).toEqual(['Ingress']);
+    const prometheus = {
+      namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } },
+    };
+    expect(ingress).toEqual([
+      { ports: [{ port: 'http' }] }, // the kubelet's probes, too
+      { ports: [{ port: 'metrics' }], from: [prometheus] },
+    ]);
+  });
+
   it('stop an instance in the right order: left out everywhere, then closed, then killed', () => {
     const delay = Number(own['SHUTDOWN_DELAY']);
     expect(delay).toBeGreaterThanOrEqual(noticedWithin(container.readinessProbe!) + PROPAGATION_SECONDS);
