@@ -8,6 +8,7 @@ import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
 import { BACKENDS } from './operations/backends.js';
 import { CALLER } from './operations/caller.js';
+import { DISCOVERY } from './operations/discovery.js';
 import { OPERATIONS } from './operations/operations.js';
 import { SIGN_IN } from './operations/sign-in.js';
 import { pageOf } from './page/page.js';
@@ -36,7 +37,7 @@ const app = await NestFactory.create(AppModule.with(settings), {
   logger: false,
   abortOnError: false,
 });
-const operations = { ...SIGN_IN, ...CALLER, ...BACKENDS, ...OPERATIONS };
+const operations = { ...SIGN_IN, ...DISCOVERY, ...CALLER, ...BACKENDS, ...OPERATIONS };
 const document = makeDocument(app, models, operations, version);
 
 const wanted: Readonly<Record<string, string>> = {
