@@ -332,8 +332,7 @@ describe(`${ROWS} expired rows`, () => {
     };
 
     const database = service.app.get(Sql);
-    let statements = 0;
-    let work = 0; // ms in statements
+    const statements: number[] = []; // ms of each
     let looking = 0; // ms in the garbage collector
     const before = heap();
     let peak = before;
@@ -341,10 +340,10 @@ describe(`${ROWS} expired rows`, () => {
     const spy = jest.spyOn(database, 'query').mockImplementation(async (statement, values) => {
       const began = performance.now();
       const rows = await ask(statement, values);
-      work += performance.now() - began;
+      statements.push(performance.now() - began);
       expect((rows[0] as unknown as Batch).seen).toBeLessThanOrEqual(BATCH);
       const ended = performance.now();
-      if (++statements % 20 === 0) peak = Math.max(peak, heap());
+      if (statements.length % 20 === 0) peak = Math.max(peak, heap());
       looking += performance.now() - ended;
       return rows;
     });
@@ -354,17 +353,25 @@ describe(`${ROWS} expired rows`, () => {
     } finally {
       spy.mockRestore();
     }
+    const work = statements.reduce((sum, ms) => sum + ms, 0);
     const resting = performance.now() - began - work - looking;
 
     expect(await count('access_tokens')).toBe(BATCH);
-    expect(statements).toBeGreaterThanOrEqual(ROWS / BATCH);
-    // A row costs as much in the last statement as in the first, and not much more than in a statement for all of them.
-    expect(work).toBeLessThan(10 * (await deleteAtOnce()));
+    expect(statements.length).toBeGreaterThanOrEqual(ROWS / BATCH);
+    // A row costs as much in the last statements as in the first ones, whatever this machine does beside them.
+    const some = Math.floor(statements.length / 3);
+    expect(median(statements.slice(-some))).toBeLessThan(5 * median(statements.slice(0, some)) + 10);
+    // And not much more than in one statement for all of them, where there are so many that its own cost does not count.
+    if (process.env['SOAK']) expect(work).toBeLessThan(10 * (await deleteAtOnce()));
     // It pauses as long as it works; a timer is a little early, or late on a busy machine.
     expect(resting).toBeGreaterThan(work / 3);
-    expect(resting).toBeLessThan(3 * work + 20 * statements);
+    expect(resting).toBeLessThan(3 * work + 20 * statements.length);
     expect((peak - before) / 2 ** 20).toBeLessThan(8); // MiB
   }, 300_000);
+
+  function median(values: readonly number[]): number {
+    return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]!;
+  }
 
   /** For comparison: removes as many rows of the same kind in one statement. Milliseconds. */
   async function deleteAtOnce(): Promise<number> {

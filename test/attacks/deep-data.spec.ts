@@ -125,7 +125,7 @@ describe('data that is deep', () => {
   );
 
   it('two hundred such rows in a row, or at the end of the history, keep nobody from the events after them', async () => {
-    for (let i = 0; i < 200; i++) await store('x', i % 2 ? '{' : arrays(5000));
+    for (let i = 0; i < 200; i++) await store('x', i % 2 ? '{' : arrays(20_000));
     await store('x', '1', `'infinity'`);
     const [early, late] = [await connect(0), await connect(150)];
     await push('after');
