@@ -64,13 +64,13 @@ export class Provider {
 
   /**
    * Redeems a code. Answers when the deadline has passed even if the adapter does not.
+   * @param isOurCallback whether the browser came to us with it; a client of the specification may not have passed `iss` on
    * @throws OAuthError as the table above maps it, `server_error` for every other error.
    */
-  async exchange(request: Omit<ExchangeRequest, 'signal'>): Promise<Identity> {
+  async exchange(request: Omit<ExchangeRequest, 'signal'>, isOurCallback = false): Promise<Identity> {
     return this.ask('exchange', async (signal) => {
       const settings = await this.current();
-      // A client that knows only the spec passes on no `iss`; then there is nothing to compare.
-      if (request.iss !== undefined) await checkIssuer(this.adapter, settings, request.iss);
+      await this.judgeIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // once the deadline has passed, the code is not sent
       const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
       // Only there can a provider send what these are kept for: a logout token (contract §6).
@@ -79,18 +79,24 @@ export class Provider {
   }
 
   /**
-   * Judges `iss` of a callback that came to us ourselves, with a code or with an error (RFC 9207 §2.4): where the provider
-   * announces it, it must be there. A client of the specification may not have passed it on, so `exchange` does not demand it.
+   * Judges `iss` of a callback that came to us with an error; `exchange` does so where it came with a code.
    * @throws OAuthError `invalid_grant`; `server_error` when the provider could not be asked
    */
   async checkIssuer(iss: string | undefined): Promise<void> {
-    await this.ask('issuer', async () => {
-      const settings = await this.current();
-      if (iss !== undefined) return checkIssuer(this.adapter, settings, iss);
-      if (this.adapter instanceof OidcAdapter && (await this.adapter.announcesIssuer(settings))) {
-        throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
-      }
-    });
+    await this.ask('issuer', async () => this.judgeIssuer(await this.current(), iss, true));
+  }
+
+  /** RFC 9207 §2.4: in a callback of ours it must be there where the provider announces it. */
+  private async judgeIssuer(
+    settings: ProviderSettings,
+    iss: string | undefined,
+    isOurCallback: boolean,
+  ): Promise<void> {
+    if (iss !== undefined) return checkIssuer(this.adapter, settings, iss);
+    if (!isOurCallback || !(this.adapter instanceof OidcAdapter)) return;
+    if (await this.adapter.announcesIssuer(settings)) {
+      throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
+    }
   }
 
   /**

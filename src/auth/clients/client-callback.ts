@@ -51,21 +51,22 @@ export class ClientCallback {
     signIn: ClientSignIn,
     { code, ticket, state, iss, error }: ClientCallbackDto,
   ): Promise<string> {
-    await provider.checkIssuer(iss);
     if (error !== undefined) {
+      await provider.checkIssuer(iss);
       const told = toldOfProvider(error);
       const cause = told === error ? undefined : new ProviderRefusal(error, 'the callback says');
       throw this.refusal(signIn, told, cause);
     }
     const { client, redirectUri, memory } = signIn;
     const asked = this.clock.now();
-    const identity = await provider.exchange({
+    const request = {
       code: (code ?? ticket)!, // receive() has seen to that
       state,
       redirectUri,
       ...(iss !== undefined && { iss }),
       ...(memory !== null && { memory }),
-    });
+    };
+    const identity = await provider.exchange(request, true);
     const ours = await this.codes.issue(client, { provider: signIn.provider, identity, asked });
     return addressOf(client, this.settings.publicUrl, { code: ours });
   }
