@@ -5,6 +5,12 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   testMatch: ['**/*.spec.ts'],
+  // Those run by a command of their own (npm run test:browsers), which names the browser; some in Chromium alone.
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(process.env.BROWSER ? [] : ['<rootDir>/test/browsers/']),
+    ...(process.env.BROWSER === 'chromium' ? [] : ['<rootDir>/test/browsers/chromium/']),
+  ],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: {
@@ -21,6 +27,7 @@ export default {
     ],
   },
   setupFiles: ['<rootDir>/test/support/setup.ts'],
+  setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   maxWorkers: 3, // two cores: while one test waits for a timer, a process or a browser, two others go on

@@ -109,6 +109,36 @@ inChromium('the client binds a session to its browser', () => {
     expect(await Promise.all(tabs.map((tab) => world.signedOut(tab)))).toEqual([[], []]);
   });
 
+  it('and keeps its key where the client is closed during the exchange', async () => {
+    const page = await world.open(context);
+    await page.route('**/oauth2/token', async (route) => {
+      await page.evaluate('latchkey.close()');
+      await route.continue();
+    });
+    await page.evaluate('latchkey.signIn()');
+    await page.reload();
+    expect(await attempt(page)).toBe('done');
+    expect(await world.signedOut(page)).toEqual([]);
+  });
+
+  it('and signs out at once where its token is due, and a refresh is not answered', async () => {
+    const page = await world.signIn(context);
+    await page.route('**/oauth2/refresh', () => undefined);
+    const sent = page.waitForResponse(
+      (answer) => answer.url().endsWith('/sign-out') && answer.status() === 204,
+    );
+    await page.evaluate(`{
+      const key = 'latchkey:${world.front.url}';
+      const held = JSON.parse(localStorage.getItem(key));
+      const received_at = held.received_at - (held.expires_in - 60) * 1000;
+      localStorage.setItem(key, JSON.stringify({ ...held, received_at }));
+      dispatchEvent(new StorageEvent('storage', { key }));
+      void latchkey.signOut();
+    }`);
+    await page.waitForFunction('!latchkey.session', undefined, { timeout: 2000 });
+    await sent;
+  });
+
   it('and keeps the newest thousand keys', async () => {
     const page = await world.signIn(context);
     const { binding } = await world.stored(page);
@@ -145,6 +175,7 @@ inChromium('the client binds a session to its browser', () => {
 
   it(`so that a copy of its storage refreshes nothing, ${2 * TRIES} times, and the owner goes on`, async () => {
     const owner = await world.signIn(context);
+    await owner.waitForFunction('latchkey.session.username'); // the last thing that is stored of a sign-in
     const { refresh_token } = await world.stored(owner);
     const state = await context.storageState();
     const elsewhere = await world.newDevice({ storageState: state });
@@ -157,7 +188,7 @@ inChromium('the client binds a session to its browser', () => {
     elsewhere.on('request', (sent) => asked.push(new URL(sent.url()).pathname));
     await world.age(thief);
     const outcomes: string[] = await thief.evaluate(`(async () => {
-      const { createClient } = await import('/client.js');
+      const { createClient } = await import('/latchkey-client/index.js');
       const record = localStorage.getItem('latchkey:${world.front.url}');
       const attempts = Array.from({ length: ${TRIES} }, () => {
         const values = new Map([['latchkey:${world.front.url}', record]]);
@@ -172,7 +203,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(outcomes).toEqual(Array<string>(TRIES).fill('signed_out key_lost'));
     await thief.getByRole('alert').getByText('The key of your session is missing in this browser').waitFor();
     expect(await world.signedOut(thief)).toMatchObject([{ reason: 'key_lost' }]);
-    expect(asked.filter((path) => path !== '/client.js')).toEqual([]); // nobody was told, nothing was ended
+    expect(asked.filter((path) => !/latchkey-client|providers$/.test(path))).toEqual([]); // nobody was told, nothing was ended
 
     // And what a thief would do by hand: without a proof, with a key of his own, at both endpoints.
     const key = new ClientKey();
@@ -262,7 +293,10 @@ inChromium('the client binds a session to its browser', () => {
     await page.reload();
     await page.waitForFunction(`of('signedOut').length`);
     expect(await world.signedOut(page)).toEqual([
-      { reason: 'key_lost', message: 'The key of your session is missing in this browser' },
+      {
+        reason: 'key_lost',
+        message: 'The key of your session is missing in this browser. Please sign in again.',
+      },
     ]);
   });
 

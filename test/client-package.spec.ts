@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -16,23 +17,31 @@ beforeAll(async () => {
 });
 afterAll(() => project?.remove());
 
-it('is at most 8.5 kB in all, minified and gzipped', async () => {
-  const scripts = (await readdir(packed, { recursive: true })).filter((name) => name.endsWith('.js'));
-  expect(scripts).toEqual(['dist/index.js']);
-  const code = await readFile(join(packed, 'dist/index.js'));
-  expect(gzipSync(code, { level: 9 }).length).toBeLessThanOrEqual(8500);
+/** Bytes of files of the package, as a server sends them: minified and gzipped. */
+async function gzipped(...names: string[]): Promise<number> {
+  const files = await Promise.all(names.map((name) => readFile(join(packed, 'dist', name))));
+  return files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
+}
+
+it('is at most 8.5 kB with keys, renewal and channel, and the dialog another 3 kB, which is loaded ahead', async () => {
+  // index.js imports nothing at its start. Not counted is what is loaded when it is wanted: one other language, the channel's
+  // sockets; and the hooks for React.
+  const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
+  expect(code).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
+  expect(await gzipped('index.js')).toBeLessThanOrEqual(8500);
+  const dialog = await readFile(join(packed, 'dist/dialog.js'), 'utf8');
+  expect(dialog).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
+  expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3000);
 });
 
-it('depends on nothing, and imports nothing but its optional peer', async () => {
-  expect(await project.manifest('client')).toMatchObject({
-    peerDependencies: { 'socket.io-client': '^4.8.0' },
-    peerDependenciesMeta: { 'socket.io-client': { optional: true } },
-  });
+it('depends on nothing, and imports nothing at its start', async () => {
+  expect(Object.keys((await project.manifest('client')).peerDependencies ?? {})).toEqual(['react']);
   expect(await project.manifest('client')).not.toHaveProperty('dependencies');
-  const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
-  expect(code.match(/\bimport\b[^;]{0,40}/g)).toEqual([
-    expect.stringContaining('import("socket.io-client")'),
-  ]);
+});
+
+it('brings the sockets of the channel as a file of their own, of at most 1.3 kB, which loads nothing more', async () => {
+  expect(await gzipped('sockets.js')).toBeLessThanOrEqual(1300); // socket.io-client has 12.7 kB
+  expect(await readFile(join(packed, 'dist/sockets.js'), 'utf8')).not.toMatch(/\bimport\b/);
 });
 
 it('can be imported in Node.js, and lets the process end', async () => {
@@ -45,9 +54,133 @@ it('can be imported in Node.js, and lets the process end', async () => {
   expect(JSON.parse(output)).toEqual([null, ['signed_out', true], ['signed_out', true]]);
 });
 
-it('says so when socket.io-client is missing', async () => {
+it('rejects with a LatchkeyError whatever is called, without a page too, and leaves nothing unhandled', async () => {
+  const output = await project.run(`
+    import { createClient, LatchkeyError } from '@latchkey/client';
+    process.on('unhandledRejection', (error) => console.log('unhandled', error));
+    const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 9999, user_id: 'u', device_id: 'd', received_at: Date.now() };
+    const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
+    const loadSocketIo = () => Promise.resolve({});
+    const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
+    const calls = {
+      signIn: [], handleCallback: [], accessToken: [], fetch: ['/x'], connect: [], signOut: [{ provider: true }],
+      me: [], devices: [], renameDevice: ['x', 'y'], removeDevice: ['x'],
+    };
+    const functions = Object.keys(client).filter((name) => !['session', 'on', 'close'].includes(name));
+    if (functions.sort().join() !== Object.keys(calls).sort().join()) console.log('other functions', functions);
+    for (const [name, parameters] of Object.entries(calls)) {
+      const outcome = await client[name](...parameters).catch((error) => (error instanceof LatchkeyError ? error.code : error));
+      console.log(name, typeof outcome === 'object' ? outcome.constructor.name : outcome);
+    }
+    for (const broken of [() => client.signIn(null), () => client.fetch('http://['), () => client.connect(null)])
+      console.log(await broken().catch((error) => error instanceof LatchkeyError));
+    client.close();
+  `);
+  const codes = Object.fromEntries(
+    output
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ')),
+  ) as Record<string, string>;
+  expect(codes).toMatchObject({
+    signIn: 'no_browser',
+    handleCallback: 'no_browser',
+    connect: 'missing_peer',
+  });
+  expect(codes).toMatchObject({ accessToken: 'a', fetch: 'network', me: 'network', devices: 'network' });
+  expect(output).toMatch(/(true\n){3}$/);
+  expect(output).not.toMatch(/unhandled|other functions|Error/);
+});
+
+it('accepts undefined for every option, and knows what events carry', async () => {
+  const source = `
+    import { createClient, type ClientOptions, type Latchkey } from '@latchkey/client';
+    const options: { [Name in keyof ClientOptions]: undefined | ClientOptions[Name] } & { url: string; provider: string; redirectUri: string } = {
+      url: 'u', provider: 'mock', redirectUri: '/', mode: undefined, locale: undefined, texts: undefined, storage: undefined,
+      fetchOrigins: undefined, deviceName: undefined, askAgain: undefined, refreshTokenLife: undefined, loadSocketIo: undefined,
+    };
+    interface MyEvents { 'order.shipped': { id: string }; note: number }
+    const client = createClient<MyEvents>(options);
+    void client.signIn({ mode: undefined });
+    void client.signOut({ scope: undefined, provider: true, redirectUri: undefined });
+    void client.connect({ offset: undefined, id: undefined }).then((channel) => {
+      channel.on('order.shipped', ({ id }, { offset }) => [id.length, offset]);
+      channel.on('device.renamed', ({ device_name }) => device_name?.length);
+      channel.on('ready', ({ recovered }) => !recovered);
+      channel.on('*', (name, data, { id }) => [name === 'note', typeof data === 'number' && data.toFixed(), id]);
+      // @ts-expect-error no event of that name
+      channel.on('*', (name) => name === 'order.shiped');
+      // @ts-expect-error no event of that name
+      channel.on('order.shiped', () => undefined);
+      // @ts-expect-error that is no number
+      channel.on('order.shipped', ({ id }) => id.toFixed());
+    });
+    void createClient(options).connect().then((channel) => {
+      channel.on('anything', (data) => (data as string).length);
+      channel.on('device.signed_out', ({ device_id }) => device_id.length);
+      // @ts-expect-error nobody knows what it is
+      channel.on('anything', (data) => data.length);
+      channel.on('*', (name, data, { id }) => [name.length, data, id]);
+    });
+    export const any: Latchkey = client; // for what works with every client: the hooks
+    const session = client.session;
+    export const who: string | undefined = session?.username;
+  `;
+  const strict = { module: 'nodenext', lib: ['es2022', 'dom'], exactOptionalPropertyTypes: true };
+  expect(await project.typeCheck({ 'events.ts': source }, strict)).toBe('');
+});
+
+it('explains itself to someone who has no specification', async () => {
+  const types = join(packed, 'dist/types');
+  const files = (await readdir(types)).filter((name) => name.endsWith('.d.ts'));
+  const seen = new Set<string>();
+  const visit = async (name: string): Promise<void> => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    const text = await readFile(join(types, name), 'utf8');
+    for (const [, next] of text.matchAll(/from '\.\/([\w-]+)\.js'/g)) await visit(`${next}.d.ts`);
+    expect([name, text]).toEqual([name, expect.not.stringMatching(/§|\bcontract\b|\bRFC \d+ §|docs\//)]);
+    // Every type and function that an editor shows has a text of its own.
+    const bare = [...text.matchAll(/(.*)\nexport (?:interface|type|declare \w+) (\w+)/g)].filter(
+      ([, before]) => !before!.endsWith('*/'),
+    );
+    expect([name, bare.map(([, , one]) => one)]).toEqual([name, []]);
+  };
+  await visit('index.d.ts');
+  expect(files).toEqual(expect.arrayContaining([...seen]));
+});
+
+describe('for development', () => {
+  it('is another file, which warns, once for each thing; what ships to users says nothing', async () => {
+    const files = ['index.js', 'development.js'].map((name) => readFile(join(packed, 'dist', name), 'utf8'));
+    const [production, development] = await Promise.all(files);
+    expect(development).toContain('fetchOrigins');
+    for (const word of ['[latchkey] ', 'is not in fetchOrigins'])
+      expect([word, production!.includes(word)]).toEqual([word, false]);
+    const script = `
+      import { createClient } from '@latchkey/client';
+      const tokens = { access_token: 'secret', refresh_token: 'secret', expires_in: 9999, user_id: 'u', device_id: 'd', received_at: Date.now() };
+      const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
+      const loadSocketIo = () => Promise.reject(new Error('secret'));
+      const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage, loadSocketIo });
+      console.warn = (text) => console.log(text);
+      for (const path of ['a?token=secret', 'b', 'c']) await client.fetch('http://127.0.0.1:9/' + path).catch(() => undefined);
+      for (let n = 0; n < 3; n++) await client.connect().catch(() => undefined);
+    `;
+    expect(await project.run(script)).toBe('');
+    const lines = (await project.run(script, 'script.js', ['--conditions=development'])).trim().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^\[latchkey\].* http:\/\/127\.0\.0\.1:9,.*fetchOrigins: \['http:\/\/127/),
+      expect.stringMatching(/^\[latchkey\].*socket\.io-client/),
+    ]);
+    expect(lines.join()).not.toContain('secret');
+  });
+});
+
+it('says so where there is no WebSocket, and nothing else was given', async () => {
   const output = await project.run(`
     import { createClient } from '@latchkey/client';
+    delete globalThis.WebSocket; // Node 20: it has none
     const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 9, user_id: 'u', device_id: 'd', received_at: Date.now() };
     const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
     const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage });
@@ -80,22 +213,29 @@ describe('in Node.js, against the service', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     service = await startTestService({ ...provider.env(), SERVICE_KEYS: 'k'.repeat(32) });
-    await project.link('socket.io-client');
+    for (const name of ['socket.io-client', 'ws']) await project.link(name);
   });
   afterAll(async () => {
     await service?.close();
     await provider?.close();
   });
 
-  it('calls the API, listens to the channel, and signs out', async () => {
-    const device_id = '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11';
+  it.each([
+    [
+      'the sockets that it brings',
+      'globalThis.WebSocket ??= (await import("ws")).WebSocket; const loadSocketIo = undefined;',
+    ],
+    ['a Socket.IO client of the application', 'const loadSocketIo = () => import("socket.io-client");'],
+  ])('calls the API, listens to the channel with %s, and signs out', async (_which, prepare) => {
+    const device_id = randomUUID();
     const tokens = await signIn(service.url, 'ada', { device_id });
     const stored = JSON.stringify({ ...tokens, device_id, received_at: 1, signed_in_at: Date.now() }); // it is due
     const output = await project.run(`
       import { createClient } from '@latchkey/client';
+      ${prepare}
       const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
       const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };
-      const client = createClient({ url: '${service.url}/', provider: 'stub', redirectUri: '/callback', storage });
+      const client = createClient({ url: '${service.url}/', provider: 'stub', redirectUri: '/callback', storage, loadSocketIo });
       const token = await client.accessToken();
       const channel = await client.connect();
       const note = new Promise((resolve) => channel.on('note', (data, meta) => resolve([data, meta.offset])));
@@ -121,7 +261,9 @@ describe('in Node.js, against the service', () => {
     expect(heard).toEqual(['hello', expect.any(Number)]);
     expect(renamed).toMatchObject({ device_id, device_name: 'Kitchen' });
     expect(me).toMatchObject({ user_id: tokens.user_id });
-    expect(devices).toMatchObject([{ device_id, current: true }]);
+    expect((devices as { current: boolean }[]).filter(({ current }) => current)).toMatchObject([
+      { device_id, online: true }, // as its channel is
+    ]);
     expect(ended).toEqual({ reason: 'user', message: '' });
     expect(session).toBeUndefined();
     const refused = await fetch(`${service.url}/me`, {

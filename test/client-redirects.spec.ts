@@ -88,6 +88,7 @@ inChromium('the client, where the service answers with redirects', () => {
       'GET /devices',
       'PATCH /devices/d',
       'DELETE /devices/d',
+      'GET /oauth2/providers', // nobody is signed in any more
       'POST /sign-out',
     ]);
     expect(arrived).toEqual([]);
@@ -125,7 +126,9 @@ inChromium('the client, where the service answers with redirects', () => {
     );
     await page.goto(`${app.url}/?code=${CODE}&state=0f`);
     await page.getByRole('alert').getByText('The sign-in service cannot be reached').waitFor();
-    expect(asked).toEqual(['GET /oauth2/authorize', 'POST /oauth2/token']);
+    expect(new Set(asked)).toEqual(
+      new Set(['GET /oauth2/providers', 'GET /oauth2/authorize', 'POST /oauth2/token']),
+    );
     expect(arrived).toEqual([]);
     expect(await page.evaluate('latchkey.session')).toBeUndefined();
   });

@@ -96,6 +96,32 @@ inChromium('the client keeps a session', () => {
     expect((await stored(first)).access_token).toBe(await token(first));
   });
 
+  it('tells who is signed in, which it asks for once; and again at the next start, where that failed', async () => {
+    let asked = 0;
+    await context.route('**/me', async (route) => {
+      asked++;
+      await (asked === 1 ? route.abort() : route.continue());
+    });
+    const first = await signIn();
+    const isSame = 'latchkey.session === latchkey.session';
+    expect(await first.evaluate(isSame)).toBe(true);
+    await first.waitForFunction(`of('request').some(({ path }) => path === '/me')`);
+    expect(await first.evaluate('latchkey.session.username')).toBeUndefined();
+
+    const second = await open();
+    await context.clock.fastForward('00:05');
+    for (const page of [first, second]) {
+      await page.waitForFunction(`latchkey.session.username === 'Ada Lovelace'`);
+      const who = { username: 'Ada Lovelace', email: 'ada@example.com' };
+      expect(await page.evaluate(`of('change').at(-1)`)).toMatchObject(who);
+      expect(await page.evaluate(isSame)).toBe(true);
+    }
+    await first.reload();
+    expect(await first.evaluate('latchkey.session.username')).toBe('Ada Lovelace');
+    await context.clock.fastForward('00:05');
+    expect(asked).toBe(2);
+  });
+
   it('survives waking up offline with an expired token, and recovers by itself', async () => {
     const page = await signIn();
     await line.refuse();
@@ -138,7 +164,9 @@ inChromium('the client keeps a session', () => {
     await context.clock.fastForward('56:00');
     for (const page of [first, second]) {
       await dialogSays(page, 'Your session has ended');
-      expect(await signedOut(page)).toEqual([{ reason: 'refused', message: 'Your session has ended' }]);
+      expect(await signedOut(page)).toEqual([
+        { reason: 'refused', message: 'Your session has ended. Please sign in again.' },
+      ]);
       expect(await page.evaluate('latchkey.session')).toBeUndefined();
     }
     expect(refreshes).toBe(1);
@@ -186,7 +214,7 @@ inChromium('the client keeps a session', () => {
     expect(Date.now() - begun).toBeLessThan(1000);
     await dialogSays(tab, 'You were signed out on this device');
     for (const page of [here, tab]) {
-      const message = 'You were signed out on this device';
+      const message = 'You were signed out on this device. Please sign in again.';
       expect(await signedOut(page)).toEqual([{ reason: 'signed_out', message }]);
     }
     expect(await other.evaluate('latchkey.devices()')).toContainEqual(
@@ -231,6 +259,11 @@ inChromium('the client keeps a session', () => {
     })`);
     await push(1);
     await page.waitForFunction('notes.length === 1');
+    const asked = `of('request').filter(({ path }) => path === '/devices').length`;
+    const burst = 'Promise.all(Array.from({ length: 20 }, () => latchkey.devices()))';
+    const online = `.then((all) => all.flat().filter(({ current }) => current).every((device) => device.online))`;
+    expect(await page.evaluate(burst + online)).toBe(true); // as the channel is, though the service may not know it yet
+    expect(await page.evaluate(asked)).toBe(2);
     await line.refuse();
     await page.waitForFunction('!channel.connected');
     await push(2);

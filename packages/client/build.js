@@ -1,12 +1,15 @@
-// Builds dist/: one minified module for browsers and Node with its source map, and its types.
+// Builds dist/: ES modules for browsers and Node, each with its source map, and their types. What `import()` loads (languages, …)
+// is a file of its own. Whoever serves the client without a bundler serves the whole folder.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { minify } from '@swc/core';
 import { build } from 'esbuild';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
+const dist = join(directory, 'dist');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
 /** Takes the line breaks out of the style sheet, which minifiers leave in a template. */
@@ -20,28 +23,52 @@ const styleInOneLine = {
   },
 };
 
-const { outputFiles } = await build({
-  absWorkingDir: directory,
-  entryPoints: ['src/index.ts'],
-  outfile: 'dist/index.js', // to which the sources of the map are relative; nothing is written there
-  bundle: true,
-  format: 'esm',
-  target: 'es2022',
-  charset: 'utf8',
-  external: ['socket.io-client'],
-  plugins: [styleInOneLine],
-  sourcemap: 'external',
-  write: false,
-});
-const [bundleMap, bundle] = outputFiles.map(({ text }) => text);
-const { code, map } = await minify(bundle, {
-  module: true,
-  compress: { passes: 3 },
-  mangle: true,
-  sourceMap: { content: bundleMap },
-});
-mkdirSync(`${directory}dist`, { recursive: true });
-writeFileSync(`${directory}dist/index.js`, `${code}\n//# sourceMappingURL=index.js.map\n`);
-writeFileSync(`${directory}dist/index.js.map`, map);
-rmSync(`${directory}dist/types`, { recursive: true, force: true });
+/** @returns the text of each file by its name: the entries, the chunks that they load, and their maps */
+async function bundle(entryPoints, isDevelopment) {
+  const { outputFiles } = await build({
+    absWorkingDir: directory,
+    entryPoints,
+    outdir: dist, // to which the sources of the maps are relative; nothing is written there
+    bundle: true,
+    splitting: true,
+    chunkNames: '[name]', // the name of the source: packages of the same version have the same files
+    format: 'esm',
+    target: 'es2022',
+    charset: 'utf8',
+    define: { DEVELOPMENT: String(isDevelopment) },
+    external: ['react'],
+    plugins: [styleInOneLine],
+    sourcemap: 'external',
+    write: false,
+  });
+  return new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+}
+
+async function minified(code, content) {
+  const options = {
+    module: true,
+    compress: { passes: 3, directives: false },
+    mangle: true,
+    sourceMap: { content },
+  };
+  const made = await minify(code, options);
+  return [made.code, made.map];
+}
+
+const entries = { index: 'src/index.ts', react: 'src/react/index.ts' };
+if (!existsSync(join(directory, entries.react))) delete entries.react;
+const production = await bundle(entries, false);
+const development = await bundle({ development: entries.index }, true);
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+const files = new Map([...development, ...production]);
+for (const [name, text] of files) {
+  if (!name.endsWith('.js')) continue;
+  const map = files.get(`${name}.map`);
+  // What developers step through stays as it was written.
+  const [code, mapOfCode] = name === 'development.js' ? [text, map] : await minified(text, map);
+  writeFileSync(join(dist, name), `${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
+  writeFileSync(join(dist, `${name}.map`), mapOfCode);
+}
 execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: directory, stdio: 'inherit' });

@@ -1,21 +1,20 @@
 import { createServer, type Server } from 'node:http';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 
-/** All the code that `@latchkey/client` is published with (client-package.spec.ts); the build is the test command's. */
-const CLIENT = new URL('../../packages/client/dist/index.js', import.meta.url);
-const SOCKET_IO = new URL('../../node_modules/socket.io-client/dist/socket.io.esm.min.js', import.meta.url);
+/** What `@latchkey/client` is published with, as a folder to serve; the build is the test command's. */
+const CLIENT = new URL('../../packages/client/dist/', import.meta.url);
 
 const page = (script: string): string =>
   `<!doctype html><html lang="en"><title>App</title><button id="in">Enter</button><p id="out"></p><script type="module" src="/${script}"></script></html>`;
 
 /** An application's page: a client, and a record of all its events. `?options=` adds to its options. */
 const APP = `
-import { createClient } from '/client.js';
+import { createClient } from '/latchkey-client/index.js';
 const own = JSON.parse(new URLSearchParams(location.search).get('options') ?? '{}');
 window.seen = [];
 window.latchkey = createClient({
-  url: SERVICE, provider: 'mock', redirectUri: '/callback', loadSocketIo: () => import('/socket.io.js'), ...own,
+  url: SERVICE, provider: 'mock', redirectUri: '/callback', ...own,
 });
 for (const name of ['change', 'signedOut', 'progress', 'request'])
   latchkey.on(name, (detail) => seen.push([name, detail]));
@@ -26,14 +25,14 @@ document.getElementById('in').onclick = () =>
   latchkey.signIn().then(({ userId }) => say('signed in as ' + userId), ({ code }) => say(code));
 `;
 const CALLBACK = `
-import { createClient } from '/client.js';
+import { createClient } from '/latchkey-client/index.js';
 createClient({ url: SERVICE, provider: 'mock', redirectUri: '/callback' })
   .handleCallback()
   .catch((error) => (document.getElementById('out').textContent = error.code));
 `;
 /** A service worker: refreshes a session that a page gives it, and answers what the client has stored then, or why not. */
 const WORKER = `
-import { createClient } from '/client.js';
+import { createClient } from '/latchkey-client/index.js';
 addEventListener('install', () => skipWaiting());
 addEventListener('message', async ({ data: record, ports: [port] }) => {
   const values = new Map([['latchkey:' + SERVICE, record]]);
@@ -58,6 +57,10 @@ export class ClientApp {
   service = '';
   /** `Content-Security-Policy` of the pages. */
   policy = '';
+  /** The same, with `-Report-Only`. */
+  reportedPolicy = '';
+  /** `Cross-Origin-Opener-Policy` of all pages. */
+  openerPolicy = '';
 
   private constructor(
     private readonly server: Server,
@@ -66,16 +69,17 @@ export class ClientApp {
   ) {}
 
   static async start(): Promise<ClientApp> {
-    const client = await readFile(CLIENT, 'utf8');
-    const socketIo = await readFile(SOCKET_IO, 'utf8');
     const scripts: Record<string, () => string> = {
-      '/client.js': () => client,
-      '/socket.io.js': () => socketIo,
       '/app.js': () => APP.replace('SERVICE', JSON.stringify(app.service)),
       '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
       '/stranger.js': () => STRANGER,
       '/worker.js': () => WORKER.replaceAll('SERVICE', JSON.stringify(app.service)),
     };
+    for (const name of await readdir(CLIENT)) {
+      if (!name.endsWith('.js')) continue;
+      const text = await readFile(new URL(name, CLIENT), 'utf8');
+      scripts[`/latchkey-client/${name}`] = () => text;
+    }
     const pages: Record<string, string> = {
       '/': page('app.js'),
       '/callback': page('callback.js'),
@@ -99,6 +103,9 @@ export class ClientApp {
       const text = script?.() ?? pages[path];
       response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');
       if (app.policy && path === '/') response.setHeader('Content-Security-Policy', app.policy);
+      if (app.reportedPolicy && path === '/')
+        response.setHeader('Content-Security-Policy-Report-Only', app.reportedPolicy);
+      if (app.openerPolicy) response.setHeader('Cross-Origin-Opener-Policy', app.openerPolicy);
       response.writeHead(text === undefined ? 404 : 200).end(text);
     });
     await new Promise<void>((resolve) => server.listen(0, resolve));

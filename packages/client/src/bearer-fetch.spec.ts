@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearerFetch } from './bearer-fetch.js';
@@ -62,7 +63,10 @@ it('adds the token for listed origins, however the address is given', async () =
 
 it('adds none for other origins, if there is one already, or if nobody is signed in', async () => {
   const fetch = open();
+  const warn = jest.spyOn(console, 'warn').mockReturnValue();
   await fetch(`${urls[1]}/`);
+  expect(warn.mock.calls).toEqual([[expect.stringContaining(`sent no token to ${urls[1]},`)]]);
+  warn.mockRestore();
   await fetch('/', { headers: { Authorization: 'Basic own' } });
   opened!.keeper.end('user');
   await fetch('/');
@@ -128,4 +132,13 @@ it('repeats a refused request once, body and all, with another token', async () 
   answer = () => ({ status: 401 });
   expect((await fetch('/')).status).toBe(401); // the token is new: another one would not help
   expect(opened!.asked()).toBe(1);
+});
+
+it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
+  const fetch = open();
+  await expect(fetch('http://[')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'invalid_request' });
+  for (const server of servers) server.close().closeAllConnections();
+  await expect(fetch('/')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'network' });
+  const reason = new Error('enough');
+  await expect(fetch('/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
 });

@@ -1,4 +1,7 @@
+import { IS_DEVELOPMENT } from './advice.js';
+import { LatchkeyError } from './latchkey-error.js';
 import type { Refresher } from './refresher.js';
+import { adviseOnOrigin } from './setup-advice.js';
 import type { TokenKeeper } from './tokens.js';
 
 /** Seconds. A token younger than this is not replaced when it is refused: a service may be refusing all of them. */
@@ -8,6 +11,7 @@ const YOUNG = 60;
  * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and unchanged for all others. Redirects are followed
  * as the caller's `redirect` says, since an API of the application may have them. A redirect to another origin is followed
  * without the token: the Fetch standard sees to that (HTTP-redirect fetch, step 13), and a test checks it in a browser.
+ * @param origins the service's, and those that the application has listed
  * @param base of relative addresses, where there is no page
  */
 export function bearerFetch(
@@ -17,19 +21,39 @@ export function bearerFetch(
   { fresh, refresh }: Refresher,
 ): (input: RequestInfo | URL, init?: RequestInit) => Promise<Response> {
   return async (input, init) => {
-    const address = typeof input === 'string' ? new URL(input, globalThis.document?.baseURI ?? base) : input;
-    const request = new Request(address, init);
-    const isListed = origins.includes(new URL(request.url).origin);
-    if (!isListed || !keeper.get() || request.headers.has('Authorization')) return fetch(request);
+    const request = makeRequest(input, base, init);
+    const { origin } = new URL(request.url);
+    const isListed = origins.includes(origin);
+    const isWithout = !keeper.get() || request.headers.has('Authorization');
+    if (IS_DEVELOPMENT && !isListed && !isWithout) adviseOnOrigin(origin, origins.slice(1));
+    if (!isListed || isWithout) return send(request);
     const again = request.clone();
     const token = await fresh();
-    const response = await fetch(withBearer(request, token));
+    const response = await send(withBearer(request, token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
     // After a redirect, a 401 says nothing about the token, which may not have been sent.
     if (response.status !== 401 || response.redirected || keeper.age() < YOUNG) return response;
     const other = await refresh(token).catch(() => undefined);
-    return other ? fetch(withBearer(again, other)) : response;
+    return other ? send(withBearer(again, other)) : response;
   };
+}
+
+function makeRequest(input: RequestInfo | URL, base: string, init?: RequestInit): Request {
+  try {
+    const address = typeof input === 'string' ? new URL(input, globalThis.document?.baseURI ?? base) : input;
+    return new Request(address, init);
+  } catch (error) {
+    throw new LatchkeyError('invalid_request', String(error));
+  }
+}
+
+/** @throws LatchkeyError `network`; or the reason by which the caller's own signal has aborted it */
+async function send(request: Request): Promise<Response> {
+  try {
+    return await fetch(request);
+  } catch (error) {
+    throw request.signal.aborted ? error : new LatchkeyError('network', String(error));
+  }
 }
 
 export function withBearer(request: Request, token: string): Request {

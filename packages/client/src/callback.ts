@@ -1,9 +1,7 @@
+import { handOver, PARAMETERS, type CallbackQuery } from './handover.js';
 import { LatchkeyError } from './latchkey-error.js';
 import type { SignInMode } from './options.js';
 import { stored, type Stored } from './storage.js';
-
-/** The parameters of a callback (spec §1, step 3; RFC 6749 §4.1.2, RFC 9207). */
-export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | undefined };
 
 /** A sign-in that this tab has begun. */
 export interface Begun {
@@ -22,35 +20,43 @@ export interface SignInMemory {
   begun: Stored<Begun>;
   /** A callback that waits for the page that began the sign-in to be loaded again. */
   arrived: Stored<CallbackQuery>;
+  /** The name under which this origin's pages hand a callback over. */
+  line: string;
 }
 
 /** What the callback page posts, to its own origin only. */
 export const MESSAGE = 'latchkey:callback';
-const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
 
 export function signInMemory(key: string): SignInMemory {
   return {
     begun: stored('sessionStorage', `${key}:sign-in`),
     arrived: stored('sessionStorage', `${key}:callback`),
+    line: `${key}:callback`,
   };
 }
 
 /**
  * The callback page's part: hands code and state on to the page that began the sign-in.
+ * @returns whether this window is of no more use
  * @throws LatchkeyError `invalid_state` when nobody here began one with this state
  */
-export function handOn({ begun, arrived }: SignInMemory): void {
+export async function handOn({ begun, arrived, line }: SignInMemory): Promise<boolean> {
   const query = takeQuery();
   const mine = begun.get();
   if (mine?.mode === 'redirect' && mine.state === query.state) {
     arrived.put(query);
     history.replaceState(null, '', mine.returnTo);
-    return location.reload(); // loads that page, even if it is this one or differs only in the fragment
+    location.reload(); // loads that page, even if it is this one or differs only in the fragment
+    return false;
   }
-  const target = (parent === window ? window.opener : parent) as Window | null;
-  if (!target) throw new LatchkeyError('invalid_state');
-  target.postMessage({ type: MESSAGE, query }, location.origin); // no other origin can read it
-  if (parent === window) window.close();
+  const isFrame = parent !== window;
+  const target = (isFrame ? parent : window.opener) as Window | null;
+  target?.postMessage({ type: MESSAGE, query }, location.origin); // no other origin can read it
+  if (isFrame) return false;
+  // A provider's page may have cut this window off from the one that opened it; and that one may not wait for us.
+  if (!(await handOver(line, query))) throw new LatchkeyError('invalid_state');
+  window.close();
+  return true;
 }
 
 /** Reads the parameters, and removes them: a code must not stay in the address, spent or not. */

@@ -109,8 +109,8 @@ export function openChannel(
     const mine = socket;
     const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
-    mine?.emit('authenticate', { token: other }, ({ error }: { error?: string }) => {
-      if (error && socket === mine) later(0); // mostly because the token is of another session: connect anew with that
+    mine?.emit('authenticate', { token: other }, (answer?: { error?: string }) => {
+      if (answer?.error && socket === mine) later(0); // mostly because the token is of another session: connect anew with that
     });
   };
 

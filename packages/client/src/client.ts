@@ -1,28 +1,48 @@
+import { makeAccount } from './account.js';
+import { IS_DEVELOPMENT } from './advice.js';
 import { bearerFetch } from './bearer-fetch.js';
+import { openBroadcast } from './broadcast.js';
 import { handOn, signInMemory } from './callback.js';
+import type { Channel } from './channel-events.js';
 import { openChannel } from './channel.js';
 import { makeClock } from './clock.js';
+import { ownSockets, makeConnection } from './connect.js';
 import { deviceName } from './device.js';
-import type { Device } from './device-list.js';
 import { makeEvents } from './events.js';
 import { makeExchange } from './exchange.js';
 import { makeKeys } from './keys.js';
-import { LatchkeyError } from './latchkey-error.js';
+import { LatchkeyError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
 import { makePost } from './post.js';
 import { keepFresh, signedOut } from './refresher.js';
 import { makeCall } from './service.js';
-import type { EndReason } from './session.js';
-import type { SocketIo } from './socket-io.js';
+import type { EndReason, SignInStep } from './session.js';
+import { adviseOnSetup } from './setup-advice.js';
 import { makeSignIn } from './sign-in.js';
 import { makeLeave, makeSignOut } from './sign-out.js';
 import { stored } from './storage.js';
 import { textsFor } from './texts.js';
+import { after } from './timer.js';
 import { keepTokens } from './tokens.js';
 
-/** Makes the client of one service from its parts. It sends and shows nothing until it is used. */
-export function createClient(options: ClientOptions): Latchkey {
+/** Seconds after the start at which a stored session gets its profile, if it has none: not before what the page itself needs. */
+const LEARN_AFTER = 1;
+
+/**
+ * Makes the client of one service. Until it is used it shows nothing, and asks only what it will need. Call it once, in a module of its own, with the same options on the callback page.
+ * @typeParam Events your own events: an interface of their names and of what they carry
+ *
+ * @example
+ * interface MyEvents { 'order.shipped': { id: string } }
+ * export const latchkey = createClient<MyEvents>({
+ *   url: 'https://id.example.com',
+ *   provider: 'mock',
+ *   redirectUri: '/callback',
+ * });
+ */
+// oxlint-disable-next-line typescript/no-explicit-any -- as in Latchkey
+export function createClient<Events extends object = any>(options: ClientOptions): Latchkey<Events> {
   const url = options.url.replace(/\/$/, '');
   const key = `latchkey:${url}`;
   const page = globalThis.document as Document | undefined;
@@ -31,7 +51,7 @@ export function createClient(options: ClientOptions): Latchkey {
     options.locale ?? (page?.documentElement.lang || globalThis.navigator?.language || ''),
     options.texts,
   );
-  const tabs = page && globalThis.BroadcastChannel ? new BroadcastChannel(key) : undefined;
+  let tabs = page && openBroadcast(key);
   const clock = makeClock();
   const call = makeCall(url, clock.set, (done) => emit('request', done));
   const keys = makeKeys(key, clock);
@@ -49,7 +69,7 @@ export function createClient(options: ClientOptions): Latchkey {
     {
       provider: options.provider,
       redirectUri: options.redirectUri,
-      mode: options.mode ?? 'iframe',
+      mode: options.mode,
     },
     call,
     makeExchange(options.deviceName ?? deviceName(), post, keys, keeper),
@@ -62,21 +82,26 @@ export function createClient(options: ClientOptions): Latchkey {
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
-  // The `catch` tells bundlers that the module may be missing.
-  const loadSocketIo = options.loadSocketIo ?? (() => import('socket.io-client').catch(missingPeer));
-  let channel: Promise<ReturnType<typeof openChannel>> | undefined;
-
-  const closeChannel = (): void => {
-    void channel?.then((open) => open.channel.close()).catch(() => undefined);
-    channel = undefined;
+  const connection = makeConnection(options.loadSocketIo ?? ownSockets, (io, { offset, id }) =>
+    openChannel(url, io, offset, id, refresher, keeper.end),
+  );
+  const account = makeAccount(api, leave, keeper, connection.isConnected);
+  /** Asks in the background who it is that is signed in, once. Where that fails, the next page that is loaded asks again. */
+  const learn = (): void => {
+    const held = keeper.get();
+    if (held && !held.profile) account.me().catch(() => undefined);
   };
 
   on('change', (session) => {
     refresher.renewed();
     if (session) signingIn.done();
+    else if (page) signingIn.prepare();
+  });
+  on('progress', (step: SignInStep) => {
+    if (step === 'signed-in') learn();
   });
   on('ended', (reason: EndReason) => {
-    closeChannel();
+    connection.close();
     const messages = {
       user: '',
       signed_out: texts.signedOut,
@@ -103,41 +128,50 @@ export function createClient(options: ClientOptions): Latchkey {
     addEventListener('message', signingIn.hear);
     addEventListener('storage', onStorage);
     signingIn.resume();
+    // Not on the callback page. Later, so that the application can listen first.
+    if (!keeper.get() && !new URLSearchParams(location.search).has('state'))
+      queueMicrotask(signingIn.prepare);
   }
+  const stopAdvising = IS_DEVELOPMENT && page && adviseOnSetup(url, options.redirectUri);
+  /** A page has one callback, however often it is handed over: React runs effects twice in StrictMode. */
+  let handling: Promise<boolean> | undefined;
+  const stopLearning =
+    page &&
+    keeper.get() &&
+    after(LEARN_AFTER, () => {
+      learn();
+      signingIn.load(); // later the network may be away, and the session over
+    });
 
   return {
     get session() {
       return keeper.session();
     },
     on,
-    async signIn({ mode } = {}) {
+    signIn: rejecting(async ({ mode } = {}) => {
+      if (!page) throw notInPage();
       await signingIn.start(mode);
       return keeper.session()!;
-    },
-    async handleCallback() {
-      handOn(memory);
-    },
+    }),
+    handleCallback: rejecting(async () => {
+      if (!page) throw notInPage();
+      if (await (handling ??= handOn(memory))) signingIn.tell(texts.done); // seen where the browser does not let the window close itself
+    }),
     accessToken: refresher.fresh,
     fetch: authorizedFetch,
-    async connect({ offset, id } = {}) {
+    connect: rejecting(async (position = {}) => {
       if (!keeper.get()) throw signedOut();
-      channel ??= loadSocketIo().then((io: SocketIo) =>
-        openChannel(url, io, offset, id, refresher, keeper.end),
-      );
-      channel.catch(() => (channel = undefined)); // loading may work the next time
-      const open = await channel;
-      await open.opened;
-      return open.channel;
-    },
-    signOut: makeSignOut(leave, page),
-    me: () => api('GET', '/me'),
-    devices: async () => (await api<{ devices: Device[] }>('GET', '/devices')).devices,
-    renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
-    removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
+      return (await connection.connect(position)) as Channel<Events>;
+    }),
+    signOut: rejecting(makeSignOut(leave, page)),
+    ...account,
     close() {
       refresher.stop();
-      closeChannel();
+      stopLearning?.();
+      if (stopAdvising) stopAdvising();
+      connection.close();
       tabs?.close();
+      tabs = undefined; // what is under way may still end, and would tell them
       if (!page) return;
       removeEventListener('message', signingIn.hear);
       removeEventListener('storage', onStorage);
@@ -145,6 +179,6 @@ export function createClient(options: ClientOptions): Latchkey {
   };
 }
 
-function missingPeer(): never {
-  throw new LatchkeyError('missing_peer');
+function notInPage(): LatchkeyError {
+  return new LatchkeyError('no_browser', 'This works in a page of a browser only');
 }

@@ -1,5 +1,4 @@
 import { deviceName } from './device.js';
-import { textsFor } from './texts.js';
 
 const MAC = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)';
 const WEBKIT = 'AppleWebKit/605.1.15 (KHTML, like Gecko)';
@@ -22,18 +21,4 @@ it.each([
   ['something', 'Browser'],
 ])('%s is %s', (agent, name) => {
   expect(deviceName(agent)).toBe(name);
-});
-
-it('has all texts in English, German and Chinese, and takes texts of the application', () => {
-  const all = ['en-GB', 'de-AT', 'zh-Hans-CN'].map((locale) => textsFor(locale));
-  expect(all.map(({ language }) => language)).toEqual(['en', 'de', 'zh']);
-  for (const texts of all) expect(Object.keys(texts)).toEqual(Object.keys(all[0]!));
-  for (const name of ['retry', 'failed', 'ended'] as const) {
-    expect(new Set(all.map((texts) => texts[name])).size).toBe(3);
-  }
-  expect(textsFor('fr', { retry: 'Encore' })).toMatchObject({
-    language: 'en',
-    retry: 'Encore',
-    close: 'Close',
-  });
 });

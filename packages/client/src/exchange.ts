@@ -1,5 +1,6 @@
-import type { Begun, CallbackQuery } from './callback.js';
+import type { Begun } from './callback.js';
 import { deviceId } from './device.js';
+import type { CallbackQuery } from './handover.js';
 import type { Keys } from './keys.js';
 import type { Post } from './post.js';
 import type { TokenKeeper, Tokens } from './tokens.js';

@@ -91,9 +91,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
       if ((error as LatchkeyError).code === 'key_lost') await sleep(LATE_NEWS);
     }
     // It may have been signed out meanwhile, or in again: then the answer comes too late.
-    if (keeper.reload()?.refresh_token === refresh_token) {
-      if (answer) keeper.put({ ...held, ...answer });
-      else judge(lastError as LatchkeyError, held);
+    const current = keeper.reload();
+    if (current?.refresh_token === refresh_token) {
+      if (answer) keeper.put({ ...current, ...answer });
+      else judge(lastError as LatchkeyError, current);
     }
     const now = keeper.get();
     if (!now) throw signedOut();

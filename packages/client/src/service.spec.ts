@@ -78,7 +78,9 @@ it.each([
   ['7', 7],
   ['0', undefined],
   ['soon', undefined],
-  [new Date(Date.now() + 86_400_000).toUTCString(), expect.closeTo(86_400, -2)],
+  [new Date(Date.now() + 3_600_000).toUTCString(), expect.closeTo(3600, -2)],
+  ['Fri, 31 Dec 9999 23:59:59 GMT', 86_400], // a timer that is told so would end at once
+  ['1e999', 86_400],
   ['Thu, 01 Jan 1970 00:00:00 GMT', undefined],
 ])('Retry-After %s', async (header, retryAfter) => {
   const send = answering(503, '{}', { 'Retry-After': header });

@@ -79,8 +79,8 @@ async function read<Answer>(response: Response): Promise<Answer> {
   );
 }
 
-/** Seconds, or a date (RFC 9110 §10.2.3). */
+/** Seconds, a day at most: timers end at 24 days, and begin at once where they are told more. Or a date (RFC 9110 §10.2.3). */
 function readRetryAfter(header: string | null): number | undefined {
   const seconds = header && (+header || (Date.parse(header) - Date.now()) / 1000);
-  return seconds && seconds > 0 ? seconds : undefined; // NaN is not
+  return seconds && seconds > 0 ? Math.min(seconds, 86_400) : undefined; // NaN is not
 }

@@ -1,10 +1,20 @@
-/** Who is signed in here. Holds no token, so it may be shown and logged. */
-export interface Session {
+import type { Profile } from './profile.js';
+
+/**
+ * Who is signed in here. The same object until something in it changes, so it can be compared with `===`, and given to
+ * React's `useSyncExternalStore` as it is. Holds no token.
+ */
+export interface Session extends Profile {
+  /** The user's id in the service: what an access token has as `sub`. */
   readonly userId: string;
+  /** This browser's id in the user's list of devices. */
   readonly deviceId: string;
   /** When the access token ends, by this device's clock, in milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** Whether it can be refreshed in this browser only: with a key that no script can take away (docs/frontend.md). */
+  /**
+   * Whether it can be refreshed in this browser only, because it is bound to a key that no script can take away. False where the
+   * browser cannot keep such a key; everything else works the same.
+   */
   readonly bound: boolean;
 }
 
@@ -18,13 +28,17 @@ export interface Session {
  */
 export type EndReason = 'user' | 'signed_out' | 'refused' | 'key_lost' | 'expired';
 
+/** How a session has ended. */
 export interface SignedOut {
   readonly reason: EndReason;
   /** A sentence for the user, in the client's language. Empty for `user`. */
   readonly message: string;
 }
 
-/** One step of a sign-in (spec §1); `signed-in` is the last. */
+/**
+ * One step of a sign-in: asking the service where to go, the provider's page, its answer, the exchange for tokens. The last is
+ * `signed-in`, or `failed`.
+ */
 export type SignInStep = 'authorize' | 'provider' | 'callback' | 'exchange' | 'signed-in' | 'failed';
 
 /** A call to the service that has been answered, or has failed. Holds no secret: no query, no body. */

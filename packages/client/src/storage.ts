@@ -10,26 +10,37 @@ export interface Stored<Value> {
 }
 
 export function stored<Value>(choice: StorageChoice, key: string): Stored<Value> {
-  let area = areaOf(choice);
+  const area = areaOf(choice);
+  /** What the storage would not take. It is asked again each time: there may be room for the end of a session, if not for more. */
+  let kept: string | undefined;
   return {
     get() {
       try {
-        return (JSON.parse(area.getItem(key)!) as Value | null) ?? undefined;
+        return parse(kept ?? area.getItem(key)) as Value | undefined;
       } catch {
-        return undefined; // something else wrote it
+        return undefined;
       }
     },
     put(value) {
-      if (!value) return area.removeItem(key);
-      const text = JSON.stringify(value);
+      const text = value && JSON.stringify(value);
       try {
-        area.setItem(key, text);
+        if (text) area.setItem(key, text);
+        else area.removeItem(key);
+        kept = undefined;
       } catch {
-        area = inMemory();
-        area.setItem(key, text);
+        kept = text ?? 'null';
       }
     },
   };
+}
+
+/** What was stored as JSON; undefined where something else wrote it, or nothing is there. */
+export function parse(text: string | null): unknown {
+  try {
+    return (JSON.parse(text!) as unknown) ?? undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function areaOf(choice: StorageChoice): Area {

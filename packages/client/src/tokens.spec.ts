@@ -1,6 +1,10 @@
 import { stored } from './storage.js';
 import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
 
+const SHOWN = ['userId', 'deviceId', 'expiresAt', 'bound'];
+/** What `GET /me` may answer. */
+const ADA = { username: 'Ada', email: null, avatar_url: 'https://a.example/a.png' };
+
 it('tells the other tab the same reason, whichever tab ended the session', () => {
   const area = makeArea();
   put(area, tokensNow());
@@ -85,10 +89,127 @@ it.each([
   expect(openTab(area).keeper.session()).toBeUndefined();
 });
 
+it.each([
+  ['a life that is a text', { expires_in: '3600' }],
+  ['no time of arrival', { received_at: null }],
+  ['a number for a user', { user_id: 7 }],
+  ['a binding without a key', { binding: { issuer: 'https://id.example' } }],
+])('takes tokens with %s, which another script may have stored, for no session', (_name, change) => {
+  const area = makeArea();
+  area.setItem('key', JSON.stringify({ ...tokensNow(), ...change }));
+  expect(openTab(area).keeper.session()).toBeUndefined();
+});
+
+it('takes a reason that nobody gives for a sign-out by the service', () => {
+  const area = makeArea();
+  put(area, tokensNow());
+  const { keeper, emitted } = openTab(area);
+  area.setItem('key', '{"reason":"toString"}');
+  keeper.reload();
+  expect(emitted[0]).toEqual(['ended', 'signed_out']);
+});
+
+describe('the session that is shown', () => {
+  it('is the same object until it changes', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    const { keeper } = openTab(area);
+    const other = openTab(area);
+    const first = keeper.session();
+    keeper.reload();
+    expect(keeper.session()).toBe(first);
+
+    keeper.put({ ...tokensNow(), access_token: 'second' });
+    const second = keeper.session();
+    expect(second).not.toBe(first);
+    expect(keeper.session()).toBe(second);
+
+    other.keeper.reload();
+    other.keeper.end('user'); // in another tab
+    keeper.reload();
+    expect(keeper.session()).toBeUndefined();
+  });
+
+  it('tells who it is once that is known, in every tab, over a refresh, and after a start', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    const [one, other] = [openTab(area), openTab(area)];
+    const before = one.keeper.session();
+    expect(before).not.toHaveProperty('username');
+    one.keeper.know({ ...ADA, user_id: 'ada' });
+    other.keeper.reload();
+    const who = { username: 'Ada', avatarUrl: 'https://a.example/a.png' };
+    for (const { keeper, emitted } of [one, other]) {
+      expect(emitted).toMatchObject([['change', who]]);
+      expect(keeper.session()).not.toHaveProperty('email');
+    }
+    expect(one.keeper.session()).not.toBe(before);
+    one.keeper.know({ ...ADA, user_id: 'ada' }); // nothing new
+    expect(one.emitted).toHaveLength(1);
+    expect(one.keeper.age()).toBeCloseTo(other.keeper.age(), 1);
+
+    one.keeper.put({ ...one.keeper.get()!, access_token: 'second' });
+    expect(openTab(area).keeper.session()).toMatchObject(who);
+  });
+
+  it('takes nothing from an answer about somebody else', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    const { keeper, emitted } = openTab(area);
+    keeper.know({ ...ADA, user_id: 'grace' });
+    expect(emitted).toEqual([]);
+  });
+
+  it('takes nothing once it is over, whatever is answered: the other tabs still learn why', () => {
+    const area = makeArea();
+    put(area, tokensNow());
+    const { keeper } = openTab(area);
+    keeper.end('user');
+    keeper.know({} as never);
+    expect(area.getItem('key')).toBe('{"reason":"user"}');
+  });
+
+  it('shows only texts, and only an address that is one', () => {
+    const area = makeArea();
+    const profile = { username: { evil: 1 }, email: '', avatarUrl: 'javascript:alert(1)' };
+    put(area, tokensNow({ profile } as never));
+    expect(Object.keys(openTab(area).keeper.session()!)).toEqual(SHOWN);
+  });
+});
+
 it('shows no token in its session', () => {
   const area = makeArea();
   put(area, tokensNow());
-  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(['userId', 'deviceId', 'expiresAt', 'bound']);
+  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(SHOWN);
+});
+
+it('signs out for good in a storage that is full', () => {
+  const area = makeArea();
+  put(area, tokensNow());
+  const full = {
+    ...area,
+    setItem(key: string, text: string) {
+      if (text.length > area.getItem(key)!.length) throw new DOMException('full', 'QuotaExceededError');
+      area.setItem(key, text);
+    },
+  };
+  const { keeper } = openTab(full);
+  keeper.put(tokensNow({ access_token: 'longer than before' }));
+  expect(keeper.get()).toMatchObject({ access_token: 'longer than before' });
+  keeper.end('user');
+  expect(openTab(area).keeper.session()).toBeUndefined(); // after a reload
+});
+
+it('goes on in memory where a storage refuses everything', () => {
+  const refuse = (): never => {
+    throw new DOMException('no', 'UnknownError');
+  };
+  const broken = stored<string>({ getItem: refuse, setItem: refuse, removeItem: refuse }, 'key');
+  expect(broken.get()).toBeUndefined();
+  broken.put('kept');
+  expect(broken.get()).toBe('kept');
+  broken.put();
+  expect(broken.get()).toBeUndefined();
 });
 
 it('goes on in memory where the storage is full or forbidden', () => {

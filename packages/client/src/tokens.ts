@@ -1,5 +1,6 @@
 import type { Events } from './events.js';
 import type { Binding } from './post.js';
+import { isText, readProfile, type Profile } from './profile.js';
 import type { EndReason, Session } from './session.js';
 import type { Stored } from './storage.js';
 
@@ -17,6 +18,8 @@ export interface Tokens {
   readonly signed_in_at: number;
   /** Absent where the session is not bound to a key. */
   readonly binding?: Binding;
+  /** Absent until the service was asked for it. */
+  readonly profile?: Profile;
 }
 
 /** What stays of an ended session in the storage, so that every tab gives the same reason. */
@@ -24,14 +27,19 @@ export interface Ended {
   readonly reason: EndReason;
 }
 
+const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
+
 /** Holds the tokens of this tab, in step with the storage and with the other tabs. */
 export interface TokenKeeper {
   readonly get: () => Tokens | undefined;
+  /** The same object until something in it changes. */
   readonly session: () => Session | undefined;
   /** Seconds since the access token came. */
   readonly age: () => number;
   /** Keeps new tokens, which have just come, and tells the other tabs. */
   readonly put: (tokens: Omit<Tokens, 'received_at'>) => void;
+  /** Keeps what `GET /me` has answered, if it is about the user of this session, and tells the other tabs. */
+  readonly know: (user: { readonly user_id: string }) => void;
   /** Ends the session in all tabs, once: the first tab that notices gives the reason. */
   readonly end: (reason: EndReason) => void;
   /** Takes over what another tab has stored; returns the tokens now held. */
@@ -55,43 +63,50 @@ export function keepTokens(
   let anchor: readonly [age: number, at: number] = [0, 0];
 
   const ageByDevice = (): number => Date.now() - (held?.received_at ?? 0);
-  const session = (): Session | undefined =>
-    held && {
-      userId: held.user_id,
-      deviceId: held.device_id,
-      expiresAt: held.received_at + held.expires_in * 1000,
-      bound: !!held.binding,
-    };
-  const isWhole = (value?: Partial<Tokens>): value is Tokens =>
-    !!value?.access_token && !!value.refresh_token && value.expires_in! > 0;
+  let session: Session | undefined;
   const take = (tokens: Tokens | undefined): void => {
+    const isSame = held?.access_token === tokens?.access_token;
     held = tokens;
-    anchor = [Math.max(0, ageByDevice()), performance.now()];
+    session = tokens && {
+      userId: tokens.user_id,
+      deviceId: tokens.device_id,
+      expiresAt: tokens.received_at + tokens.expires_in * 1000,
+      bound: !!tokens.binding,
+      ...tokens.profile,
+    };
+    if (!isSame) anchor = [Math.max(0, ageByDevice()), performance.now()];
   };
   const reload = (): Tokens | undefined => {
     const value = storage.get();
-    const tokens = isWhole(value) ? value : undefined;
+    const tokens = readTokens(value);
     const before = held;
-    if (before?.access_token !== tokens?.access_token) {
+    if (JSON.stringify(before) !== JSON.stringify(tokens)) {
       take(tokens);
       // When the tokens are another user's, somebody signed in anew in this browser.
-      const reason = tokens ? 'user' : (value?.reason ?? 'signed_out');
+      const ended = REASONS.find((one) => one === value?.reason) ?? 'signed_out';
+      const reason = tokens ? 'user' : ended;
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
-      emit('change', session());
+      emit('change', session);
     }
     return held;
   };
-  const initial = storage.get();
-  take(isWhole(initial) ? initial : undefined);
+  take(readTokens(storage.get()));
 
   return {
     get: () => held,
-    session,
+    session: () => session,
     // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one
     // that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
       storage.put({ ...received, received_at: Date.now() });
+      reload();
+      tell(false);
+    },
+    know(user) {
+      const known = reload();
+      if (!known || known.user_id !== user.user_id) return; // it was asked for by a session that is over
+      storage.put({ ...known, profile: readProfile(user) });
       reload();
       tell(false);
     },
@@ -105,4 +120,15 @@ export function keepTokens(
     },
     reload,
   };
+}
+
+/** Tokens from a storage, in which another script, or an older version, may have written anything. */
+function readTokens(value?: Partial<Tokens>): Tokens | undefined {
+  const { access_token, refresh_token, user_id, device_id, binding, profile } = value ?? {};
+  const { issuer, key } = binding ?? { issuer: '-', key: '-' };
+  const isWhole =
+    [access_token, refresh_token, user_id, device_id, issuer, key].every(isText) &&
+    [value!.expires_in, value!.received_at].every(Number.isFinite) &&
+    value!.expires_in! > 0;
+  return isWhole ? ({ ...value, ...(profile && { profile: readProfile(profile) }) } as Tokens) : undefined;
 }

@@ -5,7 +5,6 @@ type Handler = (...details: unknown[]) => void;
 /** A Socket.IO socket that a test controls. */
 export class FakeSocket implements Socket {
   static readonly all: FakeSocket[] = [];
-  connected = false;
   left = false;
   /** What the client has emitted, with its acknowledgement last. */
   readonly sent: unknown[][] = [];
@@ -27,10 +26,6 @@ export class FakeSocket implements Socket {
 
   get auth(): unknown {
     return this.options['auth'];
-  }
-
-  connect(): void {
-    throw new Error('each connection is a socket of its own');
   }
 
   disconnect(): void {

@@ -1,0 +1,10 @@
+/**
+ * Tells all hooks the type of your client, and so the types of your events. Declare it once, beside the client.
+ *
+ * @example
+ * declare module '@latchkey/client/react' {
+ *   interface Register { client: typeof latchkey }
+ * }
+ */
+// oxlint-disable-next-line typescript/no-empty-object-type, typescript/no-empty-interface -- an application adds its member
+export interface Register {}

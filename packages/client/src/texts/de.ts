@@ -1,0 +1,33 @@
+import type { Texts } from '../texts.js';
+
+const texts: Texts = {
+  language: 'de',
+  signIn: 'Anmelden',
+  close: 'Schließen',
+  wait: 'Einen Moment, bitte',
+  slow: 'Lädt es noch?',
+  newWindow: 'In neuem Fenster öffnen',
+  unframed: 'Die Anmeldeseite lässt sich hier nicht anzeigen. Bitte öffnen Sie sie in einem neuen Fenster.',
+  waiting:
+    'Bitte machen Sie im anderen Fenster weiter. Falls Sie es geschlossen haben, öffnen Sie es noch einmal.',
+  openAgain: 'Noch einmal öffnen',
+  blocked: 'Das Fenster für die Anmeldung ist noch nicht offen.',
+  openWindow: 'Fenster öffnen',
+  thisWindow: 'In diesem Fenster weitermachen',
+  done: 'Fertig. Sie können dieses Fenster schließen.',
+  retry: 'Erneut versuchen',
+  failed: 'Die Anmeldung hat nicht geklappt. Bitte versuchen Sie es noch einmal.',
+  unavailable:
+    'Der Anmeldedienst ist nicht erreichbar. Bitte prüfen Sie Ihre Verbindung und versuchen Sie es noch einmal.',
+  trouble: 'Der Anmeldedienst ist gestört. Bitte versuchen Sie es in ein paar Minuten noch einmal.',
+  denied: 'Die Anmeldung wurde nicht erlaubt. Sie können es noch einmal versuchen.',
+  expired:
+    'Die Anmeldung hat nicht geklappt, vielleicht weil sie zu lange gedauert hat. Bitte versuchen Sie es noch einmal.',
+  slowDown: 'Das waren zu viele Versuche. Bitte versuchen Sie es {when} noch einmal.',
+  misconfigured:
+    'Die Anmeldung ist hier nicht richtig eingerichtet. Bitte sagen Sie es den Betreibern dieser Website.',
+  signedOut: 'Sie wurden auf diesem Gerät abgemeldet. Bitte melden Sie sich neu an.',
+  ended: 'Ihre Sitzung ist beendet. Bitte melden Sie sich neu an.',
+  keyLost: 'Der Schlüssel Ihrer Sitzung fehlt in diesem Browser. Bitte melden Sie sich neu an.',
+};
+export default texts;

@@ -1,0 +1,26 @@
+import type { FirstTexts, Texts } from '../texts.js';
+
+/** What only the dialog says. */
+const texts: Omit<Texts, keyof FirstTexts> = {
+  signIn: 'Sign in',
+  close: 'Close',
+  wait: 'One moment, please',
+  slow: 'Still loading?',
+  newWindow: 'Open in a new window',
+  unframed: 'The sign-in page cannot be shown here. Please open it in a new window.',
+  waiting: 'Please go on in the other window. If you have closed it, open it again.',
+  openAgain: 'Open it again',
+  blocked: 'The window for signing in has not opened yet.',
+  openWindow: 'Open the window',
+  thisWindow: 'Go on in this window',
+  retry: 'Try again',
+  failed: 'Signing in did not work. Please try again.',
+  unavailable: 'The sign-in service cannot be reached. Please check your connection, and try again.',
+  trouble: 'The sign-in service has a problem. Please try again in a few minutes.',
+  denied: 'The sign-in was not allowed. You can try again.',
+  expired: 'Signing in did not work, perhaps because it took too long. Please try again.',
+  slowDown: 'There were too many attempts. Please try again {when}.',
+  misconfigured: 'Signing in is not set up correctly here. Please tell the people who run this site.',
+};
+
+export default texts;
