@@ -40,6 +40,7 @@ export async function startLatchkey(
       SERVICE_KEYS: SERVICE_KEY,
       DEMO_ENABLED: 'false',
       LOG_LEVEL: logLevel,
+      LOG_FORMAT: 'json',
       REDIRECT_URIS: REDIRECT_URI,
       [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
       [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,

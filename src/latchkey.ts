@@ -11,7 +11,7 @@ const SERVE_USAGE = `Usage: latchkey serve
 
 Runs the service until SIGTERM or SIGINT ends it. It needs no setting: without any it keeps a PostgreSQL of its own in ./data,
 and http://localhost:3000 is a page to try it on. With NODE_ENV=production it says which settings are missing.
-Settings are environment variables, or lines of a file .env in the working directory: see the README.
+Settings are environment variables, or lines of a file .env in the working directory: see docs/settings.md of the repository.
 `;
 
 /** Contract §1. */

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
@@ -7,7 +8,6 @@ import { AppModule } from './app.module.js';
 import type { Settings } from './config/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/data-source.js';
-import { errorMessage } from './database/error-facts.js';
 import { migrate } from './database/migrate.js';
 import { patiently, type Patience } from './database/patiently.js';
 import { Sql } from './database/sql.js';
@@ -15,6 +15,7 @@ import { directWay } from './database/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
 import { tellTimeOf } from './http/answer-date.js';
 import { createApp } from './http/create-app.js';
+import { isTakenAtIpv6, listenFault } from './http/listen-fault.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { ProviderRegistry } from './provider/provider.registry.js';
@@ -82,9 +83,7 @@ async function startApp(
     if (app.get(Sql).distributed) await spreadNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.init();
-    await listen(app, settings).catch((error: unknown) => {
-      throw new Error(`cannot listen: ${errorMessage(error)}`, { cause: error }); // waiting for the database does not help
-    });
+    await listen(app, settings); // its faults are no DatabaseErrors: waiting for the database does not help
     patience.signal.throwIfAborted();
     return app;
   } catch (error) {
@@ -93,9 +92,19 @@ async function startApp(
   }
 }
 
-async function listen(app: NestExpressApplication, { port, host }: Settings): Promise<void> {
-  await app.get(MetricsServer).listen();
-  await app.listen(port, host);
+async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
+  const { port, host, metricsPort = 0 } = settings;
+  const at = (variable: string, value: number) => async (error: unknown) => {
+    throw await listenFault(error, { variable, port: value, host });
+  };
+  await app.get(MetricsServer).listen().catch(at('METRICS_PORT', metricsPort));
+  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) await at('PORT', port)({ code: 'EADDRINUSE' });
+  await app.listen(port, host).catch(at('PORT', port));
+}
+
+/** In development, where people open `localhost`, but the service listens with IPv4 alone. */
+function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolean {
+  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}`;
 }
 
 function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {

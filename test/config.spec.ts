@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { envExample, readmeTables } from '../src/config/document-settings.js';
+import { envExample, settingsPage } from '../src/config/document-settings.js';
 import { InvalidSettings } from '../src/config/invalid-settings.js';
 import { Refused } from '../src/config/kinds.js';
 import { loadSettings } from '../src/config/load-settings.js';
@@ -231,11 +231,8 @@ describe('in Nest', () => {
 describe('the generated documents', () => {
   it('.env.example says what the settings say', () => expect(document('.env.example')).toBe(envExample()));
 
-  it('README.md says what the settings say', () => {
-    expect(document('README.md')).toContain(
-      `<!-- settings:start -->\n\n${readmeTables()}\n\n<!-- settings:end -->`,
-    );
-  });
+  it('docs/settings.md says what the settings say', () =>
+    expect(document('docs/settings.md')).toBe(settingsPage()));
 
   it('start the service without faults when every line of the service is used as it is', () => {
     const [service = ''] = envExample().split('# --- Providers');

@@ -1,8 +1,12 @@
-import { mkdtempSync, existsSync, rmSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import { parseSettings } from '../src/config/parse-settings.js';
 import { freePort } from './support/free-port.js';
@@ -101,7 +105,7 @@ describe('the start', () => {
   it('does not wait when it cannot listen on the address', async () => {
     service = await spawnService({ DATABASE_URL: database.url, HOST: 'nowhere.invalid' });
     expect(await service.ended).toBe(1);
-    expect(service.output()).toContain('cannot listen: ');
+    expect(service.output()).toContain('cannot listen on HOST=nowhere.invalid');
     expect(service.output()).not.toMatch(/waiting for the database|\n +at /);
   });
 
@@ -158,6 +162,28 @@ describe('the start', () => {
         expect(service.output()).not.toContain('Latchkey is ready');
         while (existsSync(pidFile)) await delay(5); // nothing is left behind
       } finally {
+        rmSync(DATA_DIR, { recursive: true, force: true });
+      }
+    });
+
+    it('while the embedded database is made, of which Ctrl-C ends the programs as well', async () => {
+      const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
+      chmodSync(DATA_DIR, 0o711); // for the account that runs PostgreSQL
+      const env = { PATH: process.env['PATH'], DATA_DIR, PORT: String(await freePort()) };
+      const main = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));
+      const child = spawn(process.execPath, [main], {
+        env,
+        detached: true,
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      try {
+        const said = text(child.stderr);
+        const ended = once(child, 'exit');
+        await until(() => readdirSync(DATA_DIR).some((name) => name.startsWith('postgres.new-')));
+        process.kill(-child.pid!, 'SIGINT'); // as a terminal does
+        expect([await ended, await said]).toEqual([[0, null], '']);
+      } finally {
+        child.kill('SIGKILL');
         rmSync(DATA_DIR, { recursive: true, force: true });
       }
     });

@@ -193,6 +193,8 @@ describe('traces and metrics of a process', () => {
       .trim()
       .split('\n')
       .filter((line) => !line.startsWith('{'));
-    expect(lines).toEqual([expect.stringMatching(`^cannot listen: .*EADDRINUSE.*:${taken}$`)]);
+    expect(lines).toEqual([
+      expect.stringMatching(`^Port ${taken} is taken by another program. Try: METRICS_PORT=\\d+$`),
+    ]);
   });
 });

@@ -38,15 +38,26 @@ export function envExample(): string {
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, SAMPLE_PROVIDER].join('\n');
 }
 
-/** What stands in the README between `<!-- settings:start -->` and `<!-- settings:end -->`. */
-export function readmeTables(): string {
-  return [
-    'Environment variables, or a file `.env` (the environment wins; a commented one is in `.env.example`). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](docs/production.md#rotating-secrets) while the service runs.',
-    table('Variable', SETTINGS),
-    'Providers have two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Values that conflict stop the start.',
+/** The whole of `docs/settings.md`. */
+export function settingsPage(): string {
+  const sections = [...new Set(SETTINGS.map(({ section }) => section))].flatMap((section) => [
+    `## ${section}`,
+    table(
+      'Variable',
+      SETTINGS.filter((row) => row.section === section),
+    ),
+  ]);
+  const parts = [
+    '# Settings',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](production.md#rotating-secrets) while the service runs.',
+    'In development nothing has to be set. What production asks for is in [running in production](production.md).',
+    ...sections,
+    '## Providers',
+    'How to connect one is in [providers](providers.md). Providers have two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Values that conflict stop the start.',
     table('Key', PROVIDER_KEYS),
     'Any other key is handed to the adapter. The built-in sample provider is called `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where it is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With its `url` set, `mock` is a provider like any other.',
-  ].join('\n\n');
+  ];
+  return `${parts.join('\n\n')}\n`;
 }
 
 function envLines(row: Row, variable: string): string {
@@ -73,5 +84,9 @@ function cellsOf(row: Row): readonly string[] {
   const shown = row.defaultShown?.includes('<') ? `\`${row.defaultShown}\`` : row.defaultShown;
   const defaults = [fixed, inProduction].filter(Boolean).join(', ') || shown || 'unset';
   const notes = [row.doc, row.secret && 'Secret.'];
-  return [`\`${row.name}\``, defaults, notes.filter(Boolean).join(' ')];
+  const meaning = notes
+    .filter(Boolean)
+    .join(' ')
+    .replace(/\bdocs\/([\w-]+)\.md/g, '[$1]($1.md)'); // it lies among them
+  return [`\`${row.name}\``, defaults, meaning];
 }

@@ -1,4 +1,5 @@
 import { isIP, isIPv4 } from 'node:net';
+import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
 /** How the text of a setting is read, and the words for what it accepts. */
@@ -53,6 +54,11 @@ export function oneOf<T extends string>(...accepted: readonly T[]): Kind<T> {
 export const text = kind('text on one line, not blank', (value) =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
   value.trim() === '' || /[\u0000-\u001f\u007f]/.test(value) ? undefined : value,
+);
+
+/** A directory that may have to be made. Below /proc none can be, and Node.js would try without end (`mkdir` with `recursive`). */
+export const directory = kind('a directory on a disk', (value) =>
+  /^\/proc(?:\/|$)/.test(resolve(value)) ? undefined : text.parse(value),
 );
 
 /** An address or host name to listen on, without brackets. */

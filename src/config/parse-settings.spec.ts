@@ -106,6 +106,7 @@ it('reads every variable', () => {
     METRICS_PORT: '4001',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
     LOG_LEVEL: 'debug',
+    LOG_FORMAT: 'json',
     PROVIDERS_MOCK_ENABLED: 'false',
   };
   expect(Object.keys(env)).toEqual(
@@ -149,6 +150,7 @@ it('reads every variable', () => {
     metricsPort: 4001,
     otlpEndpoint: 'http://collector.example:4318',
     logLevel: 'debug',
+    logFormat: 'json',
     providers: new Map(),
     traces: true,
   });

@@ -14,7 +14,7 @@ const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
  * A new setting is one entry here. It is then read, checked and named in faults; `settings.<key>` has it with the type of its
- * kind; and `npm run docs` writes it into .env.example and the README.
+ * kind; and `npm run docs` writes it into .env.example and docs/settings.md.
  */
 export const settingsTable = {
   nodeEnv: {
@@ -78,7 +78,7 @@ export const settingsTable = {
   dataDir: {
     name: 'DATA_DIR',
     section: 'Storage',
-    kind: kinds.text,
+    kind: kinds.directory,
     default: './data',
     doc: 'Directory of the embedded database and of generated secrets (mode 0600).',
   },
@@ -247,5 +247,12 @@ export const settingsTable = {
     kind: kinds.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
+  },
+  logFormat: {
+    name: 'LOG_FORMAT',
+    section: 'Operation',
+    kind: kinds.oneOf('json', 'text'),
+    defaultShown: 'json in production, unless it runs at a terminal; text in development',
+    doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
   },
 } as const satisfies Record<string, Setting<unknown> & { readonly section: string }>;

@@ -5,6 +5,8 @@ const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_END
 const NAMES = 'OTEL_TRACES_EXPORTER';
 /** Those that its SDK brings along; it says nothing of others. */
 const EXPORTERS = ['otlp', 'zipkin', 'console'];
+const SAMPLER = 'OTEL_TRACES_SAMPLER';
+const SAMPLERS = ['always_on', 'always_off', 'traceidratio'].flatMap((name) => [name, `parentbased_${name}`]);
 const OF_OPEN_TELEMETRY = /^OTEL_[A-Z0-9_]+$/;
 
 /** Whether traces are wanted: by an endpoint, or an exporter, and not switched off. */
@@ -15,10 +17,16 @@ export function wantsTraces(env: Environment): boolean {
   return ENDPOINTS.some((name) => (env[name] ?? '').trim() !== '');
 }
 
-/** Warns of exporters that there are not. */
-export function exporterWarnings(env: Environment): readonly string[] {
+/** Warns of exporters and of a sampler that there are not. */
+export function traceWarnings(env: Environment): readonly string[] {
   const known = exportersIn(env).every((name) => [...EXPORTERS, 'none'].includes(name));
-  return known ? [] : [`${NAMES} names an exporter that is none of ${EXPORTERS.join(', ')}: it is left out.`];
+  const sampler = env[SAMPLER]?.trim() ?? '';
+  return [
+    ...(known ? [] : [`${NAMES} names an exporter that is none of ${EXPORTERS.join(', ')}: it is left out.`]),
+    ...(sampler === '' || SAMPLERS.includes(sampler)
+      ? []
+      : [`${SAMPLER} is none of ${SAMPLERS.join(', ')}: parentbased_always_on is used.`]),
+  ];
 }
 
 function exportersIn(env: Environment): readonly string[] {

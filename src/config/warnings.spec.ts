@@ -72,10 +72,10 @@ describe('a variable that only looks like a setting', () => {
     'LATCHKEY_PORT_3000_TCP_ADDR PROVIDERS_PORT PROVIDERS_SERVICE_HOST PROVIDERS_SERVICE_PORT PROVIDERS_PORT_80_TCP ' +
     'PROVIDERS_PORT_80_TCP_ADDR PROVIDERS_SERVICE_PORT_HTTP PROVIDER_URL PROVIDER_API_URL PROVIDER_NAME ' +
     'AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN SECRET_KEY_BASE SECRET APP_KEY JWT_SECRET SESSION_SECRET ' +
-    'API_KEY API_URL BASE_URL APP_URL PUBLIC_DIR PUBLIC_PATH DATA_PATH XDG_DATA_DIRS XDG_DATA_HOME LOG_FILE LOG_FORMAT ' +
+    'API_KEY API_URL BASE_URL APP_URL PUBLIC_DIR PUBLIC_PATH DATA_PATH XDG_DATA_DIRS XDG_DATA_HOME LOG_FILE ' +
     'LOG_DIR RATE_LIMIT_WINDOW_MS RATE_LIMIT_MAX ACCESS_TOKEN REFRESH_TOKEN ACCESS_TOKEN_SECRET TOKEN_TTL CACHE_TTL ' +
     'OTEL_SERVICE_NAME OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_ENDPOINT OTEL_EXPORTER_OTLP_PROTOCOL ' +
-    'OTEL_METRICS_EXPORTER OTEL_TRACES_SAMPLER PROMETHEUS_PORT METRICS_PATH ' +
+    'OTEL_METRICS_EXPORTER PROMETHEUS_PORT METRICS_PATH ' +
     'TRUSTED_PROXIES CORS_ENABLED ALLOWED_ORIGINS SHUTDOWN_TIMEOUT SERVICE_NAME SERVICE_PORT DEMO MODE LABEL ISSUER';
   it('others are left alone', () => {
     const names = OTHERS.split(' ');
@@ -169,4 +169,38 @@ describe('exporters of traces', () => {
     const env = { OTEL_TRACES_EXPORTER: exporters, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
     expect(parseSettings({ ...QUIET, ...env })).toMatchObject({ traces, warnings });
   });
+});
+
+describe('the sampler of traces', () => {
+  it.each([
+    ['parentbased_traceidratio', 0],
+    ['always_off', 0],
+    ['', 0],
+    ['ratio', 1],
+  ])('"%s"', (sampler, warnings) => {
+    const { traces, warnings: said } = parseSettings({
+      ...QUIET,
+      OTEL_TRACES_SAMPLER: sampler,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+    });
+    expect([traces, said]).toEqual([
+      true,
+      Array(warnings).fill(
+        'OTEL_TRACES_SAMPLER is none of always_on, parentbased_always_on, always_off, parentbased_always_off, traceidratio, parentbased_traceidratio: parentbased_always_on is used.',
+      ),
+    ]);
+  });
+});
+
+it.each([
+  ['127.0.0.1', 0],
+  ['localhost', 0],
+  ['0.0.0.0', 0],
+  ['::', 0],
+  ['::1', 0],
+  ['192.0.2.7', 1],
+  ['2001:db8::7', 1],
+])('HOST=%s: whether its address, localhost without a PUBLIC_URL, leads there', (HOST, warnings) => {
+  const told = ['PUBLIC_URL is unset: the service presents itself as localhost.'];
+  expect(warningsOf({ HOST })).toEqual(told.slice(0, warnings));
 });

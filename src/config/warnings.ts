@@ -1,3 +1,5 @@
+import { isIPv6 } from 'node:net';
+import { isThisMachine } from './loopback.js';
 import { defaultsToOn } from './parse-provider.js';
 import { SAMPLE_PROVIDER } from './enabled-providers.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
@@ -5,7 +7,7 @@ import type { ProviderVariables } from './provider-variables.js';
 import type { Environment } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
-import { exporterWarnings } from './traces.js';
+import { traceWarnings } from './traces.js';
 import { unknownVariables } from './unknown-variables.js';
 
 /** Settings that are accepted, but may be mistakes; one sentence each, for the log at start. No values, so no secrets. */
@@ -22,7 +24,7 @@ export function warningsFor(
   if (values.redirectUris === undefined) {
     warnings.push('REDIRECT_URIS is unset: any absolute http(s) URL is accepted as a redirect URI.');
   }
-  if (values.nodeEnv === 'production' && values.publicUrl === undefined) {
+  if (values.publicUrl === undefined && (values.nodeEnv === 'production' || !isAtLocalhost(values.host))) {
     warnings.push('PUBLIC_URL is unset: the service presents itself as localhost.');
   }
   return [
@@ -33,8 +35,13 @@ export function warningsFor(
         `${variable} has an entry with *: entries are compared as they are, so * stands for itself.`,
     ),
     ...unknownVariables(env, providers),
-    ...exporterWarnings(env),
+    ...traceWarnings(env),
   ];
+}
+
+/** Whether a service that listens at `host` is found at `localhost`. */
+function isAtLocalhost(host: string): boolean {
+  return isThisMachine(`http://${isIPv6(host) ? `[${host}]` : host}`);
 }
 
 const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);

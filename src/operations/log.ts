@@ -1,7 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
-import pretty from 'pino-pretty';
 import { LineLimit } from '../http/line-limit.js';
 
 // What Nest tells about itself at every start: only developers of the service need it.
@@ -12,11 +11,11 @@ const NEST_CONTEXTS = new Set([
   'RouterExplorer',
   'NestApplication',
 ]);
-// Logs, without a message, an error that it throws as well: the start is then tried again, or main.ts logs the error.
-const THROWS_AS_WELL = 'ExceptionHandler';
+// Log, without a message of their own, an error that they throw as well: the start is then tried again, or main.ts tells it.
+const THROW_AS_WELL = new Set(['ExceptionHandler', 'NestApplication']);
 
-/** The log of the whole service, on standard output: one JSON object per line, or readable text at a terminal. */
-export function createLog(level: string, destination: DestinationStream = standardOutput()): Logger {
+/** The log of the whole service: one JSON object per line, which the destination may make readable (log-output.ts). */
+export function createLog(level: string, destination?: DestinationStream): Logger {
   return pino(
     {
       level,
@@ -27,10 +26,6 @@ export function createLog(level: string, destination: DestinationStream = standa
     },
     destination,
   );
-}
-
-function standardOutput(): DestinationStream {
-  return process.stdout.isTTY ? pretty({ sync: true, translateTime: 'HH:MM:ss' }) : pino.destination(1);
 }
 
 const PARSERS = /^(SyntaxError|URIError)$/; // JSON.parse quotes ten characters each side; Express's router a whole parameter
@@ -78,7 +73,8 @@ export class NestLog implements LoggerService {
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
       const context = rest.at(-1);
-      const quiet = context === THROWS_AS_WELL || (level === 'info' && NEST_CONTEXTS.has(String(context)));
+      const isTold = level === 'error' && THROW_AS_WELL.has(String(context));
+      const quiet = isTold || (level === 'info' && NEST_CONTEXTS.has(String(context)));
       const at = quiet ? 'debug' : level;
       if ((at === 'error' || at === 'warn') && !this.limitOf(at, String(context)).admits()) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);

@@ -43,7 +43,7 @@ export async function spawnService(
       ? [process.execPath, TELL_ANSWERS, main]
       : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, TELL_ANSWERS, main];
   const child = spawn(command, args, {
-    env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), ...env },
+    env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), LOG_FORMAT: 'json', ...env },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   child.on('message', (answer: Answered) => globalThis.answered(answer));

@@ -1,0 +1,46 @@
+import { createLog } from './log.js';
+import { readableLine } from './readable-line.js';
+
+/** What the log would have as JSON, for people. */
+function shown(write: (log: ReturnType<typeof createLog>) => void): string {
+  let line = '';
+  write(createLog('trace', { write: (json) => void (line = json) }));
+  return readableLine(JSON.parse(line) as Record<string, unknown>);
+}
+
+describe('a line of the log for people', () => {
+  it.each<[string, Parameters<typeof shown>[0], string]>([
+    ['a message', (log) => log.warn('REDIRECT_URIS is unset'), 'REDIRECT_URIS is unset'],
+    [
+      'the audit trail: no dump of fields',
+      (log) =>
+        log.info({ context: 'Audit', audit: 'key_made', kid: '0e-5', activeAt: '2026-11-21T01:26:29.626Z' }),
+      'key_made kid=0e-5 activeAt=2026-11-21T01:26:29.626Z',
+    ],
+    [
+      'numbers, texts, lists, and what is absent',
+      (log) => log.info({ ms: 3, path: '/a b', ids: ['x', 1], error: undefined, deviceId: null }, 'request'),
+      'request ms=3 path="/a b" ids=["x",1] deviceId=null',
+    ],
+    [
+      'what only its context names',
+      (log) => log.info({ context: 'Metrics', left_out: 3 }),
+      'Metrics left_out=3',
+    ],
+    [
+      'what would begin a line, or tell the terminal something',
+      (log) =>
+        log.info({ path: 'a\n\u001b[2Jb\u2028', name: '\u009bc' }, 'one\r\nINFO: two \u001b]0;x\u0007'),
+      String.raw`one\u000d\u000aINFO: two  path="a\n\u001b[2Jb\u2028" name=""`,
+    ],
+  ])('%s', (_name, write, line) => expect(shown(write)).toBe(line));
+
+  it('an error has its stack on lines of its own, and its causes', () => {
+    const cause = Object.assign(new Error('a\nforged line'), { code: 'ECONNRESET' });
+    const lines = shown((log) => log.error({ err: new TypeError('outer', { cause }) }, 'no')).split('\n');
+    expect(lines[0]).toBe('no: TypeError: outer');
+    expect(lines).toContain(String.raw`caused by Error: a\u000aforged line (ECONNRESET)`);
+    expect(lines.filter((line) => !/^ +at |^no: |^caused by /.test(line))).toEqual([]);
+    expect(lines.length).toBeGreaterThan(3);
+  });
+});
