@@ -1,7 +1,15 @@
 // The redirect URI of the demo (spec §1, step 3): the SDK passes code and state on to the page that began the sign-in.
 import { latchkey } from './client.js';
 
-latchkey.handleCallback().catch(() => {
+/** Milliseconds after which a window of its own would have been closed, if the browser allowed that. */
+const CLOSED = 1000;
+
+latchkey.handleCallback().then(
+  () => parent === window && setTimeout(show, CLOSED, 'done'),
+  () => show('problem'),
+);
+
+function show(part) {
   document.getElementById('waiting').hidden = true;
-  document.getElementById('problem').hidden = false;
-});
+  document.getElementById(part).hidden = false;
+}

@@ -3,11 +3,14 @@ import { clearChannel, openChannel } from './channel.js';
 import { latchkey } from './client.js';
 import { clearDevices, showDevices } from './devices.js';
 import { reset, showKept, showProgress, showRequest } from './flow.js';
-import { explain, notice } from './notice.js';
+import { showLeave } from './leave.js';
+import { showSecondDevice } from './second-device.js';
 import { showToken, showUser, tick } from './profile.js';
 import { addRequest } from './requests.js';
 
 const element = (id) => document.getElementById(id);
+/** Milliseconds after which the devices are shown, also where the channel cannot be opened. */
+const LATEST = 2000;
 /** The id of the user that the page shows. */
 let shown;
 
@@ -16,6 +19,7 @@ function show(session) {
   shown = session?.userId;
   element('welcome').hidden = Boolean(session);
   element('account').hidden = !session;
+  showLeave(Boolean(session));
   clearChannel();
   clearDevices();
   if (!session) {
@@ -26,7 +30,7 @@ function show(session) {
   showKept();
   void showUser();
   void showToken();
-  void showDevices();
+  showDevices(LATEST); // mostly once, when the channel is open
   void openChannel();
 }
 
@@ -37,41 +41,20 @@ latchkey.on('request', (call) => {
 });
 latchkey.on('change', show);
 
-for (const button of document.querySelectorAll('[data-mode]')) {
-  button.addEventListener('click', async () => {
-    try {
-      await latchkey.signIn({ mode: button.dataset.mode });
-      element('name').focus();
-    } catch (error) {
-      if (error.code === 'cancelled') reset();
-    }
-  });
+/** @param {string} [mode] as the provider's settings say where there is none */
+async function signIn(mode) {
+  try {
+    await latchkey.signIn({ mode: mode || undefined });
+    element('name').focus();
+  } catch (error) {
+    if (error.code === 'cancelled') reset();
+  }
 }
-
-for (const button of document.querySelectorAll('[data-scope]')) {
-  button.addEventListener('click', async () => {
-    button.disabled = true;
-    try {
-      await latchkey.signOut(button.dataset.scope);
-      if (button.dataset.scope === 'others') notice('All other devices are signed out.');
-    } catch (error) {
-      explain(error);
-    } finally {
-      button.disabled = false;
-    }
-  });
-}
-
-// `localhost` and `127.0.0.1` are two origins with separate storage: to Latchkey they are two devices.
-const twin = { localhost: '127.0.0.1', '127.0.0.1': 'localhost' }[location.hostname];
-if (twin) {
-  const address = new URL(location.href);
-  address.hostname = twin;
-  element('second').href = address.href;
-  element('second').hidden = false;
-  element('private').hidden = true;
-}
+for (const button of document.querySelectorAll('[data-mode]'))
+  button.addEventListener('click', () => signIn(button.dataset.mode));
 
 if (latchkey.session) show(latchkey.session);
+if (showSecondDevice() && !latchkey.session) void signIn();
 setInterval(tick, 1000);
-setInterval(() => latchkey.session && !document.hidden && showDevices(), 30_000); // no event tells when `online` changes
+// No event tells when `online` changes.
+setInterval(() => latchkey.session && navigator.onLine && !document.hidden && showDevices(), 30_000);

@@ -1,3 +1,4 @@
+import { connection } from './connection.js';
 import { make } from './make.js';
 import { explain } from './notice.js';
 
@@ -8,6 +9,8 @@ const UNITS = [
 ];
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 let made = 0;
+
+/** @typedef {import('../packages/client/src/index.js').Device} Device */
 
 /** One device: its name, whether it is online, and its buttons. */
 export class DeviceRow {
@@ -24,10 +27,10 @@ export class DeviceRow {
     autocomplete: 'off',
   });
   #form;
-  #facts;
+  #device;
 
-  /** @param {{onRename: (name: string) => Promise<void>, onSignOut: () => Promise<void>}} actions */
-  constructor({ onRename, onSignOut }) {
+  /** @param {{onRename: (name: string) => Promise<void>, onRemove: (device: Device) => Promise<void>}} actions */
+  constructor({ onRename, onRemove }) {
     const cancel = make('button', { type: 'button', className: 'button small' }, 'Cancel');
     this.#form = make(
       'form',
@@ -37,14 +40,14 @@ export class DeviceRow {
       make('button', { className: 'button small primary' }, 'Save'),
       cancel,
     );
-    this.#facts = make(
+    const facts = make(
       'div',
       { className: 'device-facts' },
       make('p', {}, this.#name, ' ', this.#current),
       make('p', {}, this.#state),
     );
     const actions = make('div', { className: 'device-actions' }, this.#rename, this.#signOut);
-    this.element.append(make('span', { className: 'device-icon' }), this.#facts, actions, this.#form);
+    this.element.append(make('span', { className: 'device-icon' }), facts, actions, this.#form);
 
     this.#rename.addEventListener('click', () => this.#edit(true));
     cancel.addEventListener('click', () => this.#edit(false));
@@ -55,26 +58,35 @@ export class DeviceRow {
     });
     this.#signOut.addEventListener('click', () => {
       this.#signOut.disabled = true;
-      onSignOut()
+      onRemove(this.#device)
         .catch(explain)
         .finally(() => (this.#signOut.disabled = false));
     });
   }
 
-  /** @param {import('../packages/client/src/index.js').Device} device */
-  show({ device_name, user_agent, last_seen_at, current, signed_in, online }) {
+  /** @param {Device} device */
+  show(device) {
+    const { device_name, user_agent, current, signed_in } = device;
     const name = device_name ?? 'A device without a name';
+    this.#device = device;
     this.#name.textContent = name;
     this.#current.hidden = !current;
-    this.#signOut.hidden = current; // the button at the top does that
+    this.#rename.hidden = !signed_in;
+    this.#signOut.hidden = current; // the menu at the top does that
     this.#rename.ariaLabel = `Rename ${name}`;
     this.#signOut.textContent = signed_in ? 'Sign out' : 'Remove';
     this.#signOut.ariaLabel = `${this.#signOut.textContent} ${name}`;
-    const seen = `${signed_in ? 'Last seen' : 'Signed out, last seen'} ${ago(last_seen_at)}`;
-    const isOnline = signed_in && online; // that it is not any more may be known a moment later
-    this.#state.textContent = isOnline ? 'Online' : seen;
-    this.#state.classList.toggle('online', isOnline);
+    this.#signOut.classList.toggle('danger', signed_in);
+    this.element.classList.toggle('signed-out', !signed_in);
     this.element.classList.toggle('phone', /Mobile|Android|iPhone/.test(user_agent ?? ''));
+    this.update();
+  }
+
+  /** Says anew whether it is online: where it is not heard of, nobody can tell. */
+  update() {
+    const [state, text] = presenceOf(this.#device);
+    this.#state.className = `device-state ${state}`;
+    this.#state.textContent = text;
   }
 
   #edit(on) {
@@ -84,6 +96,17 @@ export class DeviceRow {
     this.#input.value = this.#name.textContent;
     this.#input.select();
   }
+}
+
+/** The state, and the words for it. */
+function presenceOf({ current, signed_in, online, last_seen_at }) {
+  const here = connection();
+  const isLive = here === 'live';
+  if (!signed_in) return ['', `Signed out, last seen ${ago(last_seen_at)}`]; // `online` may lag behind
+  if (current)
+    return isLive ? ['online', 'Online'] : ['away', here === 'connecting' ? 'Connecting' : 'Offline'];
+  if (online) return isLive ? ['online', 'Online'] : ['away', 'Was online'];
+  return ['', `Last seen ${ago(last_seen_at)}`];
 }
 
 /** @param {string} time RFC 3339 */

@@ -1,12 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import axe from 'axe-core';
-import type { Browser, BrowserContext, BrowserContextOptions, FrameLocator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import request from 'supertest';
 import { bearer } from './support/bearer.js';
-import { inChromium, launchChromium } from './support/chromium.js';
+import { inChromium } from './support/chromium.js';
+import {
+  DemoVisitors,
+  devices,
+  feed,
+  isSignedIn,
+  provider,
+  signIn,
+  signInButton,
+  steps,
+  submit,
+} from './support/demo-visitor.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn as signInAtStub } from './support/sign-in.js';
@@ -48,8 +57,8 @@ describe("the demo's files", () => {
     ['/callback', 'text/html; charset=utf-8', "frame-ancestors 'self'"],
     ['/demo/demo.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
     ['/demo/page.css', 'text/css; charset=utf-8', "frame-ancestors 'none'"],
-    ['/demo/latchkey-client.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
-    ['/demo/socket.io-client.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
+    ['/latchkey-client/index.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
+    ['/latchkey-client/sockets.js', 'text/javascript; charset=utf-8', "frame-ancestors 'none'"],
   ])('%s is %s with %s', async (path, type, framing) => {
     const response = await request(service.url).get(path).expect(200).expect('Cache-Control', 'no-cache');
     expect(response.headers['content-type']).toBe(type);
@@ -82,6 +91,10 @@ describe("the demo's files", () => {
     '/demo/..%5cpackage.json',
     '/demo/demo.js/../../package.json',
     '/demo/.env',
+    '/latchkey-client/',
+    '/latchkey-client/other.js',
+    '/latchkey-client/../index.js',
+    '/latchkey-client/types/index.d.ts',
     '/demo/%2eenv',
     '/demo/demo.js%00',
     '/callback/',
@@ -98,7 +111,7 @@ describe("the demo's files", () => {
   it.each([
     ['POST', '/demo/demo.js'],
     ['PUT', '/demo/page.css'],
-    ['DELETE', '/demo/latchkey-client.js'],
+    ['DELETE', '/latchkey-client/index.js'],
     ['POST', '/'],
   ])('answer %s %s with 405', async (method, path) => {
     const { status, allow, body } = await answerTo(method, path);
@@ -115,7 +128,7 @@ describe("the demo's files", () => {
   it('are not there when the demo is off, nor is its push', async () => {
     const without = await startTestService({ DEMO_ENABLED: 'false', DATABASE_URL: service.databaseUrl });
     try {
-      for (const path of ['/', '/callback', '/demo/demo.js', '/demo/latchkey-client.js'])
+      for (const path of ['/', '/callback', '/demo/demo.js', '/latchkey-client/index.js'])
         await request(without.url).get(path).expect(404);
       await request(without.url).post('/demo/push').expect(404);
     } finally {
@@ -168,89 +181,45 @@ describe('POST /demo/push', () => {
       const { access_token } = await signInAtStub(production.url);
       const body = { event: 'demo.hello' };
       await bearer(production.url, access_token).post('/demo/push').send(body).expect(404);
-      await request(production.url).get('/').expect(200);
+      // The page is, with a provider that there is: the sample provider is off.
+      await request(production.url).get('/').expect(302).expect('Location', './?provider=stub');
+      await request(production.url).get('/?provider=stub').expect(200);
     } finally {
       await production.close();
     }
   });
 });
 
-inChromium('the demo', () => {
-  let browser: Browser;
-  let contexts: BrowserContext[];
+inChromium('signing in at the demo', () => {
+  let visitors: DemoVisitors;
   let page: Page;
-  let violations: string[];
 
   beforeAll(async () => {
-    browser = await launchChromium();
+    visitors = await DemoVisitors.launch();
   });
-  afterAll(() => browser?.close());
+  afterAll(() => visitors?.close());
 
   beforeEach(async () => {
-    contexts = [];
-    violations = [];
-    page = await open();
+    page = await visitors.open();
   });
-  afterEach(async () => {
-    await Promise.all(contexts.map((context) => context.close()));
-    expect(violations).toEqual([]);
-  });
+  afterEach(async () => expect(await visitors.leave()).toEqual([]));
 
-  /** A new browser context: for Latchkey it is another device. */
-  async function open(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
-    contexts.push(context);
-    const opened = await context.newPage();
-    opened.setDefaultTimeout(8000);
-    opened.on('pageerror', (error) => violations.push(error.message));
-    opened.on('console', (message) => {
-      if (/Content Security Policy|X-Frame-Options/.test(message.text())) violations.push(message.text());
-    });
-    return opened;
-  }
-
-  const provider = (on = page): FrameLocator => on.frameLocator('iframe');
-  const signInButton = (on = page) => on.getByRole('button', { name: 'Sign in', exact: true });
-  const steps = (): Promise<(string | null)[]> =>
-    page.locator('#steps > li').evaluateAll((items) => items.map((item) => item.getAttribute('data-state')));
   /** All steps but the refresh. */
   const LIT = ['done', 'done', 'done', 'done', 'done', 'done', null];
-  const feed = (on: Page, text: string) => on.getByRole('log').getByText(text);
-  const devices = (on: Page) => on.getByRole('region', { name: 'Devices' });
-
-  async function submit(where: FrameLocator | Page, login: string, password: string): Promise<void> {
-    await where.getByLabel('User name').fill(login);
-    await where.getByLabel('Password').fill(password);
-    await where.getByRole('button', { name: 'Sign in' }).click();
-  }
-
-  /** Waits until the whole page is shown, and the channel is open. */
-  async function signIn(on = page, url = service.url): Promise<void> {
-    await on.goto(url);
-    await signInButton(on).click();
-    await submit(provider(on), 'ada', 'analytical-engine');
-    await isSignedIn(on);
-  }
-
-  async function isSignedIn(on = page, name = 'Ada Lovelace'): Promise<void> {
-    await on.getByRole('heading', { name }).waitFor();
-    await on.getByText('Live', { exact: true }).waitFor();
-    await devices(on).getByText('This device').filter({ visible: true }).waitFor();
-  }
 
   it('signs in through the frame, after a wrong password, and lights each step as it happens', async () => {
     await page.goto(service.url);
-    expect(await steps()).toEqual([null, null, null, null, null, null, null]);
-    await signInButton().click();
-    await provider().getByLabel('Password').waitFor();
-    expect(await steps()).toEqual(['done', 'active', null, null, null, null, null]);
+    expect(await steps(page)).toEqual([null, null, null, null, null, null, null]);
+    await signInButton(page).click();
+    await provider(page).getByLabel('Password').waitFor();
+    expect(await steps(page)).toEqual(['done', 'active', null, null, null, null, null]);
 
-    await submit(provider(), 'ada', 'wrong');
-    expect(await provider().getByRole('alert').textContent()).toContain('is not right');
+    await submit(provider(page), 'ada', 'wrong');
+    expect(await provider(page).getByRole('alert').textContent()).toContain('is not right');
     const exchange = page.waitForRequest('**/oauth2/token');
-    await submit(provider(), 'ada', 'analytical-engine');
-    await isSignedIn();
-    expect(await steps()).toEqual(LIT);
+    await submit(provider(page), 'ada', 'analytical-engine');
+    await isSignedIn(page);
+    expect(await steps(page)).toEqual(LIT);
     expect(await page.locator('#steps .fact').nth(3).textContent()).toMatch(/^200, \d+ ms$/);
     expect(await page.locator('#requests').textContent()).toContain('POST /oauth2/token');
 
@@ -258,22 +227,17 @@ inChromium('the demo', () => {
     expect(sent['code_verifier']).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(await page.locator('#email').textContent()).toBe('ada@example.com');
     expect(await page.getByRole('timer').textContent()).toMatch(/^(60:00|59:5\d)$/);
-    await page.getByText('Inside the access token').click();
+    await page.getByText('Ids, and all that').click();
     const claims = await page.getByRole('table').textContent();
-    for (const part of [
-      sent['device_id']!,
-      service.settings.publicUrl,
-      await page.locator('#user-id').innerText(),
-    ])
-      expect(claims).toContain(part);
+    for (const part of [sent['device_id']!, service.settings.publicUrl]) expect(claims).toContain(part);
   });
 
   it('counts down, refreshes about five minutes before the end (spec §1), and starts counting again', async () => {
     await page.clock.install();
-    await signIn();
+    await signIn(page, service.url);
     await page.clock.fastForward('54:00');
     expect(await page.getByRole('timer').textContent()).toMatch(/^(6:00|5:5\d)$/);
-    expect((await steps())[6]).toBeNull();
+    expect((await steps(page))[6]).toBeNull();
     // The clock was put forward, so the first proof is not of this time.
     const refreshed = page.waitForResponse((one) => one.url().endsWith('/oauth2/refresh') && one.ok());
     await page.clock.fastForward('01:30');
@@ -287,25 +251,25 @@ inChromium('the demo', () => {
 
   it('asks for a new sign-in when the refresh is refused (spec §1)', async () => {
     await page.clock.install();
-    await signIn();
+    await signIn(page, service.url);
     const refusal = { error: 'invalid_grant', error_description: 'the refresh token has ended' };
     await page.route('**/oauth2/refresh', (route) => route.fulfill({ status: 401, json: refusal }));
     await page.clock.fastForward('56:00');
     await page.getByRole('dialog').getByText('Your session has ended').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
-    await submit(provider(), 'ada', 'analytical-engine');
-    await isSignedIn();
+    await submit(provider(page), 'ada', 'analytical-engine');
+    await isSignedIn(page);
   });
 
   it('keeps the session, and what came through the channel, over a reload', async () => {
-    await signIn();
+    await signIn(page, service.url);
     await page.getByRole('textbox', { name: 'Event' }).fill('demo.before');
     await page.getByRole('button', { name: 'Push' }).click();
     await feed(page, 'demo.before').waitFor();
     await page.reload();
-    await isSignedIn();
+    await isSignedIn(page);
     await feed(page, 'demo.before').waitFor();
-    expect(await steps()).toEqual([null, null, null, null, 'done', 'done', null]);
+    expect(await steps(page)).toEqual([null, null, null, null, 'done', 'done', null]);
   });
 
   it('signs in by a redirect of the whole tab', async () => {
@@ -315,7 +279,7 @@ inChromium('the demo', () => {
     await submit(page, 'grace', 'first-compiler');
     await isSignedIn(page, 'Grace Hopper');
     expect(page.url()).toBe(`${service.url}/`);
-    expect(await steps()).toEqual(LIT);
+    expect(await steps(page)).toEqual(LIT);
   });
 
   it('signs in by a window of its own', async () => {
@@ -327,12 +291,14 @@ inChromium('the demo', () => {
   });
 
   it('signs in at a provider of another site, in a frame of that site, as the second device that the page offers', async () => {
-    await signIn();
+    await signIn(page, service.url);
     const opened = page.waitForEvent('popup');
     await page.getByRole('link', { name: 'Open a second device' }).click();
-    const second = await opened;
+    const second = await opened; // it asks to sign in by itself
     expect(new URL(second.url()).hostname).toBe('127.0.0.1');
-    await signIn(second, second.url());
+    await provider(second).getByRole('button', { name: 'Ada' }).click();
+    await isSignedIn(second);
+    expect(new URL(second.url()).hash).toBe('');
     await devices(page)
       .getByRole('button', { name: /^Sign out/ })
       .first()
@@ -344,20 +310,20 @@ inChromium('the demo', () => {
     const once = { times: 1 };
     await page.route('**/oauth2/token', (route) => route.fulfill({ status: 401, json: refusal }), once);
     await page.goto(service.url);
-    await signInButton().click();
-    await submit(provider(), 'ada', 'analytical-engine');
+    await signInButton(page).click();
+    await submit(provider(page), 'ada', 'analytical-engine');
     await page.getByRole('alert').getByText('Signing in did not work').waitFor();
-    expect(await steps()).toEqual(['done', 'done', 'done', 'failed', null, null, null]);
+    expect(await steps(page)).toEqual(['done', 'done', 'done', 'failed', null, null, null]);
     await page.getByRole('button', { name: 'Try again' }).click();
-    await submit(provider(), 'ada', 'analytical-engine');
-    await isSignedIn();
-    expect(await steps()).toEqual(LIT);
+    await submit(provider(page), 'ada', 'analytical-engine');
+    await isSignedIn(page);
+    expect(await steps(page)).toEqual(LIT);
   });
 
   it('starts again when the dialog is closed', async () => {
     await page.goto(service.url);
-    await signInButton().click();
-    await provider().getByLabel('Password').waitFor();
+    await signInButton(page).click();
+    await provider(page).getByLabel('Password').waitFor();
     await page.getByRole('button', { name: 'Close' }).click();
     await page.locator('#steps > li[data-state]').first().waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
@@ -370,211 +336,23 @@ inChromium('the demo', () => {
     await page.getByText('The answer does not belong to a sign-in of this window.').waitFor();
     expect(page.url()).toBe(`${service.url}/callback`);
     await page.getByRole('link', { name: 'Back to the demo' }).click();
-    await signInButton().waitFor();
+    await signInButton(page).waitFor();
     expect(posted).toBe(0);
   });
 
   it('listens only to the callback in its own frame', async () => {
     await page.goto(service.url);
-    await signInButton().click();
-    await provider().getByLabel('Password').waitFor();
+    await signInButton(page).click();
+    await provider(page).getByLabel('Password').waitFor();
     await page.evaluate(`new Promise((resolve) => {
       addEventListener('message', () => setTimeout(resolve));
       const { state } = JSON.parse(sessionStorage.getItem('latchkey:${service.url}:sign-in'));
       postMessage({ type: 'latchkey:callback', query: { code: 'forged', state } }, '*');
     })`);
-    expect(await steps()).toEqual(['done', 'active', null, null, null, null, null]);
+    expect(await steps(page)).toEqual(['done', 'active', null, null, null, null, null]);
   });
 
-  describe('with two devices', () => {
-    let other: Page;
-
-    beforeEach(async () => {
-      other = await open();
-      await Promise.all([signIn(), signIn(other)]);
-    });
-
-    it('shows on one device the new name of the other, without a reload', async () => {
-      const name = `Kitchen ${randomUUID().slice(0, 8)}`;
-      await devices(page)
-        .getByRole('button', { name: /^Rename/ })
-        .first()
-        .click();
-      await page.getByRole('textbox', { name: 'Name of the device' }).fill(name);
-      await page.getByRole('button', { name: 'Save' }).click();
-      await devices(page).getByText(name).waitFor();
-      await devices(other).getByText(name).waitFor();
-      await feed(other, 'device.renamed').first().waitFor();
-    });
-
-    it('ends the session of a device that the other signs out, within a second, and says so', async () => {
-      const name = `Lost ${randomUUID().slice(0, 8)}`;
-      await devices(other)
-        .getByRole('button', { name: /^Rename/ })
-        .first()
-        .click();
-      await other.getByRole('textbox', { name: 'Name of the device' }).fill(name);
-      await other.getByRole('button', { name: 'Save' }).click();
-      const signOut = devices(page).getByRole('button', { name: `Sign out ${name}` });
-      await signOut.waitFor();
-      const answered = page.waitForResponse((response) => response.request().method() === 'DELETE');
-      await signOut.click();
-      expect((await answered).status()).toBe(204);
-      const begun = performance.now();
-      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
-      expect(performance.now() - begun).toBeLessThan(1000);
-      await other.getByRole('button', { name: 'Close' }).click();
-      await signInButton(other).waitFor();
-      expect(await other.getByRole('heading', { name: 'Ada Lovelace' }).isVisible()).toBe(false);
-      expect(await other.locator('#notice').isVisible()).toBe(false);
-      await devices(page).getByText(name).waitFor({ state: 'detached' });
-    });
-
-    it('shows on both devices what one pushes, but a refusal only on that one', async () => {
-      const event = `demo.${randomUUID()}`;
-      await page.getByRole('textbox', { name: 'Event' }).fill(event);
-      await page.getByRole('textbox', { name: 'Data' }).fill('{"<b>": [1, "2"]}');
-      await page.getByRole('button', { name: 'Push' }).click();
-      for (const each of [page, other]) {
-        await feed(each, event).waitFor();
-        await feed(each, '{"<b>":[1,"2"]}').first().waitFor();
-      }
-      await page.getByRole('textbox', { name: 'Event' }).fill('demo.plain');
-      await page.getByRole('textbox', { name: 'Data' }).fill('a word');
-      await page.getByRole('button', { name: 'Push' }).click();
-      await feed(other, 'a word').waitFor();
-
-      const refusal = { error: 'server_error', error_description: 'something went wrong' };
-      await page.route('**/demo/push', (route) => route.fulfill({ status: 500, json: refusal }));
-      await page.getByRole('button', { name: 'Push' }).click();
-      await page.getByText('Something went wrong.').waitFor();
-    });
-
-    it('signs out others, and everything', async () => {
-      await page.getByRole('button', { name: 'Sign out other devices' }).click();
-      await page.getByText('All other devices are signed out.').waitFor();
-      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
-      await other.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
-      await submit(provider(other), 'ada', 'analytical-engine');
-      await isSignedIn(other);
-      await page.getByRole('button', { name: 'Sign out everywhere' }).click();
-      await signInButton().waitFor();
-      expect(await steps()).toEqual([null, null, null, null, null, null, null]);
-      await other.getByRole('dialog').getByText('You were signed out on this device').waitFor();
-    });
-
-    it('signs out here alone', async () => {
-      await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-      await signInButton().waitFor();
-      expect(await page.getByRole('dialog').count()).toBe(0);
-      await feed(other, 'device.signed_out').first().waitFor();
-      expect(await other.getByRole('heading', { name: 'Ada Lovelace' }).isVisible()).toBe(true);
-      const row = devices(other)
-        .getByRole('listitem')
-        .filter({ hasText: 'Signed out, last seen just now' })
-        .first();
-      await row.getByRole('button', { name: /^Remove/ }).waitFor(); // it cannot be signed out once more
-    });
-  });
-
-  it('works by keyboard alone', async () => {
-    const press = async (...keys: string[]): Promise<void> => {
-      for (const key of keys) await page.keyboard.press(key);
-    };
-    /** Goes on with the Tab key until something of this name has the focus. */
-    const tabTo = async (name: RegExp): Promise<void> => {
-      for (let presses = 0; presses < 150; presses++) {
-        await press('Tab');
-        const focused = await page.evaluate<string>(
-          `(({ ariaLabel, labels, textContent }) => ariaLabel ?? labels?.[0]?.textContent ?? textContent)(document.activeElement)`,
-        );
-        if (name.test(focused)) return;
-      }
-      throw new Error(`${name.source} cannot be reached`);
-    };
-    await page.goto(service.url);
-    await press('Tab', 'Enter');
-    await provider().getByLabel('Password').waitFor();
-    await press('Tab'); // from the close button into the frame
-    await page.keyboard.type('ada');
-    await press('Tab');
-    await page.keyboard.type('analytical-engine');
-    await press('Enter');
-    await isSignedIn();
-    expect(await page.evaluate('document.activeElement.id')).toBe('name');
-
-    await tabTo(/^Rename/);
-    await press('Enter');
-    await page.keyboard.type('Typed by hand');
-    await press('Enter');
-    await devices(page).getByText('Typed by hand').waitFor();
-    await press('Enter', 'Escape'); // the focus is where it was
-    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Rename Typed by hand');
-
-    await tabTo(/^Event/);
-    await press('Enter');
-    await feed(page, 'demo.hello').waitFor();
-
-    await page.evaluate(`document.getElementById('name').focus()`);
-    await tabTo(/^Sign out$/);
-    await press('Enter');
-    await signInButton().waitFor();
-    expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
-  });
-
-  /** Every state of the page, one after the other. */
-  async function inEachState(look: (state: string) => Promise<void>): Promise<void> {
-    await page.goto(service.url);
-    await look('signed out');
-    await signInButton().click();
-    await provider().getByLabel('Password').waitFor();
-    await look('dialog');
-    await submit(provider(), 'ada', 'analytical-engine');
-    await isSignedIn();
-    await page.getByRole('button', { name: 'Push' }).click();
-    await feed(page, 'demo.hello').first().waitFor();
-    await look('signed in');
-    await page.getByText('Inside the access token').click();
-    await devices(page)
-      .getByRole('button', { name: /^Rename/ })
-      .first()
-      .click();
-    await look('opened');
-    await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
-    await page.getByRole('alert').waitFor();
-    await look('callback');
-  }
-
-  it('has no fault that axe-core knows, light or dark', async () => {
-    const faults: string[] = [];
-    const looks = { light: 0, dark: 0 };
-    await inEachState(async (state) => {
-      for (const frame of page.frames()) {
-        await frame.evaluate(axe.source);
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme });
-          const { violations: found, passes } = await frame.evaluate<axe.AxeResults>(
-            'axe.run(document, { iframes: false })',
-          );
-          looks[colorScheme] += passes.length;
-          for (const { id, nodes } of found)
-            faults.push(`${state}, ${colorScheme}: ${id}: ${nodes.map((node) => node.html).join()}`);
-        }
-      }
-    });
-    expect(faults).toEqual([]);
-    expect(looks.light).toBeGreaterThan(100);
-    expect(looks.dark).toBeGreaterThan(100);
-  });
-
-  it('fits a phone of 320 px', async () => {
-    await page.setViewportSize({ width: 320, height: 640 });
-    await inEachState(async (state) => {
-      expect([state, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([state, 320]);
-    });
-  });
-
-  describe("the provider's page without scripts", () => {
+  describe("the provider's page", () => {
     const address = (): string => {
       const redirect_uri = `${service.url}/callback`;
       const asked = new URLSearchParams({ client_id: 'latchkey', redirect_uri, state: 'a b+c' });
@@ -585,8 +363,8 @@ inChromium('the demo', () => {
       return new URL(sent.url()).searchParams;
     };
 
-    it('signs in', async () => {
-      page = await open({ javaScriptEnabled: false });
+    it('signs in without scripts', async () => {
+      page = await visitors.open({ javaScriptEnabled: false });
       await page.goto(address());
       await submit(page, 'ada', 'wrong');
       await page.getByRole('alert').waitFor();
@@ -603,6 +381,49 @@ inChromium('the demo', () => {
       const frame = page.frameLocator('iframe');
       const [back] = await Promise.all([arrival(), submit(frame, 'ada', 'analytical-engine')]);
       expect(back.get('code')).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    });
+
+    it('shows the password, posts once, says so meanwhile, and asks for the password after an error', async () => {
+      let posts = 0;
+      page.on('request', (sent) => (posts += sent.method() === 'POST' ? 1 : 0));
+      await page.goto(address());
+      const show = page.getByRole('button', { name: 'Show password', pressed: false });
+      await page.getByLabel('User name').fill('ada');
+      await page.getByLabel('Password').fill('wrong');
+      await show.click();
+      expect(await page.getByLabel('Password').getAttribute('type')).toBe('text');
+      await page.getByRole('button', { name: 'Show password', pressed: true }).waitFor();
+
+      await page.evaluate(`(() => {
+        const [form, button, show, password] =
+          ['form', '#submit', '#show', '#password'].map((one) => document.querySelector(one));
+        addEventListener('pagehide', () => {
+          const seen = [button.textContent, button.disabled, show.disabled, password.type];
+          sessionStorage.setItem('seen', seen.join());
+        });
+        form.requestSubmit(button);
+        form.requestSubmit(button);
+      })()`);
+      await page.getByRole('alert').waitFor();
+      expect(posts).toBe(1);
+      expect(await page.evaluate(`sessionStorage.getItem('seen')`)).toBe('Signing in…,true,true,password');
+      expect(await page.evaluate('document.activeElement.id')).toBe('password');
+    });
+
+    it('has the cursor in the password after an error, also in a small frame of another site', async () => {
+      await page.goto(service.url);
+      const src = address().replace('localhost', '127.0.0.1');
+      const small = JSON.stringify({ src, width: 320, height: 300 });
+      await page.evaluate(
+        `Object.assign(document.body.appendChild(document.createElement('iframe')), ${small})`,
+      );
+      const frame = provider(page);
+      await submit(frame, 'ada', 'wrong');
+      await frame.getByRole('alert').waitFor();
+      const [focused, width] = await frame
+        .locator('html')
+        .evaluate((root) => [root.ownerDocument.activeElement!.id, root.scrollWidth] as const);
+      expect([focused, width <= 320]).toEqual(['password', true]);
     });
 
     it('fits a phone of 320 px', async () => {

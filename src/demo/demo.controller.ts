@@ -1,9 +1,10 @@
 import { dirname, basename } from 'node:path';
-import { Controller, Get, Req, Res } from '@nestjs/common';
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings.js';
 import { Public } from '../token/access.js';
-import { demoFile, LIBRARIES } from './demo-files.js';
-import { filesToServe } from './files-to-serve.js';
+import { demoFile, FILES } from './demo-files.js';
 
 // The dialog's frame may show any page: a provider's page may lead to others before it comes back. Avatars may be on any
 // host too.
@@ -13,18 +14,20 @@ const PAGE_POLICY =
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** The path of each file that the pages load as `demo/<name>`: the folder's files as found at start, and the libraries. */
-const FILES: ReadonlyMap<string, string> = new Map([
-  ...filesToServe(demoFile('.')).map((name) => [name, demoFile(name)] as const),
-  ...LIBRARIES,
-]);
-
 /** The demo page: static files, each with a route of its own, so that no other request ever looks for a file. */
 @Public()
 @Controller()
 export class DemoController {
+  constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
+
+  /** The page signs in at the sample provider, unless its address names another. */
   @Get()
-  page(@Res() response: Response): void {
+  page(@Req() { query }: Request, @Res() response: Response): void {
+    const { sampleProvider, providers } = this.settings;
+    const [first] = providers.keys();
+    const hasDefault = sampleProvider !== undefined || providers.has('mock');
+    if (!hasDefault && first !== undefined && query['provider'] === undefined)
+      return response.redirect(`./?provider=${encodeURIComponent(first)}`);
     response.setHeader('Content-Security-Policy', PAGE_POLICY);
     send(response, demoFile('index.html'));
   }
@@ -35,9 +38,9 @@ export class DemoController {
     send(response, demoFile('callback.html'));
   }
 
-  @Get([...FILES.keys()].map((name) => `demo/${name}`))
+  @Get([...FILES.keys()])
   file(@Req() request: Request, @Res() response: Response): void {
-    send(response, FILES.get(basename(request.path))!);
+    send(response, FILES.get(request.path)!);
   }
 }
 

@@ -165,6 +165,21 @@ describe('the callback of the demo', () => {
     expect(allowsRedirectUri(on, noList, `${callback}x`)).toBe(false);
     expect(allowsRedirectUri(off, noList, callback)).toBe(false);
   });
+
+  it('is allowed at both spellings of this machine, since the demo opens the other one as a second device', () => {
+    const on = parseSettings({ REDIRECT_URIS: 'https://app.example/cb', PORT: '4000' });
+    for (const host of ['localhost', '127.0.0.1'])
+      expect(allowsRedirectUri(on, noList, `http://${host}:4000/callback`)).toBe(true);
+    for (const other of [
+      '127.0.0.1:4001',
+      '127.0.0.1.example:4000',
+      '127.0.0.12:4000',
+      'user@127.0.0.1:4000',
+    ])
+      expect(allowsRedirectUri(on, noList, `http://${other}/callback`)).toBe(false);
+    const far = parseSettings({ ...env, DEMO_ENABLED: 'true' });
+    expect(allowsRedirectUri(far, noList, 'https://127.0.0.1/callback')).toBe(false);
+  });
 });
 
 it('takes the first entry of the list that applies, when the client names none', () => {

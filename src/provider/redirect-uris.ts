@@ -14,7 +14,7 @@ const LOOPBACK = /^(https?:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?(
  * compared as strings, except that a loopback entry matches any port (RFC 8252 §7.3).
  */
 export function allowsRedirectUri(settings: Rules, provider: Own, uri: string): boolean {
-  if (settings.demoEnabled && uri === callback(settings)) return true;
+  if (settings.demoEnabled && asLocalhost(uri) === asLocalhost(callback(settings))) return true;
   const list = provider.redirectUris ?? settings.redirectUris;
   if (list === undefined) return isHttpUri(uri);
   return list.includes(uri) || (isHttpUri(uri) && LOOPBACK.test(uri) && list.some(sameButPort(uri)));
@@ -29,6 +29,11 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
 /** Where a provider sends the browser in a sign-in for a stock client: each its own (contract §4; RFC 9700 §4.4.2.2). */
 export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;
+}
+
+/** The demo offers its page at the other spelling as a second device: to browsers that is another origin. */
+function asLocalhost(uri: string): string {
+  return uri.replace(/^(https?:\/\/)127\.0\.0\.1(?=[:/])/, '$1localhost');
 }
 
 function callback(settings: Rules): string {

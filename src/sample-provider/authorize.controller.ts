@@ -48,11 +48,13 @@ export class AuthorizeController {
   @Post('authorize')
   async signIn(
     @Query() request: AuthorizationPageDto,
-    @Body() { csrf_token = '', login, password }: SignInFormDto,
+    @Body() { csrf_token = '', demo, ...form }: SignInFormDto,
     @Ip() address: string | undefined,
     @Res() response: Response,
   ): Promise<void> {
     this.client.checkAuthorization(request);
+    // In production, and with an accounts file, there is none.
+    const { login, password } = this.accounts.demo.find((account) => account.login === demo) ?? form;
     if (!this.csrf.isValid(csrf_token, request)) {
       const message = 'This page was open for too long. Please sign in again.';
       return this.sendForm(response, request, { status: 403, login, message });

@@ -11,4 +11,8 @@ export class SignInFormDto {
 
   @OptionalText({ max: 1024 })
   password?: string;
+
+  /** Login of a demo account, whose password is used instead of what the fields hold. */
+  @OptionalText({ max: 255 })
+  demo?: string;
 }

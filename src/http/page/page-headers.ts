@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { style } from './style.js';
 
-/** No scripts, nothing from elsewhere, the one style by its hash. */
+/** Nothing from elsewhere, the one style by its hash, and no scripts unless the page's own directives name them. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,

@@ -48,17 +48,30 @@ button {
   transition: background-color .15s;
 }
 button:hover { background: var(--accent-deep); }
+button:disabled { opacity: .65; cursor: progress; }
+.secret { position: relative; }
+.secret input:not([type=hidden]) { padding-right: 48px; }
+.show {
+  position: absolute; top: 0; right: 0; display: grid; place-items: center; width: 46px; min-height: 0; height: 100%; margin: 0; padding: 0;
+  color: var(--soft); background: none;
+}
+.show:hover { color: var(--accent); background: none; }
+.show[aria-pressed=true] { color: var(--accent); }
+.show:not([aria-pressed=true]) .slash { display: none; }
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+[hidden] { display: none !important; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 input:focus-visible { outline-offset: -1px; outline-width: 2px; border-color: var(--accent); }
-.demo { margin-top: 20px; padding: 14px 16px 10px; border-radius: 12px; background: var(--tint); font-size: 14px; }
-.demo h2 { display: flex; align-items: center; gap: 8px; font-size: 14px; font-weight: 550; }
+.demo { margin-top: 20px; padding: 14px 16px; border-radius: 12px; background: var(--tint); font-size: 14px; }
+#demo { display: flex; align-items: center; gap: 8px; font-weight: 550; }
 .tag { padding: 1px 8px; border-radius: 99px; background: var(--accent); color: var(--on-accent); font-size: 12px; font-weight: 600; }
-table { width: 100%; margin-top: 6px; border-collapse: collapse; }
-thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
-td { padding: 3px 0; text-align: left; }
-td:first-child { width: 34%; }
+.accounts { display: grid; grid-template-columns: repeat(auto-fit, minmax(76px, 1fr)); gap: 8px; margin-top: 10px; }
+.accounts button { min-height: 40px; margin: 0; padding: 4px 8px; font-size: 15px; color: var(--accent); background: var(--card); border-color: var(--field); }
+.accounts button:hover { color: var(--on-accent); background: var(--accent); }
+summary { width: fit-content; margin-top: 10px; color: var(--soft); font-size: 13px; border-radius: 4px; cursor: pointer; }
+details p { display: grid; grid-template-columns: 5em 1fr; padding-top: 4px; }
+details code { user-select: all; -webkit-user-select: all; }
 code { font: 13px/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
-td code { user-select: all; -webkit-user-select: all; }
 .choices { margin: 20px 0 0; padding: 0; list-style: none; }
 .choices a {
   display: block; min-height: 46px; margin-top: 10px; padding: 10px 16px; font-weight: 550; text-align: center; text-decoration: none;

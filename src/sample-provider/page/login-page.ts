@@ -8,11 +8,27 @@ export interface LoginPage {
   readonly csrfToken: string;
   /** Why the page is shown again, and the login to keep. */
   readonly retry?: { readonly message: string; readonly login?: string | undefined } | undefined;
-  /** Accounts to show with their passwords; none in production. */
+  /** Accounts to show with their passwords, and to sign in with by one click; none in production. */
   readonly demo: readonly DemoAccount[];
 }
 
-/** The login page (spec §4.5.1, 1): a form that works without scripts. */
+const EYE = html`<svg
+  viewBox="0 0 24 24"
+  width="20"
+  height="20"
+  fill="none"
+  stroke="currentColor"
+  stroke-width="1.9"
+  stroke-linecap="round"
+  stroke-linejoin="round"
+  aria-hidden="true"
+>
+  <path d="M2.5 12C4.6 8 8 5.8 12 5.8s7.4 2.2 9.5 6.2c-2.1 4-5.5 6.2-9.5 6.2S4.6 16 2.5 12Z" />
+  <circle cx="12" cy="12" r="2.8" />
+  <path class="slash" d="m4.5 4.5 15 15" />
+</svg>`;
+
+/** The login page (spec §4.5.1, 1): a form that works without scripts (form-script.ts adds some comfort). */
 export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html {
   const { client_id, redirect_uri, state } = request;
   const action = `?${new URLSearchParams({ client_id, redirect_uri, state }).toString()}`;
@@ -41,43 +57,44 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
           ${invalid}${atLogin}
         />
         <label for="password">Password</label>
-        <input
-          id="password"
-          name="password"
-          type="password"
-          required
-          maxlength="1024"
-          autocomplete="current-password"
-          ${invalid}${atPassword}
-        />
-        <button type="submit">Sign in</button>
+        <div class="secret">
+          <input
+            id="password"
+            name="password"
+            type="password"
+            required
+            maxlength="1024"
+            autocomplete="current-password"
+            ${invalid}${atPassword}
+          />
+          <button id="show" class="show" type="button" aria-controls="password" aria-pressed="false" hidden>
+            ${EYE}<span class="unseen">Show password</span>
+          </button>
+        </div>
+        <button id="submit" type="submit">Sign in</button>
+        ${demo.length > 0 ? demoBox(demo) : undefined}
       </form>
-      ${demo.length > 0 ? demoBox(demo) : undefined}
       <p class="foot">Your password stays with this provider. The application only learns who you are.</p>`,
   );
 }
 
+/** One button for each, which posts the form with the account's login; after the form's own, which Enter is for. */
 function demoBox(accounts: readonly DemoAccount[]): Html {
-  return html`<section class="demo" aria-labelledby="demo">
-    <h2 id="demo"><span class="tag">Demo</span> Sign in as one of these</h2>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">User name</th>
-          <th scope="col">Password</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${accounts.map(
-          ({ login, password }) =>
-            html`<tr>
-              <td><code>${login}</code></td>
-              <td><code>${password}</code></td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </section>`;
+  return html`<div class="demo" role="group" aria-labelledby="demo">
+    <p id="demo"><span class="tag">Demo</span> Sign in as</p>
+    <div class="accounts">
+      ${accounts.map(
+        ({ login, username = login }) =>
+          html`<button name="demo" value="${login}" formnovalidate aria-describedby="demo">
+            ${username.split(' ')[0]}
+          </button>`,
+      )}
+    </div>
+    <details>
+      <summary>Names and passwords</summary>
+      ${accounts.map(({ login, password }) => html`<p><code>${login}</code> <code>${password}</code></p>`)}
+    </details>
+  </div>`;
 }
 
 /** Where the user will be afterwards, in a form that people know: the host, or the name of an app's own scheme. */

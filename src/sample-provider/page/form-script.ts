@@ -1,0 +1,38 @@
+/**
+ * What scripts add to the login form, which works without them: the password can be shown, the form is posted once, and after
+ * an error the cursor is where it is needed, also in a frame of another site, where browsers ignore `autofocus`.
+ */
+export const formScript = `
+(() => {
+  const form = document.querySelector('form');
+  if (!form) return;
+  if (document.getElementById('problem')) form.querySelector('[autofocus]').focus();
+
+  const password = document.getElementById('password');
+  const show = document.getElementById('show');
+  const reveal = (on) => {
+    password.type = on ? 'text' : 'password';
+    show.setAttribute('aria-pressed', on);
+  };
+  show.hidden = false;
+  show.addEventListener('click', () => reveal(password.type === 'password'));
+
+  const main = document.getElementById('submit');
+  const text = main.textContent;
+  let sent = false;
+  const mark = (on) => {
+    sent = on;
+    form.ariaBusy = on;
+    main.textContent = on ? 'Signing in…' : text;
+    for (const button of form.querySelectorAll('button')) button.disabled = on;
+  };
+  form.addEventListener('submit', (event) => {
+    if (sent) return event.preventDefault();
+    sent = true;
+    reveal(false); // or else the browser would offer the password as a text that it has seen
+    setTimeout(mark, 0, true); // a button that is disabled now would be missing in what is sent
+    setTimeout(mark, 10000, false); // loading may have been stopped
+  });
+  addEventListener('pageshow', ({ persisted }) => persisted && mark(false));
+})();
+`;
