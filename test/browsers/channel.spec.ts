@@ -1,0 +1,82 @@
+import request from 'supertest';
+import type { Profile, Tab } from './browser.js';
+import { waitFor } from './patience.js';
+import { codes, SERVICE_KEY, World } from './world.js';
+
+describe('the channel', () => {
+  let world: World;
+  let profile: Profile;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  afterAll(() => world?.close());
+  beforeEach(async () => {
+    profile = await world.newProfile();
+    tab = await world.signIn(profile);
+    await tab.evaluate(`latchkey.connect().then((channel) => {
+      window.channel = channel; window.notes = []; window.infos = [];
+      channel.on('note', (data) => notes.push(data));
+      channel.on('ready', (info) => infos.push(info.recovered));
+    })`);
+  });
+  afterEach(() => world.leave());
+
+  const push = async (data: number): Promise<unknown> =>
+    request(world.app.service)
+      .post('/push')
+      .auth(SERVICE_KEY, { type: 'bearer' })
+      .send({ user_id: await tab.evaluate('latchkey.session.userId'), event: 'note', data })
+      .expect(202);
+  const back = async (): Promise<void> => {
+    await tab.evaluate(`dispatchEvent(new Event('online'))`); // the client need not wait for its next attempt
+    await waitFor(tab, 'channel.connected');
+  };
+
+  it('brings what is pushed, once, and ends with the session', async () => {
+    await push(1);
+    await push(2);
+    await waitFor(tab, 'notes.length === 2');
+    expect(await tab.evaluate('notes')).toEqual([1, 2]);
+    await tab.evaluate('latchkey.signOut()');
+    await waitFor(tab, '!channel.connected');
+    expect(await tab.evaluate('latchkey.connect().catch(({ code }) => code)')).toBe('signed_out');
+  });
+
+  it('comes back after the line was cut and the token has expired, with nothing lost or doubled', async () => {
+    await push(1);
+    await waitFor(tab, 'notes.length === 1');
+    await world.line.refuse();
+    await waitFor(tab, '!channel.connected');
+    await world.age(tab);
+    await world.line.restore();
+    await push(2);
+    await back();
+    await push(3);
+    await waitFor(tab, 'notes.length === 3');
+    expect(await tab.evaluate('notes')).toEqual([1, 2, 3]);
+    expect(await tab.evaluate('infos')).toEqual([true]);
+    expect(await codes(tab)).toEqual([]);
+  });
+
+  it('comes back after the service was started anew', async () => {
+    await push(1);
+    await waitFor(tab, 'notes.length === 1');
+    await world.restart();
+    await back();
+    await push(2);
+    await waitFor(tab, 'notes.length === 2');
+    expect(await tab.evaluate('notes')).toEqual([1, 2]);
+    expect(await codes(tab)).toEqual([]);
+  });
+
+  it('says within a second that this device was signed out on another one', async () => {
+    const other = await world.signIn(await world.newProfile());
+    await other.evaluate(`latchkey.signOut('others')`);
+    const begun = Date.now();
+    await waitFor(tab, `of('signedOut').length`);
+    expect(Date.now() - begun).toBeLessThan(1000);
+    expect(await codes(tab)).toEqual(['signed_out']);
+  });
+});

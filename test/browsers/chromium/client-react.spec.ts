@@ -1,0 +1,241 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { bearer } from '../../support/bearer.js';
+import { inChromium, launchChromium } from '../../support/chromium.js';
+import { PackageProject } from '../../support/package-project.js';
+import { startReactApp, type ReactApp } from '../../support/react-app.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { storeSession } from '../../support/stored-session.js';
+import { StubProvider } from '../../support/stub-provider.js';
+import { until } from '../../support/until.js';
+
+const KEY = 'k'.repeat(32);
+
+describe('@latchkey/client/react, packed', () => {
+  let project: PackageProject;
+  beforeAll(async () => {
+    project = await PackageProject.install(['client'], 'module');
+    for (const name of ['react', '@types/react', 'csstype']) await project.link(name);
+  }, 120_000); // it may be the one that packs it
+  afterAll(() => project?.remove());
+
+  it('is for client components, wherever it is imported', async () => {
+    expect(await readFile(join(project.place('client'), 'dist/react.js'), 'utf8')).toMatch(/^"use client";/);
+  });
+
+  it('knows the events of a client that is registered', async () => {
+    const source = `
+      import { createClient } from '@latchkey/client';
+      import { LatchkeyProvider, useChannel, useLatchkey } from '@latchkey/client/react';
+      interface MyEvents { 'order.paid': { total: number } }
+      export const latchkey = createClient<MyEvents>({ url: 'u', provider: 'mock', redirectUri: '/' });
+      declare module '@latchkey/client/react' {
+        interface Register { client: typeof latchkey }
+      }
+      export function Orders() {
+        const live: boolean = useChannel('order.paid', ({ total }, { offset }) => total.toFixed(offset ?? 0));
+        useChannel('device.signed_in', ({ device_name }) => device_name?.length);
+        // @ts-expect-error nobody sends that
+        useChannel('order.lost', () => undefined);
+        const same: typeof latchkey = useLatchkey();
+        return <LatchkeyProvider client={same}>{live}</LatchkeyProvider>;
+      }`;
+    const without = `
+      import { createClient } from '@latchkey/client';
+      import { LatchkeyProvider, SignInButton, useChannel, useSession } from '@latchkey/client/react';
+      const latchkey = createClient<{ note: string }>({ url: 'u', provider: 'mock', redirectUri: '/' });
+      export function App() {
+        const session = useSession();
+        useChannel('any', (data: unknown) => data);
+        const wanted: string | null | undefined = session && session.userId;
+        return <LatchkeyProvider client={latchkey}><SignInButton mode="popup" title={wanted ?? ''} onError={({ code }) => code} /></LatchkeyProvider>;
+      }`;
+    const options = { module: 'preserve', lib: ['es2022', 'dom'], jsx: 'react-jsx', skipLibCheck: true };
+    expect(await project.typeCheck({ 'app.tsx': source }, options)).toBe('');
+    expect(await project.typeCheck({ 'without.tsx': without }, options)).toBe('');
+  });
+});
+
+inChromium('@latchkey/client/react', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let browser: Browser;
+  let context: BrowserContext;
+  /** Errors and warnings of the pages: React's are among them. */
+  let complaints: string[];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: KEY });
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await service?.close();
+    await provider?.close();
+  });
+
+  const push = (user_id: string, data: string): Promise<unknown> =>
+    bearer(service.url, KEY).post('/push').send({ user_id, event: 'note', data }).expect(202);
+
+  describe.each([18, 19] as const)('with React %i, strictly', (version) => {
+    let app: ReactApp;
+    let page: Page;
+    /** Connections to the channel, and how many are open. */
+    let opened: number;
+    let open: number;
+
+    beforeAll(async () => {
+      app = await startReactApp(version, service.url);
+    });
+    afterAll(() => app?.pages.close());
+    beforeEach(async () => {
+      context = await browser.newContext();
+      context.setDefaultTimeout(8000);
+      complaints = [];
+      [opened, open] = [0, 0];
+      context.on('page', (made) => {
+        made.on('pageerror', ({ message }) => complaints.push(message));
+        made.on('console', (line) => {
+          // Chromium says so of the provider's page.
+          if (line.text().startsWith('Blocked autofocusing')) return;
+          if (['error', 'warning'].includes(line.type())) complaints.push(line.text());
+        });
+        made.on('websocket', (socket) => {
+          opened++;
+          open++;
+          socket.on('close', () => open--);
+        });
+      });
+      page = await context.newPage();
+    });
+    afterEach(async () => {
+      await context.close();
+      expect(complaints).toEqual([]);
+    });
+
+    const says = (text: string | RegExp): Promise<void> => page.getByText(text).first().waitFor();
+    const listeners = (): Promise<string[]> => page.locator('.listener').allTextContents();
+    /** A tab of the application that shows nothing of it. */
+    const otherTab = async (): Promise<Page> => {
+      const other = await context.newPage();
+      await other.goto(`${app.pages.url}/callback`);
+      return other;
+    };
+
+    it('shows who is signed in: nobody; by the button; refreshed; signed out in another tab', async () => {
+      await page.goto(app.pages.url);
+      await says(/^null$/);
+      expect(await page.getByText('Welcome').count()).toBe(0);
+      await page.click('.in');
+      const form = page.frameLocator('iframe');
+      await form.getByLabel('User name').fill('ada');
+      await form.getByLabel('Password').fill('analytical-engine');
+      await form.getByLabel('Password').press('Enter');
+      await says('Welcome');
+      expect(await page.locator('.in').count()).toBe(0);
+
+      const other = await otherTab();
+      const before = await page.textContent('#who');
+      await storeSession(other, service.url, 'ada', 3500); // refreshed as soon as a page sees it
+      await until(async () => {
+        const [, user, expiresAt] = /^(\S+) until (\d+)$/.exec((await page.textContent('#who'))!) ?? [];
+        return !before!.startsWith(user!) && Number(expiresAt) > Date.now() + 3_500_000;
+      });
+      await other.evaluate('latchkey.signOut()');
+      await says(/^null$/);
+      expect(await page.getByText('Welcome').count()).toBe(0);
+    });
+
+    it('lets the button rest while the dialog is open, and gives it the focus back', async () => {
+      await page.goto(app.pages.url);
+      await page.getByText('Never').click();
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      await page.focus('.in');
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor();
+      expect(await page.getAttribute('.in', 'aria-disabled')).toBe('true');
+      await page.getByRole('button', { name: 'Close' }).click();
+      await page.locator('.in:not([aria-disabled])').waitFor();
+      expect(await page.evaluate('document.activeElement.className')).toBe('in');
+      expect(await page.evaluate('errors')).toEqual([]); // who closes the dialog has made no error
+    });
+
+    it('hears each event once and by the newest handler, over one connection for all', async () => {
+      await page.goto(`${app.pages.url}/callback`);
+      const user = await storeSession(page, service.url, 'ada');
+      await page.goto(app.pages.url);
+      await says('live two:');
+      expect(await listeners()).toEqual(['live one: ', 'live two: ']);
+      await push(user, 'a');
+      await push(user, 'b');
+      await says('live two: a b');
+      expect(await listeners()).toEqual(['live one: a b ', 'live two: a b ']);
+      expect([opened, open]).toEqual([1, 1]);
+    });
+
+    it('stays connected from page to page, lets go after the last listener, and comes back', async () => {
+      await page.clock.install();
+      await page.goto(`${app.pages.url}/callback`);
+      const user = await storeSession(page, service.url, 'ada');
+      await page.goto(app.pages.url);
+      await says('live two:');
+      const press = (name: string): Promise<void> => page.getByText(name).click();
+      await press('fewer');
+      await press('fewer');
+      await page.clock.runFor(4000);
+      await press('more');
+      await says('live one:');
+      expect([opened, open]).toEqual([1, 1]);
+      await press('fewer');
+      await page.clock.runFor(6000);
+      await until(() => open === 0);
+      await press('more');
+      await says('live one:');
+      await push(user, 'again');
+      await says('live one: again');
+      expect([opened, open]).toEqual([2, 1]);
+    });
+
+    it('follows the user: no channel when signed out, another one for another user', async () => {
+      await page.goto(app.pages.url);
+      await says('away two:');
+      const other = await otherTab();
+      const ada = await storeSession(other, service.url, 'ada');
+      await says('live two:');
+      await push(ada, 'ada');
+      await says('live two: ada');
+      await other.evaluate('latchkey.signOut()');
+      await says('away two:');
+      const grace = await storeSession(other, service.url, 'grace');
+      await says('live two:');
+      await push(ada, 'not-for-grace');
+      await push(grace, 'grace');
+      await says('live two: ada grace');
+      const linus = await storeSession(other, service.url, 'linus'); // with no sign-out between
+      await until(() => opened === 3 && open === 1);
+      await says('live two:');
+      await push(linus, 'linus');
+      await says('live two: ada grace linus');
+    });
+
+    it('renders on a server, where nobody is known, and is hydrated without a word', async () => {
+      expect(app.html).toContain('undefined');
+      expect(app.html).not.toMatch(/Welcome|Enter/);
+      await page.goto(`${app.pages.url}/hydrated`);
+      await says('Enter');
+      await storeSession(page, service.url, 'ada');
+      await page.reload();
+      await says('Welcome');
+      await says('live two:');
+    });
+
+    it('says what is missing', () => {
+      expect(app.failures).toEqual([
+        'There is no <LatchkeyProvider> above this component',
+        '<LatchkeyProvider> needs a client: <LatchkeyProvider client={latchkey}>',
+      ]);
+    });
+  });
+});
