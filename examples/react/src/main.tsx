@@ -1,0 +1,42 @@
+import { createClient } from '@latchkey/client';
+import { LatchkeyProvider, SignedIn, SignedOut, SignInButton, useChannel } from '@latchkey/client/react';
+import { useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
+
+const url = import.meta.env.VITE_LATCHKEY_URL ?? 'http://localhost:3000';
+const latchkey = createClient({ url, provider: 'mock', redirectUri: '/callback' });
+
+function List() {
+  const [list, setList] = useState<string[]>([]);
+  const isLive = useChannel('list', (changed) => setList(changed as string[])); // here or on another device
+  useEffect(() => {
+    void latchkey.fetch('/api/list').then(async (answer) => answer.ok && setList(await answer.json()));
+  }, [isLive]); // and after each time away
+  const toggle = (item: unknown) => {
+    const body = new URLSearchParams({ item: String(item) });
+    latchkey.fetch('/api/list', { method: 'POST', body }).catch(() => alert('That was not saved.'));
+  };
+  return (
+    <form action={(data) => toggle(data.get('item'))}>
+      <fieldset disabled={!isLive}>
+        <input name="item" placeholder="What is missing?" maxLength={80} required autoComplete="off" />
+        <button>Add</button>
+        {list.map((item) => (
+          <button key={item} type="button" onClick={() => toggle(item)} children={item} />
+        ))}
+      </fieldset>
+      <p role="status">{isLive ? 'Live on all your devices' : 'Connecting …'}</p>
+      <button type="button" onClick={() => void latchkey.signOut().catch(() => {})} children="Sign out" />
+    </form>
+  );
+}
+
+if (location.pathname === '/callback') latchkey.handleCallback().catch(({ message }) => alert(message));
+else
+  createRoot(document.getElementById('root')!).render(
+    <LatchkeyProvider client={latchkey}>
+      <h1>Shopping list</h1>
+      <SignedIn children={<List />} />
+      <SignedOut children={<SignInButton />} />
+    </LatchkeyProvider>,
+  );
