@@ -10,11 +10,26 @@ export function operationSection(
   operation: Operation,
   document: Document,
 ): Html {
-  const { operationId, summary, description = '', parameters, requestBody, responses } = operation;
-  const answers = Object.entries(responses).filter(([, { $ref }]) => $ref === undefined);
+  const { operationId, summary } = operation;
   return html`<section class="call" id="${operationId}" aria-labelledby="${operationId}-title">
     <h3 id="${operationId}-title">${summary}</h3>
-    <p class="address"><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code></p>
+    ${operationBody(method, path, operation, document)}
+  </section>`;
+}
+
+/** The same without its heading. @param errorAt what the address of an error's description begins with */
+export function operationBody(
+  method: string,
+  path: string,
+  operation: Operation,
+  document: Document,
+  errorAt = '#error-',
+): Html {
+  const { description = '', parameters, requestBody, responses } = operation;
+  const answers = Object.entries(responses).filter(([, { $ref }]) => $ref === undefined);
+  return html`<p class="address">
+      <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
+    </p>
     <p class="who">${inline(whoMayCall(operation))}</p>
     ${description ? markdown(description) : undefined}
     ${
@@ -25,8 +40,7 @@ export function operationSection(
     ${requestBody && body(requestBody, document)}
     ${answers.map(([status, response]) => answer(status, response, document))}
     <h4>Errors</h4>
-    ${errors(responses, document)}
-  </section>`;
+    ${errors(responses, document, errorAt)}`;
 }
 
 function whoMayCall({ security }: Operation): string {
@@ -66,7 +80,7 @@ function examples({ examples: all = {} }: Content): Html[] {
   });
 }
 
-function errors(responses: Operation['responses'], { components }: Document): Html {
+function errors(responses: Operation['responses'], { components }: Document, errorAt: string): Html {
   const rows = Object.entries(responses).flatMap(([status, { $ref }]) => {
     if ($ref === undefined) return [];
     const { content } = components.responses[$ref.split('/').at(-1)!]!;
@@ -76,7 +90,7 @@ function errors(responses: Operation['responses'], { components }: Document): Ht
     ${rows.map(
       ({ status, code }) =>
         html`<li>
-          <a href="#error-${code}">${status} <code>${code}</code></a>
+          <a href="${errorAt}${code}">${status} <code>${code}</code></a>
         </li>`,
     )}
   </ul>`;

@@ -57,9 +57,9 @@ export class PackageProject {
   }
 
   /** Runs a script of the project in this version of Node.js. @returns its standard output */
-  async run(script: string, file = 'script.js'): Promise<string> {
+  async run(script: string, file = 'script.js', flags: readonly string[] = []): Promise<string> {
     await writeFile(join(this.directory, file), script);
-    return (await run(process.execPath, [file], { cwd: this.directory, timeout: 50_000 })).stdout;
+    return (await run(process.execPath, [...flags, file], { cwd: this.directory, timeout: 50_000 })).stdout;
   }
 
   /**

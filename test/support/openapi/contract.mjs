@@ -16,7 +16,7 @@ formats.default(ajv);
 ajv.addSchema(document, 'document');
 
 /** What is no part of the interface: pages, the sample provider (an identity provider of its own), sockets. */
-const EXEMPT = /^\/(?:$|callback$|demo\/|providers\/mock\/|socket\.io\/)/;
+const EXEMPT = /^\/(?:$|callback$|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

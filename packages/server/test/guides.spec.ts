@@ -1,0 +1,75 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { transform } from 'esbuild';
+import { PackageProject } from '../../../test/support/package-project.js';
+import { startTestService, type TestService } from '../../../test/support/service.js';
+import { signIn } from '../../../test/support/sign-in.js';
+import { StubProvider } from '../../../test/support/stub-provider.js';
+import { until } from '../../../test/support/until.js';
+import { SERVICE_KEY } from './support/fake-service.js';
+
+const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];
+
+/** The servers of docs/guides, as they stand there, with the packed package and the real service. */
+describe('the guide', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let project: PackageProject;
+  const running: ChildProcess[] = [];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    project = await PackageProject.install(['server'], 'module');
+    for (const name of ['express', 'fastify', ...NEST]) await project.link(name);
+  }, 120_000); // it may be the one that packs it
+  afterAll(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await project?.remove();
+    await service?.close();
+    await provider?.close();
+  });
+
+  const start = async (guide: string): Promise<string> => {
+    const text = readFileSync(new URL(`../../../docs/guides/${guide}.md`, import.meta.url), 'utf8');
+    const [, code] = /```[jt]s\n(\/\/ (?:server\.js|src\/main\.ts)\n.*?)```/s.exec(text) ?? [];
+    const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
+    const script = await transform(code!, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw });
+    await writeFile(join(project.directory, `${guide}.js`), script.code);
+    const env = { ...process.env, LATCHKEY_URL: service.url, LATCHKEY_KEY: SERVICE_KEY, PORT: '0' };
+    const child = spawn(process.execPath, [`${guide}.js`], { cwd: project.directory, env });
+    running.push(child);
+    child.stderr.pipe(process.stderr);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    return line.toString().trim();
+  };
+
+  it.each(['express', 'fastify', 'nestjs'])('to %s: its server does what it says', async (guide) => {
+    const [url, { access_token: token, user_id: user }] = await Promise.all([
+      start(guide),
+      signIn(service.url),
+    ]);
+    const call = (method: string, path: string, bearer = token): Promise<Response> =>
+      fetch(`${url}/api/${path}`, { method, headers: bearer ? { Authorization: `Bearer ${bearer}` } : {} });
+
+    const me = await call('GET', 'me');
+    expect([me.status, await me.json()]).toEqual([200, { user, session: expect.any(String) as string }]);
+    const nobody = await call('GET', 'me', '');
+    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    const order = await call('POST', 'orders');
+    expect([order.status, await order.json()]).toEqual([
+      201,
+      { order: { item: 'a book', for: user }, offset: expect.any(Number) as number },
+    ]);
+    expect(await (await call('GET', 'orders')).json()).toEqual([{ item: 'a book', for: user }]);
+    expect((await call('POST', 'sign-out-everywhere')).status).toBe(204);
+    await until(async () => (await call('GET', 'me')).status === 401);
+
+    const child = running.at(-1)!;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+});
