@@ -42,8 +42,10 @@ describe('the Dockerfile', () => {
   });
 
   it('copies every workspace: `npm ci` skips missing ones without an error', () => {
-    for (const name of readdirSync(new URL('../packages/', import.meta.url)))
-      expect(instructions).toContain(`COPY packages/${name}/package.json packages/${name}/`);
+    const packages = readdirSync(new URL('../packages/', import.meta.url)).map((name) => `packages/${name}`);
+    const { workspaces } = JSON.parse(textOf('package.json')) as { workspaces: string[] };
+    for (const place of workspaces.flatMap((one) => (one === 'packages/*' ? packages : one)))
+      expect(instructions).toContain(`COPY ${place}/package.json ${place}/`);
   });
 
   it('runs as a number that is not root, without npm between it and the signals', () => {

@@ -26,7 +26,8 @@ const CONTENTS: Record<Packed, Contents> = {
     files: [
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
       new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
-      /^dist\/packages\/client\/dist\/index\.js(?:\.map)?$/,
+      // what the demo page loads: neither the development build nor the hooks for React
+      /^dist\/packages\/client\/dist\/(?!development|react)[a-z-]+\.js(?:\.map)?$/,
       new RegExp(`^dist/src/(?:config|provider(?:/adapter-test)?)/${TYPES}$`), // of `latchkey/adapter` and its tests
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
       /^docs\/openapi\.(?:html|json)$/,
@@ -34,9 +35,12 @@ const CONTENTS: Record<Packed, Contents> = {
     exports: ['./adapter', './adapter-test', './package.json'],
   },
   client: {
-    most: 60_000,
-    files: [/^dist\/index\.js(?:\.map)?$/, new RegExp(`^dist/types/${TYPES}$`)],
-    exports: ['.', './package.json'],
+    most: 200_000, // half of it are maps
+    files: [
+      /^dist\/(?:index|development|dialog|react|sockets|[a-z]{2})\.js(?:\.map)?$/, // those of two letters are languages
+      new RegExp(`^dist/types/(?:[a-z]+/)?${TYPES}$`),
+    ],
+    exports: ['.', './react', './package.json'],
   },
   server: {
     most: 60_000,

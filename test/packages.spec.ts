@@ -27,7 +27,7 @@ interface Import {
 }
 
 function importsOf(file: string): Import[] {
-  const text = readFileSync(join(ROOT, file), 'utf8');
+  const text = readFileSync(join(ROOT, file), 'utf8').replace(/^ *(?:\/?\*|\/\/).*/gm, ''); // comments have examples
   const found = text.matchAll(/(?:^(?:import|export) (type )?[^;']*?from |^import |import\()'([^']+)'/gm);
   return [...found].map(([, type, path]) => ({ path: path!, isType: type !== undefined }));
 }

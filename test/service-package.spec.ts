@@ -89,12 +89,12 @@ describe('latchkey serve, in an empty folder', () => {
     for (const page of ['/', '/callback']) expect((await get(page))[0]).toBe('200 text/html');
     for (const style of ['style', 'page', 'flow'])
       expect((await get(`/demo/${style}.css`))[0]).toBe('200 text/css');
-    for (const script of ['demo', 'client', 'channel', 'latchkey-client', 'socket.io-client'])
+    for (const script of ['demo', 'client', 'channel'])
       expect([script, (await get(`/demo/${script}.js`))[0]]).toEqual([script, '200 text/javascript']);
-    const [, sdk] = await get('/demo/latchkey-client.js');
+    const [, sdk] = await get('/latchkey-client/index.js');
     expect(sdk).toMatch(/export\{[^}]*createClient/);
     const [, map] = /\/\/# sourceMappingURL=(\S+)\n$/.exec(sdk)!;
-    expect((await get(`/demo/${map}`))[1]).toContain('"../src/client.ts"');
+    expect((await get(`/latchkey-client/${map}`))[1]).toContain('"../src/client.ts"');
   });
 
   it('has its commands at hand', async () => {
