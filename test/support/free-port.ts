@@ -1,10 +1,29 @@
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 
-/** A port that nobody listens on at this moment. */
+// Below the ports that systems give to outgoing connections (Linux: from 32768 on, others: from 49152 on), of which every
+// test opens hundreds: one of them could take the port before its server does. Each of Jest's workers has its own share,
+// and goes round in it from a random place, so that no two tests are given the same port at a time.
+const FIRST = 20_000;
+const SHARE = 1_500;
+const SHARES = 8;
+const share = FIRST + (Number(process.env['JEST_WORKER_ID'] ?? 0) % SHARES) * SHARE;
+let next = Math.floor(Math.random() * SHARE);
+
+/** A port that nobody listens on, and that nobody else is about to. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (let tried = 0; tried < SHARE; tried++) {
+    const port = share + (next++ % SHARE);
+    if (await listens(port)) return port;
+  }
+  throw new Error('no port is free');
+}
+
+async function listens(port: number): Promise<boolean> {
+  const server = createServer();
+  const free = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
 }
