@@ -6,17 +6,26 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Form } from './form.js';
 import { DEEPEST_VALUE, faultOf } from './json-faults.js';
 import { OBJECT_PARAMETERS } from './parameter.js';
+import { isPlainJson, readPlainBody } from './plain-body.js';
+import { readJson, type JsonFault } from './read-json.js';
 
 const LARGEST_BODY = '64kb';
 const MOST_PARAMETERS = 100; // the parser's work grows with their square
 
-/** What we answer to the parser's errors, by their `type`. Their own messages quote the body, so they are not used. */
+const JSON_FAULTS: Readonly<Record<JsonFault, string>> = {
+  malformed: 'the body is not valid JSON',
+  deep: `JSON must not be nested deeper than ${DEEPEST_VALUE}`,
+  repeated: 'a member of the body is given twice',
+};
+const UNREADABLE = 'the body could not be read';
+
+/** What we answer to body-parser's errors, by their `type`. Their own messages quote the body, so they are not used. */
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'charset.unsupported': 'the body must be UTF-8',
   'encoding.unsupported': 'this Content-Encoding is not supported',
-  'entity.parse.failed': 'the body is not valid JSON',
-  'json.deep': `JSON must not be nested deeper than ${DEEPEST_VALUE}`,
-  'json.repeated': 'a member of the body is given twice',
+  'entity.parse.failed': JSON_FAULTS.malformed,
+  'json.deep': JSON_FAULTS.deep,
+  'json.repeated': JSON_FAULTS.repeated,
   'parameters.too.many': `a form must not have more than ${MOST_PARAMETERS} parameters`,
 };
 
@@ -30,6 +39,7 @@ const parseForm = urlencoded({ limit: LARGEST_BODY, extended: false, parameterLi
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
   if (!isRouted(request)) return next(new NotFoundException());
+  if (isPlainJson(request)) return readPlainJson(request, next);
   parseJson(request, response, (jsonError?: unknown) => {
     if (jsonError !== undefined || request.body !== undefined) return proceed(next, jsonError);
     parseForm(request, response, (formError?: unknown) => {
@@ -51,6 +61,16 @@ function sendsBody({ headers }: Request): boolean {
   return chunked !== undefined || (length !== undefined && length !== '0');
 }
 
+function readPlainJson(request: Request, next: NextFunction): void {
+  readPlainBody(request, (bytes) => {
+    if (bytes === undefined) return next(new OAuthError('invalid_request', UNREADABLE));
+    const body = readJson(bytes);
+    if (typeof body === 'string') return next(new OAuthError('invalid_request', JSON_FAULTS[body]));
+    request.body = body;
+    next();
+  });
+}
+
 /** A hook of the JSON parser; what it throws must not be an OAuthError, whose status cannot be set. */
 function refuseFaults(
   _request: IncomingMessage,
@@ -69,7 +89,7 @@ function proceed(next: NextFunction, error: unknown): void {
   if (type === 'entity.too.large') {
     next(new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB'));
   } else if (status !== undefined && status < 500) {
-    next(new OAuthError('invalid_request', DESCRIPTIONS[type] ?? 'the body could not be read'));
+    next(new OAuthError('invalid_request', DESCRIPTIONS[type] ?? UNREADABLE));
   } else {
     next(error); // a fault of our own
   }
