@@ -1,6 +1,7 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { OAuthError } from '../errors/oauth-error.js';
+import { compileRules } from './compiled-rules.js';
 import { Form } from './form.js';
 import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
 import { neitherJsonNorForm } from './read-body.js';
@@ -13,6 +14,7 @@ interface Shape {
   /** Members that are objects, and the DTO of each. */
   readonly objects: ReadonlyMap<string, Type>;
   readonly isOAuth: boolean;
+  readonly accepts: ReturnType<typeof compileRules>;
 }
 
 /**
@@ -41,7 +43,7 @@ export class ParametersPipe implements PipeTransform {
   }
 
   private read(value: Readonly<Record<string, unknown>>, metatype: Type): object {
-    const { names, nullable, objects, isOAuth } = this.shapeOf(metatype);
+    const { names, nullable, objects, isOAuth, accepts } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const name of names) {
       const given = Object.hasOwn(value, name) ? value[name] : undefined;
@@ -50,6 +52,7 @@ export class ParametersPipe implements PipeTransform {
       const members = objects.get(name);
       dto[name] = members && isObject(given) ? this.read(given, members) : given;
     }
+    if (accepts(dto)) return dto;
     const [error] = validateSync(dto, { stopAtFirstError: true });
     const [message] = Object.values(error?.constraints ?? {});
     if (message !== undefined) throw new OAuthError('invalid_request', message);
@@ -67,6 +70,7 @@ export class ParametersPipe implements PipeTransform {
         nullable: new Set(rules.filter(({ name }) => name === ANY_JSON).map((rule) => rule.propertyName)),
         objects: new Map(objects.filter((entry): entry is [string, Type] => entry[1] !== undefined)),
         isOAuth: speaksOAuth(metatype),
+        accepts: compileRules(rules),
       };
       this.shapes.set(metatype, shape);
     }
