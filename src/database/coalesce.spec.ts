@@ -11,41 +11,118 @@ function heldRuns() {
   return { batches, add: coalesce(run) };
 }
 
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** The end of a turn of the event loop: what was called in it has become a statement. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('coalesce', () => {
-  it('serves the first two alone and at once; those that come in the meantime share the next', async () => {
+  it('makes one statement of a turn; at most two at a time, and those that come in the meantime share the next', async () => {
     const { batches, add } = heldRuns();
-    const results = [1, 2, 3, 4, 5].map((n) => add(n));
-    expect(batches.map(({ items }) => items)).toEqual([[1], [2]]);
+    const results = [1, 2].map((n) => add(n));
+    expect(batches).toEqual([]); // nobody is sent before all of the turn are there
+    await turn();
+    results.push(...[3, 4].map((n) => add(n)));
+    await turn();
+    results.push(...[5, 6].map((n) => add(n)));
+    await turn();
+    results.push(add(7));
+    await turn();
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
     batches[0]!.end();
-    await settled();
-    expect(batches.map(({ items }) => items)).toEqual([[1], [2], [3, 4, 5]]);
+    await turn();
+    await turn();
+    expect(batches.map(({ items }) => items).slice(2)).toEqual([[5, 6, 7]]);
     batches[1]!.end();
     batches[2]!.end();
-    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50]);
+    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it('keeps batches below their largest size', async () => {
+  it('keeps batches below their largest size, and begins a second one only in the next turn', async () => {
     const { batches, add } = heldRuns();
     const results = Array.from({ length: 600 }, (_, n) => add(n));
+    await turn();
+    expect(batches).toHaveLength(1);
+    await turn();
+    expect(batches).toHaveLength(2);
     for (let i = 0; i < batches.length; i++) {
       batches[i]!.end();
-      await settled();
+      await turn();
+      await turn();
     }
-    expect(batches.map(({ items }) => items.length)).toEqual([1, 1, 256, 256, 86]);
+    expect(batches.map(({ items }) => items.length)).toEqual([256, 256, 88]);
     expect(await Promise.all(results)).toEqual(Array.from({ length: 600 }, (_, n) => n * 10));
   });
 
   it('a statement that fails fails its own items only, and the next goes on', async () => {
     const { batches, add } = heldRuns();
-    const [first, second, third] = [add(1), add(2), add(3)];
+    const first = [add(1), add(2)];
+    await turn();
+    const second = add(3);
+    await turn();
     batches[0]!.fail(new Error('away'));
-    await expect(first).rejects.toThrow('away');
-    await settled();
+    for (const result of first) await expect(result).rejects.toThrow('away');
+    const third = add(4);
+    await turn();
     batches[1]!.end();
     batches[2]!.end();
-    expect(await Promise.all([second, third])).toEqual([20, 30]);
+    expect(await Promise.all([second, third])).toEqual([30, 40]);
+  });
+});
+
+describe('a statement that fails', () => {
+  /** One that fails whenever it has one of these in it. */
+  function failingFor(bad: readonly number[], code: string) {
+    const sent: number[][] = [];
+    const add = coalesce(async (items: number[]) => {
+      sent.push(items);
+      await turn();
+      if (items.some((item) => bad.includes(item))) throw Object.assign(new Error('bad'), { code });
+      return items.map((n) => n * 10);
+    });
+    return { sent, add };
+  }
+  const range = (length: number): number[] => Array.from({ length }, (_, n) => n);
+  const settle = async (results: Promise<number>[]): Promise<unknown[]> =>
+    (await Promise.allSettled(results)).map((one) => (one.status === 'fulfilled' ? one.value : one.status));
+
+  it.each([
+    ['a value', '22P05'],
+    ['a constraint', '23505'],
+    ['two that meet', '21000'],
+  ])('for %s fails those alone whose fault it is', async (_name, code) => {
+    const { sent, add } = failingFor([17, 63], code);
+    const expected = range(64).map((n) => (n === 17 || n === 63 ? 'rejected' : n * 10));
+    expect(await settle(range(64).map(add))).toEqual(expected);
+    expect(sent).toHaveLength(1 + 2 * (6 + 5)); // halves: the way down to the first, and to the second beside it
+    expect(sent.filter(({ length }) => length === 1)).toContainEqual([17]);
+  });
+
+  it('for all of its items is tried twice as often as they are, at most', async () => {
+    const { sent, add } = failingFor(range(64), '22003');
+    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
+    expect(sent).toHaveLength(2 * 64 - 1);
+  });
+
+  it('once for a single item is final', async () => {
+    const { sent, add } = failingFor([1], '23505');
+    expect(await settle([add(1)])).toEqual(['rejected']);
+    expect(sent).toEqual([[1]]);
+  });
+
+  it.each([
+    ['because the connection has ended', '08006'],
+    ['because a server is shut down', '57P01'],
+    ['because it was cancelled', '57014'],
+    ['because the disk is full', '53100'],
+    ['because the server is read-only', '25006'],
+    ['because of a deadlock', '40P01'],
+    ['on its way', 'ECONNRESET'],
+  ])('%s is not tried again', async (_name, code) => {
+    const { sent, add } = failingFor([17], code);
+    expect(new Set(await settle(range(64).map(add)))).toEqual(new Set(['rejected']));
+    expect(sent).toHaveLength(1);
   });
 });
 
@@ -67,6 +144,18 @@ describe('a database that does not answer', () => {
     return seen;
   }
 
+  /** Calls of different turns, so that none shares a statement while two may be under way. */
+  async function oneEachTurn(items: number[], add: (item: number) => Promise<number>) {
+    const results: Promise<number>[] = [];
+    for (const item of items) {
+      const result = add(item);
+      result.catch(() => undefined); // judged later
+      results.push(result);
+      await jest.advanceTimersByTimeAsync(0);
+    }
+    return results;
+  }
+
   it('lets nobody wait longer than 1.6 s, in a statement or before it', async () => {
     const { batches, add } = heldRuns();
     const seen = outcomes(Array.from({ length: 600 }, (_, n) => add(n)));
@@ -79,7 +168,7 @@ describe('a database that does not answer', () => {
 
   it('never sends what was given up, and serves those that came later', async () => {
     const { batches, add } = heldRuns();
-    outcomes([add(1), add(2), add(3)]);
+    outcomes(await oneEachTurn([1, 2, 3], add));
     await jest.advanceTimersByTimeAsync(1000);
     const later = outcomes([add(4)]);
     await jest.advanceTimersByTimeAsync(650);
@@ -93,19 +182,38 @@ describe('a database that does not answer', () => {
 
   it('does not send what is late when the process itself was held up', async () => {
     const { batches, add } = heldRuns();
-    const seen = outcomes([add(1), add(2), add(3)]);
+    const seen = outcomes(await oneEachTurn([1, 2, 3], add));
     const now = performance.now() + 1601; // time has passed, and no timer has run
     const clock = jest.spyOn(performance, 'now').mockReturnValue(now);
     batches[0]!.end();
-    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    await jest.advanceTimersByTimeAsync(0);
     expect(batches.map(({ items }) => items)).toEqual([[1], [2]]);
     expect(seen[2]).toContain('DatabaseBusy');
     clock.mockRestore();
   });
 
+  it('does not try again what is late, where the others are tried without a bad one', async () => {
+    const { batches, add } = heldRuns();
+    const seen = outcomes([1, 2, 3, 4].map((n) => add(n)));
+    await jest.advanceTimersByTimeAsync(1000);
+    batches[0]!.fail(Object.assign(new Error('bad'), { code: '22003' }));
+    await jest.advanceTimersByTimeAsync(0);
+    expect(batches.map(({ items }) => items)).toEqual([
+      [1, 2, 3, 4],
+      [1, 2],
+    ]);
+    await jest.advanceTimersByTimeAsync(650);
+    batches[1]!.end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(batches).toHaveLength(2);
+    expect(new Set(seen)).toEqual(new Set(['DatabaseBusy after 1600']));
+    outcomes(await oneEachTurn([5, 6], add)); // both places are free again
+    expect(batches.map(({ items }) => items).slice(2)).toEqual([[5], [6]]);
+  });
+
   it('gives up items at their own time, even after they were sent; the statement’s result is dropped', async () => {
     const { batches, add } = heldRuns();
-    const first = outcomes([add(1), add(2), add(3)]);
+    const first = outcomes(await oneEachTurn([1, 2, 3], add));
     await jest.advanceTimersByTimeAsync(1300);
     batches[0]!.end();
     await jest.advanceTimersByTimeAsync(350);
@@ -120,7 +228,8 @@ describe('a database that does not answer', () => {
 
   it('refuses new items at once when 10,000 wait', async () => {
     const { add } = heldRuns();
-    const seen = outcomes(Array.from({ length: 10_003 }, (_, n) => add(n)));
+    await oneEachTurn([1, 2], add).then(outcomes);
+    const seen = outcomes(Array.from({ length: 10_001 }, (_, n) => add(n)));
     await jest.advanceTimersByTimeAsync(0);
     expect(seen.filter((what) => what !== 'waiting')).toEqual(['DatabaseBusy after 0']);
     expect(seen.at(-1)).toBe('DatabaseBusy after 0');
@@ -130,9 +239,11 @@ describe('a database that does not answer', () => {
     expect(later).toEqual(['waiting']);
   });
 
-  it('asks for one timer, however many come', () => {
-    const { add } = heldRuns();
+  it('asks for one timer, however many come', async () => {
+    const { batches, add } = heldRuns();
     outcomes(Array.from({ length: 1000 }, (_, n) => add(n)));
+    await jest.advanceTimersByTimeAsync(1); // two turns
+    expect(batches).toHaveLength(2);
     expect(jest.getTimerCount()).toBe(1);
   });
 });

@@ -1,6 +1,7 @@
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
+import { isRowFault } from './row-fault.js';
 
-/** The most statements of one kind at a time: the third caller waits, and shares the next statement. */
+/** The most statements of one kind at a time: who comes then waits, and shares the next statement. */
 const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
 /** From the call to its answer, with all waiting: contract §3 says 2 s, and sending thousands of answers takes a while. */
@@ -17,11 +18,14 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Makes one statement of calls that arrive together. A single call is served at once: it does not wait for others. No call
- * waits longer than PATIENCE_MS, whatever the database does. An item that is given up before its statement is never sent;
- * one that is given up during it is rejected, and its result is dropped. So a result that nobody hears of must do no harm.
+ * Makes one statement of calls that arrive together: all that come in one turn of the event loop, or while IN_FLIGHT statements
+ * are under way. A single call waits for the end of its turn, never for a timer or for others. No call waits longer than
+ * PATIENCE_MS, whatever the database does. An item that is given up before its statement is never sent; one that is given up
+ * during it is rejected, and its result is dropped. So a result that nobody hears of must do no harm.
  *
- * @param run takes the items and returns their results, in the same order. If it fails, all its items fail.
+ * @param run takes the items and returns their results, in the same order. If it fails, all its items fail; where that may be
+ *   the fault of one of them (row-fault.ts), halves of them are tried instead, down to each alone. So a run that fails must have
+ *   changed nothing: one statement, or one transaction
  * @returns a function that rejects with DatabaseBusy when a call is given up, or when MOST_WAITING are waiting already
  */
 export function coalesce<Item, Result>(
@@ -29,25 +33,48 @@ export function coalesce<Item, Result>(
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []; // the longest wait first, as in every batch
   const inFlight = new Set<Waiting<Item, Result>[]>();
+  let isNear = false;
   let watched = false;
+
+  /** The next statement is made when the sockets that are readable now have been read: in libuv's check phase. */
+  function soon(): void {
+    if (isNear || inFlight.size === IN_FLIGHT || waiting.length === 0) return;
+    isNear = true;
+    setImmediate(next);
+  }
+
+  function next(): void {
+    isNear = false;
+    waiting.splice(0, giveUp(waiting));
+    if (waiting.length > 0) void start(waiting.splice(0, LARGEST_BATCH));
+    soon(); // a second one only in the next turn: the first must leave, and its items may have taken a while to prepare
+  }
 
   async function start(batch: Waiting<Item, Result>[]): Promise<void> {
     inFlight.add(batch);
+    await serve(batch);
+    inFlight.delete(batch);
+    soon();
+  }
+
+  /** Never rejects. */
+  async function serve(batch: Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await run(batch.map(({ item }) => item));
       batch.forEach(({ resolve }, i) => resolve(results[i]!)); // without effect on calls that were given up
     } catch (error) {
-      batch.forEach(({ reject }) => reject(error));
-    } finally {
-      inFlight.delete(batch);
-      waiting.splice(0, giveUp(waiting));
-      next();
+      if (batch.length > 1 && isRowFault(error)) await serveHalves(batch);
+      else batch.forEach(({ reject }) => reject(error));
     }
   }
 
-  function next(): void {
-    if (inFlight.size === IN_FLIGHT || waiting.length === 0) return;
-    void start(waiting.splice(0, LARGEST_BATCH));
+  /** One after the other, so that a batch with a fault takes no more connections than another. */
+  async function serveHalves(batch: Waiting<Item, Result>[]): Promise<void> {
+    const middle = Math.ceil(batch.length / 2);
+    for (const half of [batch.slice(0, middle), batch.slice(middle)]) {
+      const inTime = half.slice(giveUp(half));
+      if (inTime.length > 0) await serve(inTime);
+    }
   }
 
   /** One timer for all callers, and none while there are no callers: a timer for each call would slow the hottest path. */
@@ -69,7 +96,7 @@ export function coalesce<Item, Result>(
         return;
       }
       waiting.push({ item, since: performance.now(), resolve, reject });
-      next();
+      soon();
       if (watched) return;
       watched = true;
       look(PATIENCE_MS);

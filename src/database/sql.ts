@@ -44,7 +44,8 @@ export class Sql {
    * Makes one statement of calls that arrive together (coalesce.ts), and tells of each.
    *
    * @param name of what it does, for metrics
-   * @param run takes what was called with, and returns the results in the same order
+   * @param run takes what was called with, and returns the results in the same order. It is one statement, or one transaction: where
+   *   it fails for what may be a fault of one item's row, it is called again with fewer of them, so that the others succeed
    */
   together<Item, Result>(
     name: string,
