@@ -3,6 +3,7 @@ import { JwtService } from '@nestjs/jwt';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
+import { plainArray } from '../database/plain-array.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
@@ -85,7 +86,8 @@ export class AccessTokenVerifier {
     if (presented.length === 1) {
       return [(await this.sql.query(IS_LIVE, [userIds[0], jtis[0], tokens[0]])).length > 0];
     }
-    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, [userIds, jtis, tokens]);
+    // Our signature is on them: they are as we have written them, UUIDs and base64url.
+    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, [userIds, jtis, tokens].map(plainArray));
     const live = new Set(rows.map(({ place }) => place));
     return presented.map((_, i) => live.has(i + 1));
   }
