@@ -3,8 +3,13 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The text of the UUID that 16 bytes are. */
 export function uuidAt(bytes: Buffer, at: number): string {
-  const hex = bytes.toString('hex', at, at + 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  return uuidIn(bytes.toString('hex', at, at + 16), 0);
+}
+
+/** The text of the UUID that 32 hexadecimal digits are. */
+export function uuidIn(hex: string, at: number): string {
+  const group = (from: number, to: number): string => hex.slice(at + from, at + to);
+  return `${group(0, 8)}-${group(8, 12)}-${group(12, 16)}-${group(16, 20)}-${group(20, 32)}`;
 }
 
 /** A UUID of version 8 (RFC 9562 §5.8), which a random one never is: the first 122 bits that a hash leaves room for. */
