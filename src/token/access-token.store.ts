@@ -1,9 +1,22 @@
 import { Injectable } from '@nestjs/common';
+import { plainArray, plainBytes } from '../database/plain-array.js';
 import { Sql } from '../database/sql.js';
 import type { Session } from '../events.js';
-import type { IssuedAccessToken } from './access-token.js';
+import { AccessTokens, type IssuedAccessToken } from './access-token.js';
+import type { DpopProof } from './dpop-proof.js';
+import { hashRefreshToken } from './refresh-token.js';
 
+/** Somebody with a refresh token, who wants an access token. */
 export interface Refresh {
+  readonly refreshToken: string;
+  /** That it says it is of. */
+  readonly session: Session;
+  /** Of the session's key, if there was one. */
+  readonly proof: DpopProof | undefined;
+}
+
+/** The row that a refresh stores, if it is a good one. */
+interface Row {
   readonly session: Session;
   readonly tokenHash: Buffer;
   /** Thumbprint of the key that was proven; null: none. */
@@ -44,41 +57,68 @@ const STORE_MANY = {
 @Injectable()
 export class AccessTokenStore {
   /**
-   * Stores an access token, if its refresh token is stored and has not expired, its session is bound to no other key than was
-   * proven, and no token is stored for the same proof.
-   * Refreshes that arrive together share one statement. One that was given up may still store its token: nobody has it.
-   * @returns whether the token was stored.
+   * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
+   * key than was proven, and no token is stored for the same proof.
+   *
+   * Refreshes that arrive together share one statement. They are signed in a row, when it is made: the code that signs is in the
+   * processor's caches then, which saves 11 of 45 µs a token; one that is given up before that is not signed at all. One that
+   * was given up later may still store its token: nobody has it.
+   *
+   * @returns undefined where nothing was stored
    */
-  readonly storeForSession: (refresh: Refresh) => Promise<boolean>;
+  readonly issueForSession: (refresh: Refresh) => Promise<IssuedAccessToken | undefined>;
 
-  constructor(private readonly sql: Sql) {
+  constructor(
+    private readonly sql: Sql,
+    private readonly accessTokens: AccessTokens,
+  ) {
     // On Citus each goes alone: a statement for users of many nodes would commit in two phases on all of them.
-    this.storeForSession = sql.distributed
-      ? (refresh) => this.storeOne(refresh)
+    this.issueForSession = sql.distributed
+      ? (refresh) => this.storeOne(this.rowOf(refresh))
       : sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
   }
 
-  private async store(refreshes: Refresh[]): Promise<boolean[]> {
-    if (refreshes.length === 1) return [await this.storeOne(refreshes[0]!)];
+  private rowOf({ refreshToken, session, proof }: Refresh): Row {
+    const jkt = proof?.jkt ?? null;
+    const accessToken = this.accessTokens.issue(session, proof);
+    return { session, tokenHash: hashRefreshToken(refreshToken, jkt), jkt, accessToken };
+  }
+
+  private async store(refreshes: Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
+    const rows = refreshes.map((refresh) => this.rowOf(refresh));
+    if (rows.length === 1) return [await this.storeOne(rows[0]!)];
     // Of several with one proof only one is sent: the statement would store one as well, but not say which.
-    const sent = new Map(refreshes.map((refresh) => [refresh.accessToken.jti, refresh]));
-    const rows = [...sent.values()].map(valuesOf);
-    const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
-    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columns);
+    const sent = new Map(rows.map((row) => [row.accessToken.jti, row]));
+    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columnsOf([...sent.values()]));
     const jtis = new Set(stored.map(({ jti }) => jti));
-    return refreshes.map((refresh) => {
-      const { jti } = refresh.accessToken;
-      return sent.get(jti) === refresh && jtis.has(jti);
+    return rows.map((row) => {
+      const { accessToken } = row;
+      return sent.get(accessToken.jti) === row && jtis.has(accessToken.jti) ? accessToken : undefined;
     });
   }
 
-  private async storeOne(refresh: Refresh): Promise<boolean> {
-    const { length } = await this.sql.query(STORE_ONE, valuesOf(refresh));
-    return length > 0;
+  private async storeOne({
+    session,
+    tokenHash,
+    jkt,
+    accessToken,
+  }: Row): Promise<IssuedAccessToken | undefined> {
+    const { jti, expiresAt, token } = accessToken;
+    const values = [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt];
+    const { length } = await this.sql.query(STORE_ONE, values);
+    return length > 0 ? accessToken : undefined;
   }
 }
 
-function valuesOf({ session, tokenHash, jkt, accessToken }: Refresh): unknown[] {
-  const { jti, expiresAt, token } = accessToken;
-  return [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt];
+/** All of it is of our own making: ids that were read from bytes, hashes, numbers, base64url. */
+function columnsOf(rows: readonly Row[]): string[] {
+  return [
+    plainArray(rows.map(({ session }) => session.userId)),
+    plainArray(rows.map(({ session }) => session.sessionId)),
+    plainBytes(rows.map(({ tokenHash }) => tokenHash)),
+    plainArray(rows.map(({ accessToken }) => accessToken.jti)),
+    plainArray(rows.map(({ accessToken }) => accessToken.expiresAt)),
+    plainArray(rows.map(({ accessToken }) => accessToken.token)),
+    plainBytes(rows.map(({ jkt }) => jkt)),
+  ];
 }

@@ -35,18 +35,19 @@ export class AccessTokens {
   ) {}
 
   /**
-   * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
+   * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5), with the key and by the clock of
+   * this moment.
    * @param proof that it is issued for, once: two tokens for the same proof have the same `jti`, and only one can be stored
    */
   issue({ userId, sessionId, deviceId }: Session, proof?: DpopProof): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
-    const { kid, privateKey } = this.keys.signing;
+    const { header, privateKey } = this.keys.signing;
     const jti = proof ? jtiFor(proof) : randomUUID();
     const iat = Math.floor(this.clock.now() / 1000);
     const exp = iat + expiresIn;
     const device = deviceId === null ? {} : { device_id: deviceId };
     const token = signJwt(
-      { alg: 'ES256', typ: 'at+jwt', kid },
+      header,
       {
         iss: publicUrl,
         aud: publicUrl,

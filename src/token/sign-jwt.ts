@@ -5,14 +5,20 @@ import { sign, type KeyObject } from 'node:crypto';
  *
  * Verifying what strangers send is left to jsonwebtoken. Signing our own claims needs none of its checks, and is the largest
  * part of a refresh: this takes two thirds of the time that jsonwebtoken takes.
+ *
+ * @param header encoded already (`encodePart`): it is the same for all tokens of a key
  */
-export function signJwt(header: object, claims: object, privateKey: KeyObject): string {
-  const input = `${encode(header)}.${encode(claims)}`;
+export function signJwt(header: string, claims: object, privateKey: KeyObject): string {
+  const input = `${header}.${encodePart(claims)}`;
   // The raw r and s of JOSE, where Node.js would write DER.
-  const signature = sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  const signature = sign('sha256', Buffer.from(input, 'latin1'), {
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
+  });
   return `${input}.${signature.toString('base64url')}`;
 }
 
-function encode(part: object): string {
+/** A part of a JWT as it is written: base64url of JSON. */
+export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }

@@ -1,17 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { DpopProofs, type DpopCall } from './dpop-proofs.js';
-import { hashRefreshToken, parseRefreshToken, type HeldToken } from './refresh-token.js';
+import { parseRefreshToken, type HeldToken } from './refresh-token.js';
 import type { RefreshedToken } from './refreshed-token.js';
 import { TokenInspector } from './token-inspector.js';
 
 @Injectable()
 export class TokenService {
   constructor(
-    private readonly accessTokens: AccessTokens,
     private readonly store: AccessTokenStore,
     private readonly proofs: DpopProofs,
     private readonly inspector: TokenInspector,
@@ -44,11 +42,8 @@ export class TokenService {
   ): Promise<RefreshedToken> {
     const proof = bound ? await this.proofs.judge(call) : undefined;
     if (bound && !proof) throw await this.refusal(refreshToken);
-    const jkt = proof?.jkt ?? null;
-    const accessToken = this.accessTokens.issue(session, proof);
-    const tokenHash = hashRefreshToken(refreshToken, jkt);
-    const stored = await this.store.storeForSession({ session, tokenHash, jkt, accessToken });
-    if (!stored) throw bound ? await this.refusal(refreshToken) : unknown();
+    const accessToken = await this.store.issueForSession({ refreshToken, session, proof });
+    if (!accessToken) throw bound ? await this.refusal(refreshToken) : unknown();
     this.events.emit('session.used', session);
     return {
       access_token: accessToken.token,
