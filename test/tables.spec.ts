@@ -5,6 +5,7 @@ import { files, importsOf, namedImportsOf, roomOf, sourceOf } from './support/ro
 const SPANNING = [
   'auth/known-target.ts',
   'auth/sign-in-in-steps.ts',
+  'auth/sign-in-together.ts',
   'auth/sign-in.store.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',

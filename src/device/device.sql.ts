@@ -1,4 +1,4 @@
-/** What a sign-in says about its device, as SQL expressions; all of the parameters may be null. */
+/** What a sign-in says about its device, as SQL expressions. */
 interface SignedInDevice {
   readonly userId: string;
   readonly deviceId: string;
@@ -7,30 +7,34 @@ interface SignedInDevice {
 }
 
 /**
- * Inserts the device, where one is named, and returns its row. A device that signs in again keeps its row, and the values
- * that the client leaves out this time.
- * @param after a member of the same `WITH` that is done first, whatever it returns
+ * Inserts a device that is named: with VALUES, so that Citus sends it to one node. A device that signs in again keeps its row,
+ * and the values that the client leaves out this time.
  */
-export function upsertDevice(
-  { userId, deviceId, deviceName, userAgent }: SignedInDevice,
-  after: string,
-): string {
-  return `
-      INSERT INTO devices (user_id, device_id, device_name, user_agent, last_seen_at)
-      SELECT ${userId}, ${deviceId}::uuid, ${deviceName}::text, ${userAgent}::text, now()
-      FROM (SELECT count(*) FROM ${after}) AS done WHERE ${deviceId} IS NOT NULL
-      ${KEEP}
-      RETURNING device_id, device_name, user_agent, created_at, last_seen_at`;
-}
-
-/** The same for a device that is named: with VALUES, so that Citus sends it to one node. */
 export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
   return `
-      INSERT INTO devices (user_id, device_id, device_name, user_agent, last_seen_at)
+      INSERT INTO devices (${COLUMNS})
       VALUES (${userId}, ${deviceId}, ${deviceName}, ${userAgent}, now())
       ${KEEP}`;
 }
 
+/**
+ * The same for the devices of several users, in the order of their keys, where one is named; returns each with its
+ * DEVICE_FACTS, the text `facts`.
+ *
+ * @param from a member of the same `WITH` with the columns of the table, and no device twice
+ * @param after a member that is done first, whatever it returns
+ */
+export function upsertDevices(from: string, after: string): string {
+  return `
+      INSERT INTO devices (${COLUMNS})
+      SELECT user_id, device_id, device_name, user_agent, now()
+      FROM ${from}, (SELECT count(*) FROM ${after}) AS done
+      WHERE device_id IS NOT NULL ORDER BY user_id, device_id
+      ${KEEP}
+      RETURNING user_id, ${DEVICE_FACTS}::text AS facts`;
+}
+
+const COLUMNS = 'user_id, device_id, device_name, user_agent, last_seen_at';
 const KEEP = `ON CONFLICT (user_id, device_id) DO UPDATE
         SET device_name = coalesce(excluded.device_name, devices.device_name),
           user_agent = coalesce(excluded.user_agent, devices.user_agent),

@@ -31,16 +31,45 @@ interface NewAccessToken {
 export function insertRefreshToken(session: NewSession): string {
   const { userId, sessionId, deviceId, tokenHash, ttl, jkt, providerSubject, providerSession } = session;
   return `
-      INSERT INTO refresh_tokens
-        (user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session)
+      INSERT INTO refresh_tokens (${SESSION})
       VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}),
         ${jkt}, ${providerSubject}, ${providerSession})`;
 }
+
+/**
+ * The same for several sessions.
+ * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
+ */
+export function insertRefreshTokens(from: string): string {
+  return `
+      INSERT INTO refresh_tokens (${SESSION})
+      SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
+        jkt, provider_subject, provider_session
+      FROM ${from}`;
+}
+
+const SESSION =
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
 
 export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: NewAccessToken): string {
   return `
       INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
       VALUES (${userId}, ${sessionId}, ${jti}, to_timestamp(${expiresAt}), ${token})`;
+}
+
+/**
+ * The same for several tokens, in the order of their keys, as refreshes store them: two statements with the same proofs would
+ * else wait for each other.
+ *
+ * @param from a member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
+ * @param after a member that is done first, whatever it returns
+ */
+export function insertAccessTokens(from: string, after: string): string {
+  return `
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      SELECT user_id, session_id, jti, to_timestamp(expires_at), token
+      FROM ${from}, (SELECT count(*) FROM ${after}) AS done
+      ORDER BY user_id, jti`;
 }
 
 /**
