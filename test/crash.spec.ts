@@ -1,4 +1,9 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import request from 'supertest';
+import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
+import { answerTogether, CrowdOfSignIns, halves } from './support/crowd-of-sign-ins.js';
 import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
@@ -20,7 +25,10 @@ describe('the end of a process', () => {
     database = await createDatabase();
     env = { ...provider.env(), DATABASE_URL: database.url };
   });
-  afterEach(() => service?.end('SIGKILL'));
+  afterEach(async () => {
+    provider.reset();
+    await service?.end('SIGKILL');
+  });
   afterAll(async () => {
     await database?.drop();
     await provider?.close();
@@ -68,6 +76,68 @@ describe('the end of a process', () => {
          OR NOT EXISTS (SELECT FROM access_tokens a WHERE a.user_id = r.user_id AND a.session_id = r.session_id)`,
     );
     expect(halves).toEqual({ n: 0 });
+  });
+
+  const PEOPLE = 32;
+
+  /** Whether every token that was acknowledged is there. */
+  async function expectAll(acknowledged: readonly Tokens[], databaseUrl: string): Promise<void> {
+    const tokens = acknowledged.map(({ access_token }) => access_token);
+    const found = 'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)';
+    expect(await query(databaseUrl, found, [tokens])).toEqual([{ n: tokens.length }]);
+    for (const { refresh_token } of acknowledged.slice(-PEOPLE)) {
+      await request(service!.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+    expect(await halves(databaseUrl)).toEqual([]);
+  }
+
+  it('SIGKILL under sign-ins that share statements: each that was acknowledged is whole, and so are all others', async () => {
+    const own = await createDatabase();
+    try {
+      const acknowledged: Tokens[] = [];
+      answerTogether(provider);
+      for (let kill = 0; kill < KILLS; kill++) {
+        service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
+        const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
+        const goal = acknowledged.length + 3 * PEOPLE;
+        await until(() => acknowledged.length >= goal);
+        await service.end('SIGKILL');
+        await crowd.stop();
+      }
+      service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
+      await expectAll(acknowledged, own.url);
+    } finally {
+      await service?.end('SIGKILL');
+      await own.drop();
+    }
+  });
+
+  it('… and when PostgreSQL is killed: it recovers, and has them', async () => {
+    const server = await startTemporaryPostgres({ dataDir: mkdtempSync(join(tmpdir(), 'latchkey-crash-')) });
+    try {
+      const url = `${server.url}postgres`;
+      const acknowledged: Tokens[] = [];
+      answerTogether(provider);
+      service = await startServiceProcess({ ...env, DATABASE_URL: url });
+      for (let kill = 0; kill < KILLS; kill++) {
+        const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
+        const goal = acknowledged.length + 3 * PEOPLE;
+        await until(() => acknowledged.length >= goal);
+        // The end of one backend by SIGKILL ends them all: what is in shared memory is lost, as at the end of the machine.
+        const [backend] = await query(
+          url,
+          `SELECT pid FROM pg_stat_activity WHERE application_name = 'latchkey' LIMIT 1`,
+        );
+        process.kill(backend!['pid'] as number, 'SIGKILL');
+        await crowd.stop();
+        await until(() => query(url, 'SELECT 1').then(Boolean, () => false));
+        await until(async () => (await fetch(`${service!.url}/health/ready`)).ok);
+      }
+      await expectAll(acknowledged, url);
+    } finally {
+      await service?.end('SIGKILL');
+      await server.stop();
+    }
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
