@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { StateService } from '../src/auth/state.service.js';
+import { Events } from '../src/events.js';
 import { TokenService } from '../src/token/token.service.js';
 import { NO_PROOF } from './support/dpop.js';
 import { query } from './support/query.js';
@@ -48,6 +50,33 @@ describe('races', () => {
     }
   });
 
+  it('… and of 10 codes and states at once, so that the winners share statements (P1)', async () => {
+    const shared: number[] = [];
+    for (const { app } of instances) {
+      app
+        .get(Events)
+        .on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && shared.push(calls)));
+    }
+    const states = await race(10, (at) => beginSignIn(at));
+    const held: (() => void)[] = []; // until each state has been spent
+    const { answer } = provider;
+    provider.answer = (...call) => {
+      held.push(() => answer(...call));
+      if (held.length === states.length) for (const send of held) send();
+    };
+    const answers = await race(10 * RACERS, (at, i) =>
+      request(at)
+        .post('/oauth2/token')
+        .send({ code: `crowd-${i % 10}`, state: states[i % 10] }),
+    );
+    for (let n = 0; n < states.length; n++) {
+      const statuses = answers.filter((_, i) => i % 10 === n).map(({ status }) => status);
+      expect(statuses.toSorted((a, b) => a - b)).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
+    }
+    expect(provider.requests).toHaveLength(states.length);
+    expect(Math.max(...shared)).toBeGreaterThan(1);
+  });
+
   it('one state is used once, also by requests that share a statement', async () => {
     const service = instances[0].app.get(StateService);
     const states = await race(10, () => beginSignIn(url(0)));
@@ -71,6 +100,19 @@ describe('races', () => {
       [device_id],
     );
     expect(counts).toEqual({ users: 1, devices: 1, sessions: RACERS });
+  });
+
+  it('500 sign-ins of 20 people at once: each channel has an event of each, without holes', async () => {
+    await race(500, (at, i) => signIn(at, `channel-${i % 20}`, { device_id: randomUUID() }));
+    const rows = await query(
+      instances[0].databaseUrl,
+      `SELECT c.last_offset::int AS last, array_agg(e.event_offset::int ORDER BY e.event_offset) AS offsets,
+         count(DISTINCT e.data::json ->> 'device_id')::int AS devices
+       FROM users u JOIN channels c USING (user_id) JOIN channel_events e USING (user_id)
+       WHERE u.provider_user_id LIKE 'channel-%' GROUP BY c.user_id, c.last_offset`,
+    );
+    const offsets = Array.from({ length: 25 }, (_, i) => i + 1);
+    expect(rows).toEqual(Array.from({ length: 20 }, () => ({ last: 25, offsets, devices: 25 })));
   });
 
   it('200 refreshes of one token in parallel all succeed, each with a token of its own (P3)', async () => {

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import request from 'supertest';
+import type { SignIn } from '../src/auth/sign-in.js';
+import { signInTogether } from '../src/auth/sign-in-together.js';
 import { TokenIssuer, type DeviceFields } from '../src/auth/token-issuer.js';
+import { Sql } from '../src/database/sql.js';
 import { isDatabaseAway } from '../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../src/events.js';
 import { parseIdentity } from '../src/provider/identity.js';
@@ -269,4 +272,58 @@ describe('sign-ins that arrive together', () => {
       { first: 250, last: 400, n: 151 },
     ]);
   });
+
+  // Another transaction that waits in the same order never waits in a circle with it.
+  it.each(['users', 'devices', 'channels'])(
+    'locks %s in the order of their keys, and all before what comes later',
+    async (table) => {
+      const order = ['users', 'devices', 'channels'];
+      const device_id = randomUUID();
+      const inOrder = users.map(idOf).toSorted();
+      for (const user of users) await issue(user, { device_id });
+      const holder = new Client(service.databaseUrl);
+      await holder.connect();
+      try {
+        await holder.query('BEGIN');
+        await holder.query(`SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE`, [inOrder[1]]);
+        const some = users
+          .map((user) => signInOf(user, device_id))
+          .toSorted((a, b) => (a.session.userId < b.session.userId ? 1 : -1));
+        const recorded = signInTogether(service.app.get(Sql), some, 1000, null);
+        expect(await waiting(service.databaseUrl, 1, recorded)).toBe(true);
+        for (const later of order.slice(order.indexOf(table))) {
+          const free = await holder.query<{ user_id: string }>(
+            `SELECT user_id FROM ${later} WHERE user_id = ANY ($1) ORDER BY user_id FOR UPDATE SKIP LOCKED`,
+            [inOrder],
+          );
+          expect(free.rows.map(({ user_id }) => user_id)).toEqual(
+            later === table ? inOrder.slice(1) : inOrder,
+          );
+        }
+        await holder.query('COMMIT');
+        expect((await recorded).size).toBe(users.length);
+      } finally {
+        await holder.end();
+      }
+    },
+  );
+
+  function signInOf(user: string, deviceId: string): SignIn {
+    const none = {
+      deviceName: null,
+      userAgent: null,
+      jkt: null,
+      providerSubject: null,
+      providerSession: null,
+    };
+    return {
+      session: { userId: idOf(user), sessionId: randomUUID(), deviceId },
+      provider: 'stub',
+      identity: parseIdentity({ provider_user_id: user }),
+      ...none,
+      refreshTokenHash: Buffer.from(user),
+      refreshTokenTtl: 60,
+      accessToken: { token: user, jti: randomUUID(), expiresAt: Date.now() / 1000 + 60, expiresIn: 60 },
+    };
+  }
 });
