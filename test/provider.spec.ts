@@ -208,11 +208,13 @@ describe('a provider of the contract', () => {
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     const saved = { ...process.env };
     process.env['http_proxy'] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const beside = await startTestService(provider.env());
     try {
-      expect((await exchange()).status).toBe(200);
+      await signIn(beside.url);
       expect(provider.requests).toHaveLength(1);
     } finally {
       process.env = saved;
+      await beside.close();
       proxy.close();
     }
   });
