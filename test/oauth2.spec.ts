@@ -125,7 +125,14 @@ describe('the adapter oauth2', () => {
 
   it('redeems the code with the verifier and the secret, then asks who it is', async () => {
     const { redirect_url, state } = await begin('hub');
+    const { answer } = provider;
+    const ports: (number | undefined)[] = [];
+    provider.answer = (seen, response, raw) => {
+      ports.push(raw.socket.remotePort);
+      answer(seen, response, raw);
+    };
     await request(service.url).post('/oauth2/token').send({ code: 'a+b', state }).expect(200);
+    expect([ports.length, new Set(ports).size]).toEqual([2, 1]); // each connection would cost a handshake
     const [token, user] = provider.requests as [ProviderRequest, ProviderRequest];
     expect([token.method, token.path, header(token, 'accept')]).toEqual([
       'POST',

@@ -130,8 +130,14 @@ describe('the adapter oidc', () => {
 
   it('asks the userinfo endpoint for what the ID token lacks', async () => {
     issuer.restart({ claimsInIdToken: false });
+    const ports: (number | undefined)[] = [];
+    proxy.intercept = (path, { req }) => {
+      if (/^\/(token|jwks|me)$/.test(path)) ports.push(req.socket.remotePort);
+      return false;
+    };
     expect((await signIn('carol')).status).toBe(200);
     expect(proxy.count('/me')).toBe(1);
+    expect([ports.length, new Set(ports).size]).toEqual([3, 1]); // each connection would cost a handshake
     expect(await userOf('carol')).toMatchObject({ username: 'carol', email: 'carol@idp.example' });
   });
 

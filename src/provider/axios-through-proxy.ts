@@ -1,10 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type Axios } from 'axios';
+import { namesProxy } from '../config/proxy-variables.js';
 
 // As without a proxy (undici-adapter.ts): an idle connection is dropped before the usual server drops it.
 const KEEP_ALIVE = { keepAlive: true, timeout: 4000 };
-const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
 
 /**
  * axios with its own adapter, four times as dear as the usual way: it knows what the variables for proxies mean, credentials
@@ -29,8 +29,7 @@ export class AxiosThroughProxy {
 
   /** @param largest bytes of an answer, unpacked; @returns undefined where no variable names a proxy, as nearly everywhere */
   static asTheEnvironmentSays(largest: number): AxiosThroughProxy | undefined {
-    const named = VARIABLES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
-    return named ? new AxiosThroughProxy(largest) : undefined;
+    return namesProxy() ? new AxiosThroughProxy(largest) : undefined;
   }
 
   close(): void {

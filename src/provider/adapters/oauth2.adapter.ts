@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
@@ -48,6 +49,7 @@ export class OAuth2Adapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const accessToken = await this.requestToken(provider, request);
+    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
     const { status, body } = await this.http.send({
       method: 'GET',
       url: option(provider, 'userinfo_url'),

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
 import { readJson } from '../provider-answer.js';
@@ -101,6 +102,7 @@ function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFe
       ...(body instanceof URLSearchParams && { body: body.toString() }),
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DISCOVERY_SECONDS * 1000),
     });
+    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
     // An OAuth error is known by its code alone (contract §3). The library wants a status, a content type and no
     // challenge beside it.
     if (hasError(answer.body)) {
