@@ -45,14 +45,30 @@ const PUSH = {
     SELECT NULL, now() FROM (${selectUser('$1', `$6 = 0 AND ${IS_TARGET}`)}) AS unkept`,
 };
 
+const IS_TARGET_OF_MANY = `(n.device_id IS NULL OR ${hasDevice('n.user_id', 'n.device_id')})`;
+
+/** The targets of pushes with a `ttl` of 0, which write nothing: those that came together are looked for together. */
+const UNKEPT = {
+  name: 'push-unkept',
+  text: `
+    SELECT n.place::int, now() AS sent_at
+    FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, device_id, place)
+    CROSS JOIN LATERAL (${selectUser('n.user_id', IS_TARGET_OF_MANY)}) AS target`,
+};
+
 @Injectable()
 export class PushStore {
+  /** When an event that is not kept was sent; undefined when user or device do not exist. */
+  private readonly unkept: (event: NewEvent) => Promise<Row | undefined>;
+
   constructor(
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
     private readonly idempotency: IdempotencyStore,
     @Inject(SETTINGS) private readonly settings: Settings,
-  ) {}
+  ) {
+    this.unkept = sql.together('push-unkept', (events: NewEvent[]) => this.findTargets(events));
+  }
 
   /** @returns the event with its place in the history; undefined when user or device do not exist. */
   async push(event: NewEvent): Promise<ChannelEvent | undefined> {
@@ -81,7 +97,18 @@ export class PushStore {
     return typeof done === 'object' ? { ...done, ...(pushed && { pushed }) } : done;
   }
 
+  private async findTargets(events: NewEvent[]): Promise<(Row | undefined)[]> {
+    const columns = [events.map(({ userId }) => userId), events.map(({ deviceId }) => deviceId)];
+    const found = await this.sql.query<{ place: number; sent_at: Date }>(UNKEPT, columns);
+    const sentAt = new Map(found.map(({ place, sent_at }) => [place, sent_at]));
+    return events.map((_, i) => {
+      const sent_at = sentAt.get(i + 1);
+      return sent_at && { event_offset: null, sent_at };
+    });
+  }
+
   private async pushAtOnce(event: NewEvent): Promise<Row | undefined> {
+    if (event.ttl === 0) return this.unkept(event);
     const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, this.values(event));
     return row;
   }
