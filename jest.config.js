@@ -1,3 +1,5 @@
+import { swc } from './start/swc.js';
+
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/openapi/environment.mjs', // Node.js, and every answer is compared with docs/openapi.json
@@ -14,17 +16,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: {
-    '^.+\\.ts$': [
-      '@swc/jest',
-      {
-        jsc: {
-          parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true },
-          target: 'es2022',
-        },
-        module: { type: 'es6' },
-      },
-    ],
+    '^.+\\.ts$': ['@swc/jest', swc],
   },
   setupFiles: ['<rootDir>/test/support/setup.ts'],
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],

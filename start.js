@@ -1,5 +1,5 @@
-// What `npm start` does first: it says something at once, and compiles. Plain JavaScript that needs nothing installed.
-import { spawnSync } from 'node:child_process';
+// What `npm start` does first: it says something at once, and compiles what has changed. Plain JavaScript; nothing
+// need be installed to be told so.
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -22,14 +22,11 @@ const missing = Object.keys({ ...dependencies, ...devDependencies }).find(
 );
 if (missing) fail(`Run \`npm ci\` first: ${missing} is not installed.`);
 
-// Always: what is compiled never differs from the sources, and there is nothing to clear away after a `git pull`.
-console.log('Latchkey: compiling, a few seconds …');
-const began = performance.now();
-for (const command of [
-  ['packages/client/build.js'],
-  ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--path', 'tsconfig.start.json'],
-]) {
-  const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' });
-  if (status !== 0) process.exit(status ?? 1);
+console.log('Latchkey: starting …');
+const { build } = await import('./start/build.js');
+try {
+  await build((what) => console.log(`Latchkey: ${what} …`));
+} catch (error) {
+  const isReadOnly = ['EACCES', 'EPERM', 'EROFS'].includes(error.code);
+  fail(isReadOnly ? `Latchkey cannot write what it compiles: ${error.message}` : error.message);
 }
-console.log(`Latchkey: compiled in ${Math.round((performance.now() - began) / 1000)} s, starting …`);

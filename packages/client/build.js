@@ -1,9 +1,9 @@
 // Builds dist/: ES modules for browsers and Node, each with its source map, and their types. What `import()` loads (languages, …)
 // is a file of its own. Whoever serves the client without a bundler serves the whole folder.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { basename, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { minify } from '@swc/core';
 import { build } from 'esbuild';
@@ -60,15 +60,38 @@ if (!existsSync(join(directory, entries.react))) delete entries.react;
 const production = await bundle(entries, false);
 const development = await bundle({ development: entries.index }, true);
 
-rmSync(dist, { recursive: true, force: true });
-mkdirSync(dist);
-const files = new Map([...development, ...production]);
-for (const [name, text] of files) {
-  if (!name.endsWith('.js')) continue;
-  const map = files.get(`${name}.map`);
-  // What developers step through stays as it was written.
-  const [code, mapOfCode] = name === 'development.js' ? [text, map] : await minified(text, map);
-  writeFileSync(join(dist, name), `${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
-  writeFileSync(join(dist, `${name}.map`), mapOfCode);
+const fresh = `${dist}-${process.pid}`;
+mkdirSync(fresh);
+try {
+  const files = new Map([...development, ...production]);
+  for (const [name, text] of files) {
+    if (!name.endsWith('.js')) continue;
+    const map = files.get(`${name}.map`);
+    // What developers step through stays as it was written.
+    const [code, mapOfCode] = name === 'development.js' ? [text, map] : await minified(text, map);
+    writeFileSync(join(fresh, name), `${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
+    writeFileSync(join(fresh, `${name}.map`), mapOfCode);
+  }
+  const types = [tsc, '-p', 'tsconfig.build.json', '--outDir', join(fresh, 'types')];
+  execFileSync(process.execPath, types, { cwd: directory, stdio: 'inherit' });
+  replaceFiles(fresh, dist);
+} finally {
+  rmSync(fresh, { recursive: true, force: true });
 }
-execFileSync(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd: directory, stdio: 'inherit' });
+
+/** One by one, so that whoever loads or builds dist/ at this moment finds each file, and none of them half written. */
+function replaceFiles(from, to) {
+  const names = filesIn(from);
+  for (const name of names) {
+    mkdirSync(dirname(join(to, name)), { recursive: true });
+    renameSync(join(from, name), join(to, name));
+  }
+  for (const name of filesIn(to)) if (!names.includes(name)) rmSync(join(to, name), { force: true });
+}
+
+function filesIn(folder) {
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
+}
