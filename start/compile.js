@@ -17,9 +17,18 @@ function compiled(name, source) {
   const script = join('dist', name.replace(/ts$/, 'js'));
   const sourceFileName = relative(dirname(script), name).replaceAll('\\', '/');
   const options = { ...swc, filename: name, sourceFileName, sourceMaps: true, swcrc: false };
-  const { code, map } = transformSync(source, options);
+  const { code, map } = transformOrTell(source, options);
   return [
     [script, Buffer.from(`${code}//# sourceMappingURL=${basename(script)}.map\n`)],
     [`${script}.map`, Buffer.from(map)],
   ];
+}
+
+/** The compiler's message ends with a stack of its own. */
+function transformOrTell(source, options) {
+  try {
+    return transformSync(source, options);
+  } catch (error) {
+    throw new Error(error.message.split('\n\nCaused by')[0].trim());
+  }
 }
