@@ -1,9 +1,5 @@
 import type { Request } from 'express';
-
-interface Route {
-  readonly path: string;
-  readonly methods: Readonly<Record<string, boolean>>;
-}
+import { knownRouteOf, rememberRoute, type Route } from './known-routes.js';
 
 /** The part of Express's router that tells which routes a path has. */
 interface RouterLayer {
@@ -19,11 +15,14 @@ export function isRouted(request: Request): boolean {
 /** The template of the route that a request has (`/devices/:device_id`). Undefined where its path and method have none. */
 export function routeOf(request: Request): string | undefined {
   // The router has set it, unless the request was answered before: its body was refused, or it is a preflight.
-  const { path } = (request.route as Route | undefined) ?? findRoute(request) ?? {};
-  return path;
+  const route = (request.route as Route | undefined) ?? findRoute(request);
+  if (route) rememberRoute(request, route);
+  return route?.path;
 }
 
 function findRoute(request: Request): Route | undefined {
+  const known = knownRouteOf(request);
+  if (known) return known;
   const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
   return layersOf(request).find((layer) => layer.route?.methods[method] && matches(layer, request.path))
     ?.route;
