@@ -14,6 +14,7 @@ export const Histogram = part('prom-client/lib/histogram.js') as typeof promClie
 
 export type Registry = promClient.Registry;
 export type Gauge = promClient.Gauge;
+export type Histogram = promClient.Histogram;
 
 /** What `collectDefaultMetrics` collects, but for the CPU time, whose part is the one that loads OpenTelemetry, and counts of handles. */
 const OF_THE_PROCESS = [
