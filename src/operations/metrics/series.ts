@@ -7,14 +7,14 @@ interface Inside {
 }
 interface Values {
   readonly labels: object;
-  readonly bucketValues: Record<number, number>;
+  readonly bucketValues: Record<string, number>;
   sum: number;
   count: number;
 }
 
 /**
- * One series of a histogram, to which values are added without checking its labels and making a text of them each time: 0.05 µs a
- * value in place of 0.45.
+ * One series of a histogram, to which values are added without checking its labels and making a text of them each time: 0.09 µs a
+ * value in place of 0.44.
  *
  * @param labels all that the histogram has
  * @returns adds a value, as the histogram itself would
@@ -23,10 +23,11 @@ export function seriesOf(histogram: Histogram, labels: Record<string, string>): 
   histogram.zero(labels); // makes the series
   const { upperBounds, hashMap } = histogram as unknown as Inside;
   const values = Object.values(hashMap).findLast((series) => series.labels === labels)!;
+  const names = upperBounds.map(String); // once: JavaScript would make the name of a member from the number each time
   return (value) => {
     values.sum += value;
     values.count++;
-    const bound = upperBounds.find((upper) => value <= upper);
-    if (bound !== undefined) values.bucketValues[bound]!++;
+    const name = names[upperBounds.findIndex((bound) => value <= bound)];
+    if (name !== undefined) values.bucketValues[name]!++;
   };
 }
