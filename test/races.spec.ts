@@ -152,7 +152,7 @@ describe('races', () => {
     const sent = users.map(({ refresh_token }, i) =>
       i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
     );
-    // In one turn: the first two go alone, so the others certainly share one statement.
+    // In one turn: they certainly share one statement.
     const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token, NO_PROOF)));
     expect(answers.map(({ status }) => status)).toEqual(
       answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
