@@ -46,7 +46,7 @@ describe('refreshes that wait for their statement', () => {
   /** Answers of refreshes whose statements cannot end before `release`, and of others behind them. */
   async function held() {
     const issue = jest.spyOn(AccessTokens.prototype, 'issue');
-    const refresh = () => request(service.url).post('/oauth2/refresh').send(tokens).then();
+    const refresh = async () => request(service.url).post('/oauth2/refresh').send(tokens);
     const kidOf = (token: string): string =>
       (JSON.parse(Buffer.from(token, 'base64url').toString()) as { kid: string }).kid;
     const told = (answer: request.Response) => {
