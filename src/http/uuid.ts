@@ -1,11 +1,6 @@
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The text of the UUID that 16 bytes are. */
-export function uuidAt(bytes: Buffer, at: number): string {
-  return uuidIn(bytes.toString('hex', at, at + 16), 0);
-}
-
 /** The text of the UUID that 32 hexadecimal digits are. */
 export function uuidIn(hex: string, at: number): string {
   const group = (from: number, to: number): string => hex.slice(at + from, at + to);
@@ -17,5 +12,5 @@ export function uuidOfHash(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version
   bytes[8] = (bytes[8]! & 0x3f) | 0x80; // variant
-  return uuidAt(bytes, 0);
+  return uuidIn(bytes.toString('hex'), 0);
 }
