@@ -29,6 +29,18 @@ describe('sign-ins that share statements, and whatever else locks the same rows'
 
   it(`nobody waits in a circle, and no answer is a failure of ours (${ROUNDS} rounds)`, async () => {
     const { databaseUrl } = instances[0]!;
+    // Each row takes a while, so that statements certainly meet.
+    await query(
+      databaseUrl,
+      `CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+      PERFORM pg_sleep(0.001); RETURN NEW; END $$`,
+    );
+    for (const table of ['users', 'devices', 'channels']) {
+      await query(
+        databaseUrl,
+        `CREATE TRIGGER slowly BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION slowly()`,
+      );
+    }
     const people = Array.from({ length: PEOPLE }, () => ({ user: randomUUID(), device_id: randomUUID() }));
     const at = (i: number): string => instances[i % 2]!.url;
     const statuses: number[] = [];
@@ -38,7 +50,7 @@ describe('sign-ins that share statements, and whatever else locks the same rows'
       const tokens: Tokens[] = [];
       for (const { user, device_id } of people) tokens.push(await signIn(at(round), user, { device_id }));
       const states = await Promise.all([...people, ...people].map((_, i) => beginSignIn(at(i))));
-      answerTogether(provider);
+      answerTogether(provider, 2 * PEOPLE);
       const signIns = [people, people.toReversed()].flatMap((all, instance) =>
         all.map(({ user, device_id }, i) =>
           request(at(instance))

@@ -6,12 +6,12 @@ import type { StubProvider } from './stub-provider.js';
 /** How many sign-ins get their provider's answer in one moment, and so share a statement. */
 const TOGETHER = 8;
 /** After this, those that wait are answered, however few they are. */
-const LONGEST_MS = 50;
+const LONGEST_MS = 200;
 /** Of so many people, each signs in again and again: several times in one statement, too. */
 const REGULARS = 5;
 
 /** Makes a provider answer several exchanges at once. `reset()` ends it. */
-export function answerTogether(provider: StubProvider): void {
+export function answerTogether(provider: StubProvider, count = TOGETHER): void {
   const { answer } = provider;
   let held: (() => void)[] = [];
   const send = (): void => {
@@ -19,7 +19,7 @@ export function answerTogether(provider: StubProvider): void {
   };
   provider.answer = (...call) => {
     held.push(() => answer(...call));
-    if (held.length >= TOGETHER) send();
+    if (held.length >= count) send();
     else if (held.length === 1) setTimeout(send, LONGEST_MS).unref();
   };
 }
