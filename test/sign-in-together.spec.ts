@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
 import request from 'supertest';
 import type { SignIn } from '../src/auth/sign-in.js';
 import { signInTogether } from '../src/auth/sign-in-together.js';
@@ -7,6 +8,7 @@ import { TokenIssuer, type DeviceFields } from '../src/auth/token-issuer.js';
 import { Sql } from '../src/database/sql.js';
 import { isDatabaseAway } from '../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../src/events.js';
+import { LoggedOut } from '../src/provider/logout/logged-out.js';
 import { parseIdentity } from '../src/provider/identity.js';
 import { userIdOf } from '../src/user/user-id.js';
 import type { IssuedTokens } from '../src/auth/issued-tokens.js';
@@ -271,6 +273,22 @@ describe('sign-ins that arrive together', () => {
       { first: 1, last: 250, n: 250 },
       { first: 250, last: 400, n: 151 },
     ]);
+  });
+
+  it('of those that ask together whether the provider has logged them out, it is told to those alone who were', async () => {
+    const loggedOut = service.app.get(LoggedOut);
+    const { manager } = service.app.get(DataSource);
+    const asked = Date.now();
+    const nameOf = (user: string) => ({ subject: user, session: `session of ${user}` });
+    await loggedOut.remember(manager, 'stub', { subject: users[2]!, session: null });
+    await loggedOut.remember(manager, 'stub', { subject: null, session: `session of ${users[7]}` });
+    const since = (user: string, at = asked) => loggedOut.since(at, 'stub', nameOf(user));
+    const later = asked + 60_000;
+    const answers = await Promise.all([
+      ...users.map((user) => since(user)),
+      ...users.map((user) => since(user, later)),
+    ]);
+    expect(answers).toEqual([...users.map((_, i) => i === 2 || i === 7), ...users.map(() => false)]);
   });
 
   // Another transaction that waits in the same order never waits in a circle with it.

@@ -13,12 +13,27 @@ const REMEMBER = `
   INSERT INTO logout_tokens AS l (token_hash, expires_at) VALUES ($1, now() + interval '${REMEMBERED_S} s')
   ON CONFLICT (token_hash) DO UPDATE SET expires_at = excluded.expires_at`;
 
+const IS_SINCE = (asked: string): string =>
+  `expires_at >= to_timestamp(${asked}) + interval '${REMEMBERED_S} s'`;
+
 const SINCE = {
   name: 'logged-out-since',
   text: `
-    SELECT FROM logout_tokens
-    WHERE token_hash = ANY ($1::bytea[]) AND expires_at >= to_timestamp($2) + interval '${REMEMBERED_S} s'`,
+    SELECT n.place FROM unnest($1::bytea[], $2::float8[], $3::int[]) AS n (hash, asked, place)
+    JOIN logout_tokens ON token_hash = n.hash AND ${IS_SINCE('n.asked')}`,
 };
+
+// On Citus each asks alone, the nodes of its own names.
+const SINCE_ONE = {
+  name: 'logged-out-since-one',
+  text: `SELECT FROM logout_tokens WHERE token_hash = ANY ($1::bytea[]) AND ${IS_SINCE('$2')}`,
+};
+
+interface Asked {
+  readonly hashes: readonly Buffer[];
+  /** Seconds since the epoch. */
+  readonly at: number;
+}
 
 /**
  * What providers have logged out a moment ago, for sign-ins that were under way: their identity is older than the logout, and
@@ -26,7 +41,14 @@ const SINCE = {
  */
 @Injectable()
 export class LoggedOut {
-  constructor(private readonly sql: Sql) {}
+  /** Sign-ins that have been committed together ask together. */
+  private readonly isSince: (asked: Asked) => Promise<boolean>;
+
+  constructor(private readonly sql: Sql) {
+    this.isSince = sql.distributed
+      ? async ({ hashes, at }) => (await sql.query(SINCE_ONE, [hashes, at])).length > 0
+      : sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
+  }
 
   /**
    * Remembers the session that a logout names, and that sessions of its subject without a name are meant as well; else the
@@ -49,7 +71,18 @@ export class LoggedOut {
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
     if (hashes.length === 0) return false; // of a provider that sends no logouts
-    return (await this.sql.query(SINCE, [hashes, asked / 1000])).length > 0;
+    return this.isSince({ hashes, at: asked / 1000 });
+  }
+
+  private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
+    const names = asked.flatMap(({ hashes, at }, place) => hashes.map((hash) => ({ hash, at, place })));
+    const rows = await this.sql.query<{ place: number }>(SINCE, [
+      names.map(({ hash }) => hash),
+      names.map(({ at }) => at),
+      names.map(({ place }) => place),
+    ]);
+    const found = new Set(rows.map(({ place }) => place));
+    return asked.map((_, place) => found.has(place));
   }
 }
 
