@@ -157,8 +157,10 @@ describe('connections to a provider', () => {
     it('before there is a connection, which is given up after 5 s; nothing is sent over it', async () => {
       const frozen = await FrozenServer.start();
       const url = `http://127.0.0.1:${frozen.port}`;
+      const began = performance.now();
       const late = await failure(send(url));
       expect([late.code, isAway(late)]).toEqual(['UND_ERR_CONNECT_TIMEOUT', true]);
+      expect(performance.now() - began).toBeLessThan(9000);
       expect((await failure(send(url, { signal: AbortSignal.timeout(50) }))).code).toBe('ERR_CANCELED');
       frozen.thaw();
       await until(() => frozen.connections === frozen.queued + 1);

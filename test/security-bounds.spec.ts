@@ -45,6 +45,7 @@ describe('the list of bounds', () => {
     ['database/write-check.ts', 'FRESH_MS = 1000;', 'one a second, however many ask'],
     ['device/last-seen.ts', 'MOST_SEEN = 20_000;', '20,000 between two writes'],
     ['token/ended-sessions.ts', 'REMEMBER_MS = 15_000;', 'those of the last 30 s'],
+    ['provider/undici-adapter.ts', 'keepAliveTimeout: 4000,', 'an idle one is closed after 4 s'],
     ['token/dpop-proof.ts', 'LONGEST = 4096;', '4 KiB, one header'],
     ['token/dpop-proof.ts', 'LONGEST_JTI = 256;', 'an id of 256 characters'],
     ['token/access-token.ts', 'PROOF_KEPT_S = 180;', 'stays for three minutes at least'],

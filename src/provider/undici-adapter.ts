@@ -3,8 +3,8 @@ import { Agent, type Dispatcher } from 'undici'; // Node 20: 7 is the last line 
 import { ACCEPT_ENCODING, unpacked } from './content-encoding.js';
 
 /**
- * axios over undici: a call costs 60 µs of CPU, in place of 240 with axios' own adapter (16 at once on kept connections;
- * undici alone takes 27). It knows what ProviderHttp asks for and no more: `url`, `method`, `headers`, `data` as text,
+ * axios over undici: a call costs 60–70 µs of CPU, with axios' own adapter 240 (16 at once on kept connections; undici
+ * alone takes 27). It knows what ProviderHttp asks for and no more: `url`, `method`, `headers`, `data` as text,
  * `signal`. Every status is an answer, redirects are not followed, no request is sent twice.
  *
  * @param largest bytes of an answer, unpacked
@@ -21,7 +21,7 @@ export function axiosOverUndici(largest: number): { http: Axios; close: () => Pr
       const request = { origin, path: pathname + search, method: method.toUpperCase(), headers, body };
       agent.dispatch(request, new Call(config, largest, resolve, reject));
     });
-  // Not axios.create: its defaults, for what is not used here, cost 5 µs a call.
+  // Not axios.create: to merge its defaults, of things that are not used here, takes 14 µs more a call.
   return { http: new Axios({ adapter }), close: () => agent.destroy() };
 }
 

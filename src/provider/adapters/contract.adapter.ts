@@ -16,13 +16,8 @@ export class ContractAdapter implements ProviderAdapter {
 
   /** spec §4.5.1: the fixed path, and state, client_id and redirect_uri. */
   authorizationUrl(provider: ProviderSettings, { state, redirectUri }: AuthorizationRequest): URL {
-    const url = new URL(`${provider.url}/oauth2/authorize`);
-    url.search = new URLSearchParams({
-      state,
-      client_id: provider.clientId,
-      redirect_uri: redirectUri,
-    }).toString();
-    return url;
+    const query = new URLSearchParams({ state, client_id: provider.clientId, redirect_uri: redirectUri });
+    return new URL(`${provider.url}/oauth2/authorize?${query.toString()}`);
   }
 
   /** spec §4.5.2: the server-to-server exchange. */
