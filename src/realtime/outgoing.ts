@@ -48,10 +48,9 @@ export function send(transport: Transport, { packet, options }: Outgoing): void 
 }
 
 /** What to write to, if nothing that was sent before is still with Engine.IO, and the client reads as fast as we write. */
-function idleSocketOf({ readyState, writeBuffer, transport }: Transport) {
+function idleSocketOf({ writeBuffer, transport }: Transport) {
   const { socket } = transport;
-  if (!socket || readyState !== 'open' || writeBuffer.length > 0 || socket.readyState !== OPEN)
-    return undefined;
+  if (socket?.readyState !== OPEN || writeBuffer.length > 0) return undefined;
   const raw = rawSocketOf(socket);
   return raw && !raw.writableNeedDrain ? raw : undefined;
 }

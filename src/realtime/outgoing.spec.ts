@@ -1,0 +1,191 @@
+import { once } from 'node:events';
+import { createServer, type Server as HttpServer } from 'node:http';
+import { connect, type AddressInfo, type Socket as TcpSocket } from 'node:net';
+import { jest } from '@jest/globals';
+import { Server, type Socket } from 'socket.io';
+import { io } from 'socket.io-client';
+import { encode, send } from './outgoing.js';
+import { closeSoon, transportOf } from './transport.js';
+import { LimitedWebSocketServer } from './web-socket-server.js';
+
+const UPGRADE = `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
+Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r
+Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`;
+const CONNECT = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x34, 0x30]); // "40", masked with zeros
+
+/** A frame of Socket.IO's own for `2["n",…,{"offset":1}]` has 4 + this many bytes besides the data's JSON. */
+const AROUND = Buffer.byteLength('42["n",,{"offset":1}]');
+const textOf = (payload: number): string => 'x'.repeat(payload - AROUND - 2);
+
+describe('what goes out', () => {
+  let http: HttpServer;
+  let server: Server;
+  const endings: (() => void)[] = [];
+
+  beforeAll(async () => {
+    http = createServer();
+    server = new Server(http, {
+      wsEngine: LimitedWebSocketServer,
+      perMessageDeflate: false,
+      maxHttpBufferSize: 1e6,
+    });
+    await once(http.listen(0, '127.0.0.1'), 'listening');
+  });
+  afterEach(() => endings.splice(0).forEach((end) => end()));
+  afterAll(() => server.close());
+
+  const port = (): number => (http.address() as AddressInfo).port;
+  const opened = async (): Promise<Socket> => ((await once(server, 'connection')) as [Socket])[0];
+
+  /** A client that records every byte. */
+  async function open(): Promise<{ socket: Socket; tcp: TcpSocket; bytes: () => Buffer }> {
+    const chunks: Buffer[] = [];
+    const tcp = connect(port(), '127.0.0.1');
+    endings.push(() => tcp.destroy());
+    tcp.on('data', (chunk) => chunks.push(chunk)).on('error', () => undefined);
+    tcp.write(UPGRADE);
+    await once(tcp, 'data');
+    const opening = opened();
+    tcp.write(CONNECT);
+    const socket = await opening;
+    while (!Buffer.concat(chunks).includes('40{')) await once(tcp, 'data');
+    chunks.length = 0;
+    return { socket, tcp, bytes: () => Buffer.concat(chunks) };
+  }
+  async function has(client: { tcp: TcpSocket; bytes: () => Buffer }, end: string): Promise<Buffer> {
+    while (!client.bytes().includes(end)) await once(client.tcp, 'data');
+    return client.bytes();
+  }
+  async function join(transports: string[]): Promise<{ socket: Socket; got: unknown[][] }> {
+    const opening = opened();
+    const client = io(`http://127.0.0.1:${port()}`, { transports, forceNew: true, reconnection: false });
+    endings.push(() => client.disconnect());
+    const got: unknown[][] = [];
+    client.onAny((...event: unknown[]) => got.push(event));
+    return { socket: await opening, got };
+  }
+  async function until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it.each<[string, unknown]>([
+    ['nothing', null],
+    ['ASCII', { text: 'hello', n: [1, 2.5e300, true] }],
+    ['several bytes a character', 'ä€😀'.repeat(30)],
+    ['half a character', '\ud800'],
+    ['names of objects', JSON.parse('{"__proto__":1,"toJSON":2,"constructor":3}')],
+    ['what Socket.IO calls an attachment', { _placeholder: true, num: 0 }],
+    ['125 bytes', textOf(125)],
+    ['126 bytes', textOf(126)],
+    ['65,535 bytes', textOf(65_535)],
+    ['65,536 bytes', textOf(65_536)],
+    ['400,000 bytes', 'é'.repeat(200_000)],
+  ])('is to the byte what Socket.IO sends: %s', async (_name, data) => {
+    const [theirs, ours] = [await open(), await open()];
+    theirs.socket.emit('n', data, { offset: 1 });
+    theirs.socket.emit('end');
+    send(transportOf(ours.socket), encode(ours.socket, 'n', data, { offset: 1 }));
+    send(transportOf(ours.socket), encode(ours.socket, 'end'));
+    const expected = await has(theirs, '42["end"]');
+    expect((await has(ours, '42["end"]')).equals(expected)).toBe(true);
+  });
+
+  it('is written straight to the connection where nothing waits, in one piece', async () => {
+    const { socket, ...client } = await open();
+    const writes: unknown[] = [];
+    const transport = transportOf(socket);
+    transport.on('packetCreate', (packet) => writes.push(packet));
+    send(transport, encode(socket, 'n', 1));
+    expect((await has(client, ']')).toString('latin1')).toBe('\x81\x0942["n",1]');
+    expect(writes).toEqual([]); // Engine.IO was not asked
+  });
+
+  it("and the answer to the upgrade goes out together with Engine.IO's first packet", async () => {
+    const counts: jest.SpiedFunction<() => void>[] = [];
+    http.prependOnceListener('upgrade', (_request, socket: TcpSocket) => {
+      const writes = socket as unknown as Record<'_write' | '_writev', () => void>;
+      counts.push(jest.spyOn(writes, '_write'), jest.spyOn(writes, '_writev'));
+    });
+    const tcp = connect(port(), '127.0.0.1');
+    endings.push(() => tcp.destroy());
+    tcp.write(UPGRADE);
+    let text = '';
+    while (!text.includes('0{"sid"')) text += String((await once(tcp, 'data'))[0]);
+    expect(counts.map(({ mock }) => mock.calls.length)).toEqual([0, 1]);
+  });
+
+  it.each(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])(
+    'is nothing with the name "%s", which Socket.IO does not emit either',
+    async (name) => {
+      const { socket } = await open();
+      expect(() => socket.emit(name)).toThrow();
+      expect(() => encode(socket, name)).toThrow(name);
+    },
+  );
+
+  it('is nothing with data that is too deep for Socket.IO', async () => {
+    const { socket } = await open();
+    let deep: unknown = 1;
+    for (let i = 0; i < 50_000; i++) deep = [deep];
+    expect(() => socket.emit('n', deep)).toThrow(RangeError);
+    expect(() => encode(socket, 'n', deep)).toThrow(RangeError);
+  });
+
+  it('keeps its order with what goes through Engine.IO, over WebSockets, long polling and the way between them', async () => {
+    const all = [await join(['websocket']), await join(['polling']), await join(['polling', 'websocket'])];
+    const count = 3000; // while the third one changes over
+    for (let n = 0; n < count; n++) {
+      const outgoing = encode(all[0]!.socket, 'n', n);
+      for (const { socket } of all) {
+        if (n % 3 === 0) socket.emit('n', n);
+        else send(transportOf(socket), outgoing);
+      }
+      if (n % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    const expected = Array.from({ length: count }, (_, n) => ['n', n]);
+    for (const { got } of all) {
+      await until(() => got.length >= count);
+      expect(got).toEqual(expected);
+    }
+    expect(all.map(({ socket }) => socket.conn.transport.name)).toEqual([
+      'websocket',
+      'polling',
+      'websocket',
+    ]);
+  });
+
+  it('waits where it is counted, when a client does not read', async () => {
+    const { socket, tcp, ...rest } = await open();
+    tcp.pause();
+    const transport = transportOf(socket);
+    const data = 'x'.repeat(10_000);
+    let sent = 0;
+    while (transport.writeBuffer.length < 100) {
+      if (sent === 3000) throw new Error('30 MB, and nothing waits');
+      send(transport, encode(socket, 'n', sent++, data));
+      if (sent % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+    // What Engine.IO does not count: what the stream takes, and one frame; and the frame that Engine.IO has given on.
+    expect((transport.transport.socket as unknown as { bufferedAmount: number }).bufferedAmount).toBeLessThan(
+      64_000,
+    );
+    tcp.resume();
+    send(transport, encode(socket, 'end'));
+    const numbers = [
+      ...(await has({ tcp, ...rest }, '["end"]')).toString('latin1').matchAll(/\["n",(\d+),/g),
+    ];
+    expect(numbers.map(([, n]) => Number(n))).toEqual(Array.from({ length: sent }, (_, n) => n));
+  });
+
+  it('is nothing after the farewell, and after the end', async () => {
+    const { socket, tcp, bytes } = await open();
+    const ended = once(tcp, 'end');
+    const outgoing = encode(socket, 'late');
+    socket.emit('farewell');
+    closeSoon(transportOf(socket));
+    send(transportOf(socket), outgoing);
+    await ended;
+    send(transportOf(socket), outgoing);
+    expect(bytes().toString('latin1')).toMatch(/42\["farewell"\]\x88.{0,2}$/s);
+  });
+});
