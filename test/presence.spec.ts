@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { PresenceStore } from '../src/channel/presence.store.js';
+import { Events } from '../src/events.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -33,5 +35,41 @@ describe('presence (contract §7, `online`)', () => {
     } finally {
       client.close();
     }
+  });
+
+  it('of many users who are asked for together is told apart, from shared statements', async () => {
+    const [alive, dead, one, other] = [randomUUID(), randomUUID(), randomUUID(), randomUUID()];
+    const { databaseUrl } = service;
+    const none = '00000000-0000-0000-0000-000000000000'; // stands for no device
+    await query(databaseUrl, 'INSERT INTO instances VALUES ($1, now())', [alive]);
+    await query(databaseUrl, `INSERT INTO instances VALUES ($1, now() - interval '31 s')`, [dead]);
+    const expected = new Map<string, (string | null)[]>();
+    for (const devices of [[], [one], [null], [one, other], [null, other]]) {
+      for (let n = 0; n < 4; n++) {
+        const userId = randomUUID();
+        expected.set(userId, devices);
+        await query(
+          databaseUrl,
+          'INSERT INTO presence (user_id, device_id, instance_id) SELECT $1, unnest($2::uuid[]), $3',
+          [userId, devices.map((id) => id ?? none), alive],
+        );
+        await query(
+          databaseUrl,
+          'INSERT INTO presence (user_id, device_id, instance_id) VALUES ($1, $2, $3)',
+          [userId, randomUUID(), dead],
+        );
+      }
+    }
+    const shared: number[] = [];
+    service.app
+      .get(Events)
+      .on('statement.shared', ({ name, calls }) => name === 'presence-online' && shared.push(calls));
+    const store = service.app.get(PresenceStore);
+    const users = [...expected.keys(), ...expected.keys()];
+    const answers = await Promise.all(users.map((userId) => store.onlineDevices(userId)));
+    expect(answers).toEqual(users.map((userId) => new Set(expected.get(userId))));
+    expect(await store.onlineDevices(users[3]!)).toEqual(new Set());
+    expect(await store.onlineDevices(users[4]!)).toEqual(new Set([one]));
+    expect(Math.max(...shared)).toBeGreaterThan(1);
   });
 });

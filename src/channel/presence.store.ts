@@ -72,13 +72,33 @@ const ONLINE = {
     WHERE p.user_id = $1 AND i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
 };
 
+// The same of many users, for pushes that come together.
+const ONLINE_OF_MANY = {
+  name: 'presence-online-of-many',
+  text: `
+    SELECT DISTINCT n.place::int, p.device_id
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS n (user_id, place)
+    JOIN presence p ON p.user_id = n.user_id JOIN instances i ON i.instance_id = p.instance_id
+    WHERE i.seen_at > now() - make_interval(secs => ${GONE_AFTER_S})`,
+};
+
+type Devices = ReadonlySet<string | null>;
+
 /** Who has an open socket, on whichever instance; advisory (contract §7, `online`). No instance asks another. */
 @Injectable()
 export class PresenceStore {
+  /** The user's devices that are online; null stands for sessions without a device. Those who are asked for together share a statement. */
+  readonly onlineDevices: (userId: string) => Promise<Devices>;
+
   constructor(
     @InjectRepository(Instance) private readonly instances: Repository<Instance>,
     private readonly sql: Sql,
-  ) {}
+  ) {
+    // On Citus the places of several users are on several nodes.
+    this.onlineDevices = sql.distributed
+      ? (userId) => this.onlineDevicesOf(userId)
+      : sql.together('presence-online', (userIds: string[]) => this.onlineDevicesOfEach(userIds));
+  }
 
   /** @returns false when the instance is not known: it was gone too long, or the tables were emptied by a crash. */
   async heartbeat(instanceId: string): Promise<boolean> {
@@ -116,10 +136,17 @@ export class PresenceStore {
     );
   }
 
-  /** The user's devices that are online; null stands for sessions without a device. */
-  async onlineDevices(userId: string): Promise<ReadonlySet<string | null>> {
+  private async onlineDevicesOf(userId: string): Promise<Devices> {
     const rows = await this.sql.query<{ device_id: string }>(ONLINE, [userId]);
-    return new Set(rows.map(({ device_id: id }) => (id === NO_DEVICE ? null : id)));
+    return new Set(rows.map(deviceOf));
+  }
+
+  private async onlineDevicesOfEach(userIds: string[]): Promise<Devices[]> {
+    if (userIds.length === 1) return [await this.onlineDevicesOf(userIds[0]!)];
+    const rows = await this.sql.query<{ place: number; device_id: string }>(ONLINE_OF_MANY, [userIds]);
+    const devices = userIds.map(() => new Set<string | null>());
+    for (const row of rows) devices[row.place - 1]!.add(deviceOf(row));
+    return devices;
   }
 
   private async write(
@@ -140,4 +167,8 @@ export class PresenceStore {
 
 function columns(places: readonly Place[]): [string[], string[]] {
   return [places.map(({ userId }) => userId), places.map(({ deviceId }) => deviceId ?? NO_DEVICE)];
+}
+
+function deviceOf({ device_id: id }: { readonly device_id: string }): string | null {
+  return id === NO_DEVICE ? null : id;
 }
