@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import type { Socket } from 'socket.io';
 import { Events } from '../src/events.js';
+import { ConnectionRegistry } from '../src/realtime/connection-registry.js';
 import { RealtimeService } from '../src/realtime/realtime.service.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -101,5 +104,23 @@ describe('frames', () => {
     }
     expect(Math.max(...shared)).toBeGreaterThan(1);
     expect(shared.reduce((sum, calls) => sum + calls, 0)).toBe(together.length);
+  });
+
+  it('outlive the request that their socket began with: it takes memory no more, but listeners of `connection` had it', async () => {
+    const opened: { socket: Socket; had: boolean }[] = [];
+    const { open } = ConnectionRegistry.prototype;
+    jest.spyOn(ConnectionRegistry.prototype, 'open').mockImplementation(function (
+      this: ConnectionRegistry,
+      ...args
+    ) {
+      opened.push({ socket: args[0], had: args[0].request.url !== undefined });
+      open.apply(this, args);
+    });
+    const client = await connect(await signIn(service.url), { extraHeaders: { 'x-app': 'mine' } });
+    jest.restoreAllMocks();
+    const [{ socket, had }] = opened as [(typeof opened)[0]];
+    expect([had, socket.request]).toEqual([true, undefined]);
+    expect(socket.handshake.headers['x-app']).toBe('mine');
+    expect(client.socket.connected).toBe(true);
   });
 });

@@ -39,12 +39,13 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     const app = this.http.httpAdapter.getInstance<Express>();
     limitHandshakes(server, (request) => this.begin(clientAddress(request, app)));
     server.engine.on('connection', (transport: Transport) =>
-      this.waiting.enter(transport, clientAddress(transport.request, app)),
+      this.waiting.enter(transport, clientAddress(transport.request!, app)),
     );
     server.use((socket, next) => void this.admit(socket, next));
     server.on('connection', (socket: Socket) => {
       this.waiting.leave(transportOf(socket));
       this.connections.open(socket, socket.data as Admission);
+      setImmediate(() => forgetRequest(transportOf(socket))); // after the listeners of code that extends the service
     });
     limitMessages(server, (transport) => this.connections.overloaded(transport));
   }
@@ -91,4 +92,12 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 function refuse(socket: Socket, next: (error: Error) => void, { description, body }: OAuthError): void {
   next(Object.assign(new Error(description), { data: body }));
   setImmediate(() => closeSoon(transportOf(socket)));
+}
+
+/**
+XX
+ * 12.4 KiB of heap that a socket takes.
+ */
+function forgetRequest(transport: Transport): void {
+  transport.request = undefined;
 }

@@ -11,8 +11,8 @@ export interface Transport extends EventEmitter {
   readonly readyState: string;
   /** Packets that wait for the client to read. */
   readonly writeBuffer: readonly { readonly data?: string | Buffer }[];
-  /** The request that it began with. */
-  readonly request: IncomingMessage;
+  /** The request that it began with; undefined once its socket is open. */
+  request: IncomingMessage | undefined;
   readonly transport: {
     /** The WebSocket; undefined with long polling. */
     readonly socket?: WebSocket;
