@@ -54,7 +54,7 @@ export async function startLatchkey(
     await exit;
   });
   await ready(port, () => child.exitCode !== null);
-  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W1P', 'W3'] };
+  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W1P', 'W2', 'W3'] };
 }
 
 async function ready(port: number, hasEnded: () => boolean): Promise<void> {

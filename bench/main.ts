@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Client } from 'pg';
+import { checkIntrospection } from './check-introspection.js';
 import { checkProofs } from './check-proofs.js';
 import { check } from './check.js';
 import { Cleanup } from './cleanup.js';
@@ -13,7 +14,7 @@ import { socketsTable } from './report-sockets.js';
 import { table } from './report.js';
 import { measureSockets } from './sockets.js';
 import type { Target } from './target.js';
-import { measure, type Bench, type Turn, type TurnLoad } from './turn.js';
+import { measure, sweep, type Bench, type Turn, type TurnLoad } from './turn.js';
 
 const JIT_WARM_UP_MS = 1500;
 
@@ -33,6 +34,7 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
   for (const target of targets) {
     const { workloads } = target;
     if (workloads.includes('W1')) await check(target, admin, sessions.refreshTokens[0]!);
+    if (workloads.includes('W2')) await checkIntrospection(target, admin, sessions.refreshTokens[0]!);
     if (workloads.includes('W1P')) await checkProofs(target, sessions.boundSessions[0]!);
   }
 
@@ -45,6 +47,7 @@ async function main(options: Options, cleanup: Cleanup): Promise<void> {
       console.log(`\n${socketsTable(options.sockets, await measureSockets(sockets, cleanup))}`);
       continue;
     }
+    await sweep(admin);
     const measured = targets.filter(({ workloads }) => workloads.includes(workload));
     for (const { port } of measured) {
       await generator.run({ workload, port, connections: 16, milliseconds: JIT_WARM_UP_MS });
@@ -81,7 +84,7 @@ Only ratios mean something, and only within one table: all targets take turns on
 on one PostgreSQL with fsync and synchronous_commit on. Medians of ${rounds} rounds, ${seconds} s a turn; ratios are taken round by round.
 µs are CPU time a request. A floor is the same work without a framework: node:http, pg with named statements, node:crypto
 (two: find the session, then store the token; one: a single statement; batch: one statement for all that arrive together;
-proof: like batch, and each request's proof is verified).
+proof: like batch, and each request's proof is verified; signature: no statement).
 latchkey is the compiled service, LOG_LEVEL=${logLevel}, RATE_LIMIT=off.`;
 }
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const WORKLOADS = ['W1', 'W1P', 'W3', 'W4'] as const;
+const WORKLOADS = ['W1', 'W1P', 'W2', 'W3', 'W4'] as const;
 export type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;
@@ -24,7 +24,8 @@ export const USAGE = `npm run bench -- [options]
   --rounds 5               turns of each target
   --seconds 2              length of a turn
   --connections 1,16,64    at once, one request each
-  --workload W1,W1P,W3,W4  W1: refresh; W1P: with a proof; W3: whole sign-in; W4: sockets
+  --workload ${WORKLOADS.join(',')}
+                           W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
   --sockets 2000           open at once in W4
   --log-level info         LOG_LEVEL of the service`;
 

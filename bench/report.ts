@@ -10,6 +10,7 @@ export interface TargetTurns {
 const TITLES: Readonly<Record<HttpWorkload, string>> = {
   W1: 'W1 refresh',
   W1P: 'W1P refresh with a proof',
+  W2: 'W2 verify a token',
   W3: 'W3 whole sign-in',
 };
 
@@ -17,6 +18,7 @@ const TITLES: Readonly<Record<HttpWorkload, string>> = {
 const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W1: ['floor-two', 'floor-batch'],
   W1P: ['floor-proof'],
+  W2: ['floor-signature', 'floor-batch'],
   W3: ['floor-two', 'floor-one'],
 };
 

@@ -6,7 +6,9 @@ import {
   type ServerResponse,
 } from 'node:http';
 
-/** Answers one call; its parameters are the query of a GET, or the parsed JSON body of a POST. */
+const FORM = 'application/x-www-form-urlencoded';
+
+/** Answers one call; its parameters are the query of a GET, or the body of a POST: JSON or a form. */
 export type Handler = (params: Params, headers: IncomingHttpHeaders) => object | Promise<object>;
 export type Params = Readonly<Record<string, string>>;
 
@@ -17,7 +19,7 @@ export function createFloorServer(routes: ReadonlyMap<string, Handler>): Server 
     const handler = routes.get(`${request.method} ${path}`);
     if (!handler) response.writeHead(404).end();
     else if (request.method === 'GET') void answer(request, response, handler, parseQuery, query);
-    else readBody(request, (body) => void answer(request, response, handler, parseJson, body));
+    else readBody(request, (body) => void answer(request, response, handler, parserOf(request), body));
   });
 }
 
@@ -45,6 +47,10 @@ async function answer(
   } catch (error) {
     response.writeHead(500).end(String(error));
   }
+}
+
+function parserOf({ headers }: IncomingMessage): (body: string) => Params {
+  return headers['content-type']?.startsWith(FORM) ? parseQuery : parseJson;
 }
 
 function parseQuery(query: string): Params {

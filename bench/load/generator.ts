@@ -1,5 +1,6 @@
 import type { BoundSession } from '../bound-session.js';
 import type { HttpWorkload } from '../options.js';
+import { introspectScript } from './introspect.script.js';
 import { refreshWithProofScript } from './refresh-with-proof.script.js';
 import { refreshScript } from './refresh.script.js';
 import { run, type Load, type LoadResult } from './run.js';
@@ -22,13 +23,20 @@ process.once('disconnect', () => process.exit(0));
 
 process.once('message', ({ refreshTokens, boundSessions }: KnownSessions) => {
   const [refresh, signIn] = [refreshScript(refreshTokens), signInScript()];
-  const scripts: Record<HttpWorkload, (milliseconds: number) => Script> = {
+  const [refreshWithProof, introspect] = [
+    refreshWithProofScript(boundSessions),
+    introspectScript(refreshTokens),
+  ];
+  const scripts: Record<HttpWorkload, (load: Load) => Script | Promise<Script>> = {
     W1: () => refresh,
-    W1P: refreshWithProofScript(boundSessions),
+    W1P: ({ milliseconds }) => refreshWithProof(milliseconds),
+    W2: ({ port }) => introspect(port),
     W3: () => signIn,
   };
+  const answer = async (load: LoadRequest): Promise<LoadResult> =>
+    run(await scripts[load.workload](load), load);
   process.on('message', (load: LoadRequest) => {
-    void run(scripts[load.workload](load.milliseconds), load).then(
+    void answer(load).then(
       (result) => process.send!(result),
       (error: Error) => process.send!({ error: error.message }),
     );

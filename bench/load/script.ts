@@ -9,8 +9,17 @@ export function getRequest(path: string): Buffer {
 
 /** @param headers further ones, each with its line end */
 export function postRequest(path: string, json: object, headers = ''): Buffer {
-  const body = JSON.stringify(json);
+  return post(path, JSON.stringify(json), `Content-Type: application/json\r\n${headers}`);
+}
+
+/** @param headers further ones, each with its line end */
+export function postForm(path: string, fields: Readonly<Record<string, string>>, headers = ''): Buffer {
+  const form = new URLSearchParams(fields).toString();
+  return post(path, form, `Content-Type: application/x-www-form-urlencoded\r\n${headers}`);
+}
+
+function post(path: string, body: string, headers: string): Buffer {
   return Buffer.from(
-    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
 }
