@@ -2,9 +2,14 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Cleanup } from './cleanup.js';
 
-/** Starts a script of this directory in a process of its own, which ends with the run. */
-export function startChild(script: string, cleanup: Cleanup): ChildProcess {
-  const child = fork(new URL(script, import.meta.url), [], { execArgv: [] });
+/**
+ * Starts a script in a process of its own, which ends with the run.
+ * @param script of this directory, or a path
+ * @param env besides the environment of this process
+ */
+export function startChild(script: string, cleanup: Cleanup, env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const path = script.startsWith('./') ? new URL(script, import.meta.url) : script;
+  const child = fork(path, [], { execArgv: [], env: { ...process.env, ...env } });
   cleanup.add(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exit = once(child, 'exit');

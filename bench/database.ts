@@ -24,12 +24,13 @@ export interface Database {
 /**
  * Starts a PostgreSQL for this run alone, with full durability. Its files are in the project's `data/`:
  * a temporary directory may be in memory, where syncing costs nothing.
+ * @param more settings, which come after the usual ones
  */
-export async function startDatabase(cleanup: Cleanup): Promise<Database> {
+export async function startDatabase(cleanup: Cleanup, more: readonly string[] = []): Promise<Database> {
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const server = await startTemporaryPostgres({ dataDir, settings: SETTINGS });
+  const server = await startTemporaryPostgres({ dataDir, settings: [...SETTINGS, ...more] });
   cleanup.add(() => server.stop());
   return { url: `${server.url}postgres`, pid: server.pid };
 }

@@ -36,6 +36,7 @@ export async function fill(admin: Client, databaseUrl: string, sessions: number)
   await admin.query('VACUUM (ANALYZE)');
   return {
     refreshTokens,
+    signInUsers: SIGN_IN_USERS,
     boundSessions: boundSessions.map(({ token: refreshToken, key }) => ({ refreshToken, key })),
   };
 }

@@ -5,29 +5,61 @@ export type Workload = (typeof WORKLOADS)[number];
 /** Workloads that are measured in requests. */
 export type HttpWorkload = Exclude<Workload, 'W4'>;
 
+/** Against floors, against other services, or against itself with more rows, sockets and users. */
+export type Mode = 'floors' | 'peers' | 'growth';
+
+/** What growth is measured in. */
+const PARTS = ['sessions', 'pushes', 'idle'] as const;
+export type Part = (typeof PARTS)[number];
+
 export interface Options {
-  /** Refresh tokens in the table. */
-  readonly sessions: number;
+  readonly mode: Mode;
+  /** Refresh tokens in the table; several sizes are for growth alone. */
+  readonly sessions: readonly number[];
   readonly rounds: number;
   /** Seconds that each target is measured in each round, for each number of connections. */
   readonly seconds: number;
-  readonly connections: readonly number[];
+  /** For all workloads; undefined: those of each workload (CONNECTIONS). */
+  readonly connections: readonly number[] | undefined;
   readonly workloads: readonly Workload[];
+  /** Of growth. */
+  readonly parts: readonly Part[];
   /** Open at once in W4. */
   readonly sockets: number;
   /** The service's log level; its log is written, but discarded. */
   readonly logLevel: string;
+  /** Whether tables and plots are written into the documents. */
+  readonly document: boolean;
 }
 
-export const USAGE = `npm run bench -- [options]
-  --sessions 100000        refresh tokens in the table
+/** One is the latency of a request, 64 is what a busy service sees; with one, W1P and W2 tell nothing that W1 does not. */
+export const CONNECTIONS: Readonly<Record<HttpWorkload, readonly number[]>> = {
+  W1: [1, 16, 64],
+  W1P: [16, 64],
+  W2: [16, 64],
+  W3: [1, 16, 64],
+};
+
+const SESSIONS: Readonly<Record<Mode, string>> = {
+  floors: '100000',
+  peers: '100000',
+  growth: '10000,1000000,10000000',
+};
+
+export const USAGE = `npm run bench -- [options]      against floors
+npm run bench:peers -- [options]      against other services
+npm run bench -- --growth [options]   with more sessions, sockets and users
+  --sessions 100000        refresh tokens in the table; --growth: ${SESSIONS.growth}
   --rounds 5               turns of each target
   --seconds 2              length of a turn
-  --connections 1,16,64    at once, one request each
+  --connections 16,64      at once, one request each; unset: 1,16,64, or what a workload needs of them
   --workload ${WORKLOADS.join(',')}
                            W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
+  --parts ${PARTS.join(',')}
+                           of --growth: rows in the tables; connected users; what an idle service costs
   --sockets 2000           open at once in W4
-  --log-level info         LOG_LEVEL of the service`;
+  --log-level info         LOG_LEVEL of the service
+  --document               writes the tables into docs/benchmark.md, and the plots into docs/pictures/`;
 
 /**
  * Reads the command line.
@@ -37,24 +69,40 @@ export function parseOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      sessions: { type: 'string', default: '100000' },
+      growth: { type: 'boolean', default: false },
+      peers: { type: 'boolean', default: false },
+      document: { type: 'boolean', default: false },
+      sessions: { type: 'string' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '2' },
-      connections: { type: 'string', default: '1,16,64' },
+      connections: { type: 'string' },
       workload: { type: 'string', default: WORKLOADS.join(',') },
+      parts: { type: 'string', default: PARTS.join(',') },
       sockets: { type: 'string', default: '2000' },
       'log-level': { type: 'string', default: 'info' },
     },
   });
+  if (values.growth && values.peers) throw new Error('--growth and --peers are runs of their own');
+  const mode = values.growth ? 'growth' : values.peers ? 'peers' : 'floors';
+  const sessions = numbers('--sessions', values.sessions ?? SESSIONS[mode], 100_000_000);
+  if (mode !== 'growth' && sessions.length > 1) throw new Error('several --sessions are for --growth');
   return {
-    sessions: positive('--sessions', values.sessions, 100_000_000),
+    mode,
+    sessions,
     rounds: positive('--rounds', values.rounds, 1000),
     seconds: positive('--seconds', values.seconds, 600),
-    connections: values.connections.split(',').map((text) => positive('--connections', text, 1000)),
+    connections:
+      values.connections === undefined ? undefined : numbers('--connections', values.connections, 1000),
     sockets: positive('--sockets', values.sockets, 100_000),
-    workloads: values.workload.split(',').map(workload),
+    workloads: values.workload.split(',').map((text) => oneOf('--workload', text, WORKLOADS)),
+    parts: values.parts.split(',').map((text) => oneOf('--parts', text, PARTS)),
     logLevel: values['log-level'],
+    document: values.document,
   };
+}
+
+function numbers(name: string, text: string, max: number): number[] {
+  return text.split(',').map((one) => positive(name, one, max));
 }
 
 function positive(name: string, text: string, max: number): number {
@@ -65,8 +113,8 @@ function positive(name: string, text: string, max: number): number {
   return value;
 }
 
-function workload(text: string): Workload {
-  const known = WORKLOADS.find((name) => name === text);
-  if (!known) throw new Error(`--workload takes ${WORKLOADS.join(' and ')}, not ${text}`);
+function oneOf<Name extends string>(option: string, text: string, names: readonly Name[]): Name {
+  const known = names.find((name) => name === text);
+  if (!known) throw new Error(`${option} takes ${names.join(', ')}, not ${text}`);
   return known;
 }

@@ -1,3 +1,4 @@
+import type { BarGroup } from './document/bars.js';
 import { align, medianOf } from './report.js';
 import { SOCKETS_A_USER, type SocketTurn, type SocketTurns } from './sockets.js';
 
@@ -16,8 +17,7 @@ export function socketsTable(sockets: number, measured: readonly SocketTurns[]):
   ];
   const rows = measured.map(({ target, turns }) => {
     const median = (figure: keyof SocketTurn): number => medianOf(turns.map((turn) => turn[figure]));
-    const ratio = (figure: keyof SocketTurn): string =>
-      medianOf(turns.map((turn, round) => turn[figure] / yardstick.turns[round]![figure])).toFixed(2);
+    const ratio = (figure: keyof SocketTurn): string => ratioOf(turns, yardstick.turns, figure).toFixed(2);
     return [
       target,
       median('connectsPerSecond').toFixed(0),
@@ -30,4 +30,29 @@ export function socketsTable(sockets: number, measured: readonly SocketTurns[]):
     ];
   });
   return align([head, ...rows]);
+}
+
+/** Connects and messages a second as bars, with the first target as 1. */
+export function socketBars(measured: readonly SocketTurns[]): BarGroup[] {
+  const yardstick = measured[0]!;
+  const group = (heading: string, figure: keyof SocketTurn): BarGroup => ({
+    heading,
+    bars: measured.toReversed().map(({ target, turns }) => {
+      const value = ratioOf(turns, yardstick.turns, figure);
+      return { label: target, value, text: value.toFixed(2), own: target !== yardstick.target };
+    }),
+    mark: 1,
+  });
+  return [
+    group('W4 sockets, connects a second', 'connectsPerSecond'),
+    group('W4 sockets, messages a second', 'messagesPerSecond'),
+  ];
+}
+
+function ratioOf(
+  turns: readonly SocketTurn[],
+  yardstick: readonly SocketTurn[],
+  figure: keyof SocketTurn,
+): number {
+  return medianOf(turns.map((turn, round) => turn[figure] / yardstick[round]![figure]));
 }

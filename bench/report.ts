@@ -1,4 +1,3 @@
-import type { HttpWorkload } from './options.js';
 import type { Turn } from './turn.js';
 
 /** The turns of one target, in the order of the rounds. */
@@ -7,26 +6,19 @@ export interface TargetTurns {
   readonly turns: readonly Turn[];
 }
 
-const TITLES: Readonly<Record<HttpWorkload, string>> = {
-  W1: 'W1 refresh',
-  W1P: 'W1P refresh with a proof',
-  W2: 'W2 verify a token',
-  W3: 'W3 whole sign-in',
-};
-
-/** The floors with which a workload's figures are compared. */
-const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
-  W1: ['floor-two', 'floor-batch'],
-  W1P: ['floor-proof'],
-  W2: ['floor-signature', 'floor-batch'],
-  W3: ['floor-two', 'floor-one'],
-};
-
-/** One table: a workload at one number of connections. Medians over the rounds. */
-export function table(workload: HttpWorkload, connections: number, measured: readonly TargetTurns[]): string {
-  const yardsticks = YARDSTICKS[workload].map((name) => measured.find(({ target }) => target === name)!);
+/**
+ * One table: what was measured at one number of connections. Medians over the rounds.
+ * @param against the targets with which all are compared
+ */
+export function table(
+  title: string,
+  connections: number,
+  against: readonly string[],
+  measured: readonly TargetTurns[],
+): string {
+  const yardsticks = against.map((name) => measured.find(({ target }) => target === name)!);
   const head = [
-    `${TITLES[workload]}, ${connections} connection${connections === 1 ? '' : 's'}`,
+    `${title}, ${connections} connection${connections === 1 ? '' : 's'}`,
     'req/s',
     ...yardsticks.map(({ target }) => `/ ${target}`),
     'p50 ms',
@@ -37,7 +29,7 @@ export function table(workload: HttpWorkload, connections: number, measured: rea
   const rows = measured.map(({ target, turns }) => [
     target,
     median(turns, 'requestsPerSecond').toFixed(0),
-    ...yardsticks.map((yardstick) => medianOf(ratios(turns, yardstick.turns)).toFixed(2)),
+    ...yardsticks.map((yardstick) => ratioOf(turns, yardstick.turns).toFixed(2)),
     median(turns, 'p50').toFixed(2),
     median(turns, 'p99').toFixed(2),
     known(median(turns, 'serviceCpu')),
@@ -46,12 +38,12 @@ export function table(workload: HttpWorkload, connections: number, measured: rea
   return align([head, ...rows]);
 }
 
-/** Round by round, since a machine drifts more between rounds than within one. */
-function ratios(turns: readonly Turn[], yardstick: readonly Turn[]): number[] {
-  return turns.map(({ requestsPerSecond }, round) => requestsPerSecond / yardstick[round]!.requestsPerSecond);
+/** Of the requests a second; round by round, since a machine drifts more between rounds than within one. */
+export function ratioOf(turns: readonly Turn[], yardstick: readonly Turn[]): number {
+  return medianOf(turns.map((turn, round) => turn.requestsPerSecond / yardstick[round]!.requestsPerSecond));
 }
 
-function median(turns: readonly Turn[], figure: keyof Turn): number {
+export function median(turns: readonly Turn[], figure: keyof Turn): number {
   return medianOf(turns.map((turn) => turn[figure] ?? NaN));
 }
 

@@ -1,10 +1,7 @@
 import type { Workload } from './options.js';
+import type { Measured } from './turn.js';
 
-/** A process that is measured. */
-export interface Target {
-  readonly name: string;
-  readonly pid: number;
-  /** On 127.0.0.1. */
-  readonly port: number;
+/** A process, and what it is measured with. */
+export interface Target extends Measured {
   readonly workloads: readonly Workload[];
 }

@@ -1,8 +1,5 @@
-import type { Client } from 'pg';
 import { cpuTime, cpuTimeOfFamily } from './cpu-time.js';
-import type { LoadGenerator } from './load-generator.js';
-import type { HttpWorkload } from './options.js';
-import type { Target } from './target.js';
+import type { LoadResult } from './load/run.js';
 
 const WARM_UP_MS = 300;
 
@@ -17,26 +14,32 @@ export interface Turn {
   readonly databaseCpu: number | undefined;
 }
 
-export interface Bench {
-  readonly admin: Client;
-  readonly databasePid: number;
-  readonly generator: LoadGenerator;
+/** A process that can be measured. */
+export interface Measured {
+  readonly name: string;
+  readonly pid: number;
+  /** On 127.0.0.1. */
+  readonly port: number;
 }
 
-export interface TurnLoad {
-  readonly workload: HttpWorkload;
-  readonly connections: number;
+/** How a target is measured once. */
+export interface TurnPlan {
+  readonly databasePid: number;
   readonly milliseconds: number;
+  /** Gives every turn the same tables. */
+  tidy(): Promise<void>;
+  /** @throws at an answer that is not as it should be. */
+  run(target: Measured, milliseconds: number): Promise<LoadResult>;
 }
 
 /** Measures one target once, after a warm-up that does not count. */
-export async function measure(bench: Bench, target: Target, load: TurnLoad): Promise<Turn> {
-  const { port, pid } = target;
-  await tidy(bench.admin, load.workload);
-  await bench.generator.run({ ...load, port, milliseconds: WARM_UP_MS });
-  const before = { service: cpuTime(pid), database: cpuTimeOfFamily(bench.databasePid) };
-  const { count, seconds, p50, p99 } = await bench.generator.run({ ...load, port });
-  const after = { service: cpuTime(pid), database: cpuTimeOfFamily(bench.databasePid) };
+export async function measure(target: Measured, plan: TurnPlan): Promise<Turn> {
+  await plan.tidy();
+  await plan.run(target, WARM_UP_MS);
+  const cpu = () => ({ service: cpuTime(target.pid), database: cpuTimeOfFamily(plan.databasePid) });
+  const before = cpu();
+  const { count, seconds, p50, p99 } = await plan.run(target, plan.milliseconds);
+  const after = cpu();
   return {
     requestsPerSecond: count / seconds,
     p50,
@@ -44,20 +47,6 @@ export async function measure(bench: Bench, target: Target, load: TurnLoad): Pro
     serviceCpu: perRequest(before.service, after.service, count),
     databaseCpu: perRequest(before.database, after.database, count),
   };
-}
-
-/** Gives every turn the same tables. The turns of W2 store nothing, and need the tokens that were stored before the first. */
-async function tidy(admin: Client, workload: HttpWorkload): Promise<void> {
-  if (workload !== 'W2') await sweep(admin);
-  else await admin.query('CHECKPOINT');
-}
-
-/** Removes what earlier turns stored, and does the maintenance that this causes. */
-export async function sweep(admin: Client): Promise<void> {
-  await admin.query(`
-    TRUNCATE access_tokens, authorization_states, floor.access_tokens, floor.authorization_states`);
-  await admin.query('VACUUM users, devices, floor.users, floor.devices');
-  await admin.query('CHECKPOINT');
 }
 
 function perRequest(

@@ -11,6 +11,8 @@ import { signInScript } from './sign-in.script.js';
 export interface KnownSessions {
   readonly refreshTokens: readonly string[];
   readonly boundSessions: readonly BoundSession[];
+  /** Who signs in, in turn: the first so many (sign-in-users.ts). */
+  readonly signInUsers: number;
 }
 
 // The load generator: a process of its own, so that it takes nothing but CPU from the target. The first message holds the
@@ -21,8 +23,8 @@ export type LoadAnswer = LoadResult | { readonly error: string };
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
 process.once('disconnect', () => process.exit(0));
 
-process.once('message', ({ refreshTokens, boundSessions }: KnownSessions) => {
-  const [refresh, signIn] = [refreshScript(refreshTokens), signInScript()];
+process.once('message', ({ refreshTokens, boundSessions, signInUsers }: KnownSessions) => {
+  const [refresh, signIn] = [refreshScript(refreshTokens), signInScript(signInUsers)];
   const [refreshWithProof, introspect] = [
     refreshWithProofScript(boundSessions),
     introspectScript(refreshTokens),

@@ -59,6 +59,7 @@ function repeat(script: Script, connection: Connection, stopAt: number, latencie
   });
 }
 
-function quantile(sorted: Float64Array, share: number): number {
-  return sorted[Math.floor(share * (sorted.length - 1))]!;
+/** The value that a share of a sorted list is below; NaN of an empty one. */
+export function quantile(sorted: Float64Array, share: number): number {
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
 }

@@ -3,8 +3,9 @@ import type { Connection } from './connection.js';
 /** What a connection does over and over: returns a function that begins it once; `done` is called at each end. */
 export type Script = (connection: Connection, done: () => void) => () => void;
 
-export function getRequest(path: string): Buffer {
-  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+/** @param headers further ones, each with its line end */
+export function getRequest(path: string, headers = ''): Buffer {
+  return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);
 }
 
 /** @param headers further ones, each with its line end */

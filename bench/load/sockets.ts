@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { WebSocket } from 'ws';
+import { quantile, type LoadResult } from './run.js';
 
 // The load generator of W4: plain WebSockets that speak only as much Socket.IO as they need, in a process of their own.
 const CONNECTING_AT_ONCE = 64;
@@ -13,11 +14,17 @@ export interface User {
 
 export type SocketsRequest =
   | { readonly do: 'connect'; readonly port: number; readonly users: readonly User[]; readonly each: number }
-  | { readonly do: 'push'; readonly milliseconds: number; readonly serviceKey: string }
+  | {
+      readonly do: 'push';
+      readonly milliseconds: number;
+      readonly serviceKey: string;
+      /** Seconds that an event is kept. */
+      readonly ttl: number;
+    }
   | { readonly do: 'close' };
 
-/** How many sockets were opened, or messages received, and in how many seconds. */
-export type SocketsAnswer = { readonly count: number; readonly seconds: number } | { readonly error: string };
+/** How many sockets were opened, or messages received, and in how many seconds; and how long a push took until its answer. */
+export type SocketsAnswer = LoadResult | { readonly error: string };
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
 process.once('disconnect', () => process.exit(0));
@@ -26,6 +33,7 @@ let sockets: WebSocket[] = [];
 let users: readonly User[] = [];
 let port = 0;
 let received = 0;
+let pushes: number[] = [];
 
 process.on('message', (order: SocketsRequest) => {
   void obey(order).then(
@@ -36,9 +44,12 @@ process.on('message', (order: SocketsRequest) => {
 
 async function obey(order: SocketsRequest): Promise<SocketsAnswer> {
   const start = performance.now();
+  pushes = [];
   const count =
     order.do === 'connect' ? await open(order) : order.do === 'push' ? await pushAll(order) : await close();
-  return { count, seconds: (performance.now() - start) / 1000 };
+  const seconds = (performance.now() - start) / 1000;
+  const sorted = Float64Array.from(pushes).toSorted();
+  return { count, seconds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
 }
 
 async function open(order: SocketsRequest & { do: 'connect' }): Promise<number> {
@@ -53,13 +64,17 @@ async function open(order: SocketsRequest & { do: 'connect' }): Promise<number> 
 }
 
 /** Pushes to one user after the other, and waits until every socket has everything. */
-async function pushAll({ milliseconds, serviceKey }: SocketsRequest & { do: 'push' }): Promise<number> {
+async function pushAll({ milliseconds, serviceKey, ttl }: SocketsRequest & { do: 'push' }): Promise<number> {
   const end = performance.now() + milliseconds;
   const before = received;
   const agent = new Agent({ keepAlive: true, maxSockets: PUSHING_AT_ONCE });
   let pushed = 0;
   await inParallel(PUSHING_AT_ONCE, async () => {
-    while (performance.now() < end) await push(agent, users[pushed++ % users.length]!.id, serviceKey);
+    while (performance.now() < end) {
+      const began = performance.now();
+      await push(agent, users[pushed++ % users.length]!.id, ttl, serviceKey);
+      pushes.push(performance.now() - began);
+    }
   });
   agent.destroy();
   const expected = (pushed * sockets.length) / users.length;
@@ -100,8 +115,8 @@ function connect(token: string): Promise<WebSocket> {
   });
 }
 
-function push(agent: Agent, user_id: string, serviceKey: string): Promise<void> {
-  const body = JSON.stringify({ user_id, event: 'bench', data: { text: 'x'.repeat(100) }, ttl: 0 });
+function push(agent: Agent, user_id: string, ttl: number, serviceKey: string): Promise<void> {
+  const body = JSON.stringify({ user_id, event: 'bench', data: { text: 'x'.repeat(100) }, ttl });
   const headers = {
     Authorization: `Bearer ${serviceKey}`,
     'Content-Type': 'application/json',

@@ -1,0 +1,59 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import type { Client } from 'pg';
+import type { Options } from '../options.js';
+import { drawBars, type BarChart } from './bars.js';
+import { replaceBlock } from './blocks.js';
+
+const DOCUMENT = 'docs/benchmark.md';
+const PICTURES = 'docs/pictures';
+
+/** What a run has found: printed at once, and written into the documents at its end where that is wanted. */
+export class Report {
+  private readonly blocks = new Map<string, string[]>();
+  private readonly plots = new Map<string, BarChart>();
+  private machine = '';
+
+  /** Prints what is compared, on which machine, and with which settings. */
+  async heading(
+    text: string,
+    { sessions, rounds, seconds, logLevel }: Options,
+    admin: Client,
+  ): Promise<void> {
+    const { rows } = await admin.query<{ version: string }>(
+      `SELECT split_part(current_setting('server_version'), ' ', 1) AS version`,
+    );
+    const date = new Date().toISOString().slice(0, 10);
+    const system = `${availableParallelism()} cores, Node ${process.versions.node}, PostgreSQL ${rows[0]!.version}`;
+    const settings = `${sessions.join(', ')} sessions, medians of ${rounds} rounds of ${seconds} s`;
+    this.machine = `${date}: ${system}; ${settings}`;
+    console.log(`
+${text}
+Only ratios mean something, and only within one table; they are taken round by round. µs are CPU time a request.
+PostgreSQL has fsync and synchronous_commit on. LOG_LEVEL=${logLevel}.
+${this.machine}`);
+  }
+
+  /** @param block the place in the document; several tables may share one */
+  add(block: string, table: string): void {
+    console.log(`\n${table}`);
+    this.blocks.set(block, [...(this.blocks.get(block) ?? []), table]);
+  }
+
+  /** @param name of the file, without its ending */
+  plot(name: string, chart: BarChart): void {
+    this.plots.set(name, chart);
+  }
+
+  /** Writes what was added into docs/benchmark.md and docs/pictures/; what was not measured stays as it was. */
+  write(): void {
+    let document = readFileSync(DOCUMENT, 'utf8');
+    for (const [name, tables] of this.blocks) {
+      document = replaceBlock(document, name, [this.machine, ...tables].join('\n\n'));
+    }
+    writeFileSync(DOCUMENT, document);
+    for (const [name, chart] of this.plots) {
+      if (chart.groups.length > 0) writeFileSync(`${PICTURES}/${name}.svg`, drawBars(chart));
+    }
+  }
+}

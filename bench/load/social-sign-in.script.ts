@@ -1,0 +1,23 @@
+import { codeOf } from '../sign-in-users.js';
+import { getRequest, postRequest, type Script } from './script.js';
+
+const MOVED = '302';
+
+/**
+ * A whole sign-in at better-auth: where to go, then the call back with its state and the cookie that goes with it; user after user.
+ * The answers are parsed no further than that.
+ */
+export function socialSignInScript(users: number): Script {
+  const begin = postRequest('/api/auth/sign-in/social', { provider: 'stub', callbackURL: '/' });
+  let user = 0;
+  return (connection, done) => () => {
+    const code = codeOf(user);
+    user = (user + 1) % users;
+    connection.send(begin, (body, head) => {
+      const [, state = ''] = /[?&]state=([^&"]*)/.exec(body.toString('latin1')) ?? [];
+      const [, cookie = ''] = /\r\nset-cookie: ([^;]*)/i.exec(head.toString('latin1')) ?? [];
+      const path = `/api/auth/callback/stub?code=${code}&state=${state}`;
+      connection.send(getRequest(path, `Cookie: ${cookie}\r\n`), done, MOVED);
+    });
+  };
+}

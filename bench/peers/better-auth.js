@@ -1,0 +1,88 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import { betterAuth } from 'better-auth';
+import { getMigrations } from 'better-auth/db/migration';
+import { toNodeHandler } from 'better-auth/node';
+import { genericOAuth, jwt } from 'better-auth/plugins';
+import pg from 'pg';
+import { get, serve } from './serve.js';
+
+// better-auth as its documents set it up: a pool of `pg`, the JWT plugin, and a provider that is described by hand. What differs
+// from its defaults is named here: no rate limit (as for all), no telemetry, ES256 as all have it, and no line of log.
+const BASE = 'http://localhost';
+const KNOWN = 4096;
+
+process.once('message', async ({ databaseUrl, providerUrl, sessions, client }) => {
+  const secret = randomBytes(32).toString('hex');
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  const exchange = async ({ code, redirectURI }) => {
+    const answer = await fetch(`${providerUrl}/oauth2/token/exchange`, {
+      method: 'POST',
+      body: new URLSearchParams({ ...client, code, redirect_uri: redirectURI }),
+    });
+    const identity = await answer.json();
+    return { accessToken: 'of no use', raw: identity };
+  };
+  const options = {
+    baseURL: BASE,
+    secret,
+    database: pool,
+    telemetry: { enabled: false },
+    logger: { level: 'error' },
+    rateLimit: { enabled: false },
+    plugins: [
+      // the header: else each session that is asked for brings a token, too
+      jwt({ jwks: { keyPairConfig: { alg: 'ES256' } }, disableSettingJwtHeader: true }),
+      genericOAuth({
+        config: [
+          {
+            providerId: 'stub',
+            clientId: client.client_id,
+            clientSecret: client.client_secret,
+            authorizationUrl: `${providerUrl}/oauth2/authorize`,
+            tokenUrl: `${providerUrl}/oauth2/token/exchange`,
+            getToken: exchange, // one call, as Latchkey makes it: the answer says who it is
+            getUserInfo: async ({ raw }) => ({
+              id: raw.provider_user_id,
+              name: raw.username,
+              email: raw.email,
+              emailVerified: true,
+            }),
+          },
+        ],
+      }),
+    ],
+  };
+  const { runMigrations } = await getMigrations(options);
+  await runMigrations();
+  const auth = betterAuth(options);
+  const tokens = await fill(pool, sessions);
+  const cookies = tokens.map((token) => ({ Cookie: sessionCookie(token, secret) }));
+  await serve(createServer(toNodeHandler(auth)), {
+    refresh: cookies.map((cookie) => get('/api/auth/token', cookie)),
+    bearer: cookies.map((cookie) => get('/api/auth/get-session', cookie)),
+  });
+});
+
+/** As better-auth signs its cookies. */
+function sessionCookie(token, secret) {
+  const signature = createHmac('sha256', secret).update(token).digest('base64');
+  return `better-auth.session_token=${encodeURIComponent(`${token}.${signature}`)}`;
+}
+
+/** Users with a session each; returns the tokens of some. They are as fresh as those of a sign-in, so that none is renewed. */
+async function fill(pool, sessions) {
+  await pool.query(
+    `INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")
+     SELECT 'u' || i, 'u' || i, 'u' || i || '@example.com', true, now(), now() FROM generate_series(1, $1) AS i`,
+    [sessions],
+  );
+  const { rows } = await pool.query(
+    `INSERT INTO session (id, token, "userId", "expiresAt", "createdAt", "updatedAt")
+     SELECT 's' || i, replace(gen_random_uuid()::text, '-', ''), 'u' || i, now() + interval '7 days', now(), now()
+     FROM generate_series(1, $1) AS i RETURNING token`,
+    [sessions],
+  );
+  await pool.query('VACUUM (ANALYZE)');
+  return rows.slice(0, KNOWN).map(({ token }) => token);
+}
