@@ -12,7 +12,7 @@ import { startFloors, startStubProvider } from './floor-targets.js';
 import { interleave } from './interleave.js';
 import { startLatchkey } from './latchkey-target.js';
 import { LoadGenerator } from './load-generator.js';
-import { CONNECTIONS, type HttpWorkload, type Options } from './options.js';
+import { CONNECTIONS, WORKLOADS, type HttpWorkload, type Options } from './options.js';
 import { socketBars, socketsTable } from './report-sockets.js';
 import { table } from './report.js';
 import { measureSockets } from './sockets.js';
@@ -88,6 +88,7 @@ export async function compareWithFloors(options: Options, report: Report, cleanu
       groups.push(ratioBars(heading, rows, yardsticks.at(-1)!, yardsticks));
     }
   }
+  if (options.workloads.length < WORKLOADS.length) return; // the plot shows all, or stays as it was
   report.plot('bench-floors', {
     title: 'Throughput, with a program without a framework as 1',
     groups,

@@ -16,7 +16,7 @@ const MONTH_S = 30 * 24 * 3600;
 
 process.once('message', async ({ databaseUrl, sessions }) => {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
-  await pool.query(TABLE);
+  await pool.query(`${TABLE}; CREATE TABLE accounts (id text PRIMARY KEY, email text NOT NULL)`);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const provider = new Provider(ISSUER, {
     adapter: adapterOn(pool),
@@ -31,7 +31,8 @@ process.once('message', async ({ databaseUrl, sessions }) => {
     ],
     cookies: { keys: ['only for the bench'] },
     jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: 'bench', alg: 'ES256', use: 'sig' }] },
-    findAccount: (_, accountId) => ({ accountId, claims: () => ({ sub: accountId }) }),
+    findAccount: (_, accountId) => findAccount(pool, accountId),
+    claims: { openid: ['sub', 'email'] },
     rotateRefreshToken: false,
     ttl: {
       AccessToken: 3600,
@@ -71,6 +72,13 @@ process.once('message', async ({ databaseUrl, sessions }) => {
   });
 });
 
+/** Accounts are the application's: here a row of a table, as Latchkey and better-auth have it. */
+async function findAccount(pool, id) {
+  const find = { name: 'account', text: 'SELECT email FROM accounts WHERE id = $1', values: [id] };
+  const { rows } = await pool.query(find);
+  return rows[0] && { accountId: id, claims: () => ({ sub: id, email: rows[0].email }) };
+}
+
 /** Grants with tokens: some that are known, made by the provider itself, and others of the same shape, copied from one of them. */
 async function fill(provider, pool, sessions) {
   const [refreshTokens, accessTokens] = [[], []];
@@ -95,6 +103,10 @@ async function fill(provider, pool, sessions) {
   for (let n = 0; n < KNOWN; n += AT_ONCE) {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => make(n + i)));
   }
+  await pool.query(
+    `INSERT INTO accounts SELECT 'user-' || i, 'user-' || i || '@example.org' FROM generate_series(0, $1) AS i`,
+    [Math.max(sessions, KNOWN)],
+  );
   for (const kind of ['Grant', 'RefreshToken']) {
     await pool.query(
       `INSERT INTO oidc_payloads (kind, id, payload, grant_id, expires_at)
