@@ -9,7 +9,7 @@ export type HttpWorkload = Exclude<Workload, 'W4'>;
 export type Mode = 'floors' | 'peers' | 'growth';
 
 /** What growth is measured in. */
-const PARTS = ['sessions', 'pushes', 'idle'] as const;
+const PARTS = ['sessions', 'pushes', 'idle', 'sockets'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface Options {
@@ -56,7 +56,7 @@ npm run bench -- --growth [options]   with more sessions, sockets and users
   --workload ${WORKLOADS.join(',')}
                            W1: refresh; W1P: with a proof; W2: verify a token; W3: whole sign-in; W4: sockets
   --parts ${PARTS.join(',')}
-                           of --growth: rows in the tables; connected users; what an idle service costs
+                           of --growth: rows in the tables; connected users; an idle service; 20,000 sockets
   --sockets 2000           open at once in W4
   --log-level info         LOG_LEVEL of the service
   --document               writes the tables into docs/benchmark.md, and the plots into docs/pictures/`;

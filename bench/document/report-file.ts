@@ -15,18 +15,15 @@ export class Report {
   private machine = '';
 
   /** Prints what is compared, on which machine, and with which settings. */
-  async heading(
-    text: string,
-    { sessions, rounds, seconds, logLevel }: Options,
-    admin: Client,
-  ): Promise<void> {
-    const { rows } = await admin.query<{ version: string }>(
+  async heading(text: string, options: Options, admin: Client): Promise<void> {
+    const { mode, sessions, rounds, seconds, logLevel } = options;
+    const result = await admin.query<{ version: string }>(
       `SELECT split_part(current_setting('server_version'), ' ', 1) AS version`,
     );
     const date = new Date().toISOString().slice(0, 10);
-    const system = `${availableParallelism()} cores, Node ${process.versions.node}, PostgreSQL ${rows[0]!.version}`;
-    const settings = `${sessions.join(', ')} sessions, medians of ${rounds} rounds of ${seconds} s`;
-    this.machine = `${date}: ${system}; ${settings}`;
+    const system = `${availableParallelism()} cores, Node ${process.versions.node}, PostgreSQL ${result.rows[0]!.version}`;
+    const filled = mode === 'growth' ? '' : `${sessions[0]} sessions, `; // growth tells them in its tables
+    this.machine = `${date}: ${system}; ${filled}medians of ${rounds} rounds of ${seconds} s`;
     console.log(`
 ${text}
 Only ratios mean something, and only within one table; they are taken round by round. µs are CPU time a request.

@@ -6,6 +6,7 @@ import { startStubProvider } from '../floor-targets.js';
 import type { Options, Part } from '../options.js';
 import { roomFor } from './disk.js';
 import { measureIdle } from './idle.js';
+import { measureManySockets } from './many-sockets.js';
 import type { GrowthBench } from './place.js';
 import { measurePushes } from './pushes.js';
 import { measureSessions } from './sessions.js';
@@ -17,6 +18,7 @@ const PARTS: Readonly<Record<Part, (bench: GrowthBench) => Promise<void>>> = {
   sessions: measureSessions,
   pushes: measurePushes,
   idle: measureIdle,
+  sockets: measureManySockets,
 };
 
 /** Measures what more sessions, more connected users and more sockets cost, and what the service costs when it has nothing to do. */

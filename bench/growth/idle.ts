@@ -1,24 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { FLOOR_SCHEMA } from '../floors/schema.js';
 import { cpuTime } from '../cpu-time.js';
 import { startLatchkey } from '../latchkey-target.js';
 import { align } from '../report.js';
-import { socketsTable } from '../report-sockets.js';
 import { residentMemory } from '../resident-memory.js';
 import { signInUsers, SocketClients } from '../socket-clients.js';
-import { measureSockets, SOCKETS_A_USER } from '../sockets.js';
+import { SOCKETS_A_USER } from '../sockets.js';
 import type { Measured } from '../turn.js';
 import { newDatabase, type GrowthBench } from './place.js';
 
 const SETTLE_MS = 10_000;
 const WATCHED_S = 60;
 const IDLE_SOCKETS = 2000;
-const MANY_SOCKETS = 20_000;
 
-/** What the service costs when nobody asks anything of it, with and without sockets; and what many sockets hold. */
+/** What the service costs when nobody asks anything of it, with and without sockets. */
 export async function measureIdle(bench: GrowthBench): Promise<void> {
   const { options, report, cleanup, providerUrl } = bench;
-  const { url, client } = await newDatabase(bench, 'idle');
+  const { url } = await newDatabase(bench, 'idle');
   const service = await startLatchkey(url, providerUrl, options.logLevel, cleanup);
   const without = await watch(service, 'no sockets');
   const clients = new SocketClients(cleanup);
@@ -30,9 +27,6 @@ export async function measureIdle(bench: GrowthBench): Promise<void> {
     'idle',
     align([['idle service', 'MiB', `CPU s in ${WATCHED_S} s`, '% of a core'], without, open]),
   );
-  const many = { ...options, databaseUrl: url, providerUrl, sockets: MANY_SOCKETS, rounds: 1 };
-  await client.query(FLOOR_SCHEMA);
-  report.add('idle', socketsTable(MANY_SOCKETS, await measureSockets(many, cleanup)));
 }
 
 async function watch({ pid }: Measured, label: string): Promise<string[]> {

@@ -4,7 +4,18 @@ import { replaceBlock } from '../../bench/document/blocks.js';
 import { ratioBars } from '../../bench/document/ratio-bars.js';
 
 const DOCUMENT = new URL('../../docs/benchmark.md', import.meta.url);
-const BLOCKS = ['W1', 'W1P', 'W2', 'W3', 'W4', 'growth-sessions', 'growth-pushes', 'idle', 'peers'];
+const BLOCKS = [
+  'W1',
+  'W1P',
+  'W2',
+  'W3',
+  'W4',
+  'growth-sessions',
+  'growth-pushes',
+  'idle',
+  'many-sockets',
+  'peers',
+];
 const PLOTS = ['bench-floors', 'bench-growth', 'bench-peers'];
 
 describe('what a run writes into the documents', () => {

@@ -7,7 +7,7 @@ describe('the options of the bench', () => {
     expect(parseOptions(['--growth'])).toMatchObject({
       mode: 'growth',
       sessions: [10_000, 1_000_000, 10_000_000],
-      parts: ['sessions', 'pushes', 'idle'],
+      parts: ['sessions', 'pushes', 'idle', 'sockets'],
     });
   });
 
@@ -20,7 +20,7 @@ describe('the options of the bench', () => {
     [['--growth', '--peers'], /runs of their own/],
     [['--sessions', '1,2'], /for --growth/],
     [['--workload', 'W5'], /--workload takes W1, W1P, W2, W3, W4, not W5/],
-    [['--growth', '--parts', 'sockets'], /--parts takes sessions, pushes, idle, not sockets/],
+    [['--growth', '--parts', 'users'], /--parts takes sessions, pushes, idle, sockets, not users/],
     [['--rounds', '0'], /--rounds takes whole numbers/],
     [['--sessions', '1e9'], /--sessions takes whole numbers/],
     [['--sesions', '1'], /sesions/],
