@@ -2,6 +2,7 @@ import { codeOf } from '../sign-in-users.js';
 import { getRequest, postRequest, type Script } from './script.js';
 
 const MOVED = '302';
+const SESSION = 'better-auth.session_token=';
 
 /**
  * A whole sign-in at better-auth: where to go, then the call back with its state and the cookie that goes with it; user after user.
@@ -17,7 +18,11 @@ export function socialSignInScript(users: number): Script {
       const [, state = ''] = /[?&]state=([^&"]*)/.exec(body.toString('latin1')) ?? [];
       const [, cookie = ''] = /\r\nset-cookie: ([^;]*)/i.exec(head.toString('latin1')) ?? [];
       const path = `/api/auth/callback/stub?code=${code}&state=${state}`;
-      connection.send(getRequest(path, `Cookie: ${cookie}\r\n`), done, MOVED);
+      const end = (_: Buffer, signedIn: Buffer): void => {
+        if (!signedIn.includes(SESSION)) throw new Error('better-auth: a sign-in gave no session');
+        done();
+      };
+      connection.send(getRequest(path, `Cookie: ${cookie}\r\n`), end, MOVED);
     });
   };
 }

@@ -12,7 +12,7 @@ import { get, serve } from './serve.js';
 const BASE = 'http://localhost';
 const KNOWN = 4096;
 
-process.once('message', async ({ databaseUrl, providerUrl, sessions, client }) => {
+process.once('message', async ({ databaseUrl, providerUrl, sessions, client, codes }) => {
   const secret = randomBytes(32).toString('hex');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
   const exchange = async ({ code, redirectURI }) => {
@@ -56,7 +56,8 @@ process.once('message', async ({ databaseUrl, providerUrl, sessions, client }) =
   const { runMigrations } = await getMigrations(options);
   await runMigrations();
   const auth = betterAuth(options);
-  const tokens = await fill(pool, sessions);
+  await fillAccounts(pool, codes);
+  const tokens = await fillSessions(pool, sessions);
   const cookies = tokens.map((token) => ({ Cookie: sessionCookie(token, secret) }));
   await serve(createServer(toNodeHandler(auth)), {
     refresh: cookies.map((cookie) => get('/api/auth/token', cookie)),
@@ -70,8 +71,22 @@ function sessionCookie(token, secret) {
   return `better-auth.session_token=${encodeURIComponent(`${token}.${signature}`)}`;
 }
 
+/** Those who will sign in have done so before: of the others, nobody looks for an account. */
+async function fillAccounts(pool, codes) {
+  await pool.query(
+    `INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")
+     SELECT code, code, code || '@example.org', true, now(), now() FROM unnest($1::text[]) AS code`,
+    [codes],
+  );
+  await pool.query(
+    `INSERT INTO account (id, "accountId", "providerId", "userId", "accessToken", "createdAt", "updatedAt")
+     SELECT code, code, 'stub', code, 'of no use', now(), now() FROM unnest($1::text[]) AS code`,
+    [codes],
+  );
+}
+
 /** Users with a session each; returns the tokens of some. They are as fresh as those of a sign-in, so that none is renewed. */
-async function fill(pool, sessions) {
+async function fillSessions(pool, sessions) {
   await pool.query(
     `INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")
      SELECT 'u' || i, 'u' || i, 'u' || i || '@example.com', true, now(), now() FROM generate_series(1, $1) AS i`,

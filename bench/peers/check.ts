@@ -11,8 +11,8 @@ const RIGHT: Partial<Record<PeerWorkload, RegExp>> = {
 };
 
 /**
- * Checks that a peer answers rightly: a fresh token is a JWT, and whose token it is comes with a name. That the whole sign-in ends as
- * it should is checked for each of them by the load generator.
+ * Checks that a peer answers rightly: a fresh token is a JWT, and whose token it is comes with a name. The load generator looks at each
+ * whole sign-in.
  * @throws Error that says what is wrong.
  */
 export async function checkPeer({ name, port, scripts }: Peer): Promise<void> {

@@ -5,7 +5,7 @@ import { startLatchkey } from '../latchkey-target.js';
 import type { KnownSessions } from '../load/generator.js';
 import { getRequest, postRequest } from '../load/script.js';
 import { signInUsers } from '../socket-clients.js';
-import { CLIENT_ID, CLIENT_SECRET, SIGN_IN_USERS } from '../sign-in-users.js';
+import { CLIENT_ID, CLIENT_SECRET, codeOf, SIGN_IN_USERS } from '../sign-in-users.js';
 import { PEERS, versionOf } from './install.js';
 import type { Peer } from './peer.js';
 
@@ -24,7 +24,8 @@ export async function startPeer(
   cleanup: Cleanup,
 ): Promise<Peer> {
   const child = startChild(resolve(join(PEERS, `${name}.js`)), cleanup, { NODE_ENV: 'production' });
-  child.send({ ...place, client: { client_id: CLIENT_ID, client_secret: CLIENT_SECRET } });
+  const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
+  child.send({ ...place, client, codes: Array.from({ length: SIGN_IN_USERS }, (_, n) => codeOf(n)) });
   const { port, refresh, bearer } = await nextMessage<{ port: number; refresh: string[]; bearer: string[] }>(
     child,
   );
