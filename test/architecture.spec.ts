@@ -57,6 +57,7 @@ describe('who may import whom', () => {
     expect(importers.toSorted()).toEqual([
       'keys/open-database.ts #embedded-postgres',
       'latchkey.ts #check-provider',
+      'start-app.ts #embedded-postgres',
       'start.ts #embedded-postgres',
     ]);
   });

@@ -1,0 +1,92 @@
+import type { Server } from 'node:http';
+import { isIPv4 } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger } from 'pino';
+import type { EmbeddedPostgres } from '#embedded-postgres';
+import { AppModule } from './app.module.js';
+import type { Settings } from './config/settings.js';
+import { Clock } from './database/clock.js';
+import { dataSourceOptions } from './database/data-source.js';
+import { migrate } from './database/migrate.js';
+import type { Patience } from './database/patiently.js';
+import { Sql } from './database/sql.js';
+import { directWay } from './database/ways.js';
+import { spreadNewTables } from './distribute/spread-new-tables.js';
+import { tellTimeOf } from './http/answer-date.js';
+import { createApp } from './http/create-app.js';
+import { isTakenAtIpv6, listenFault } from './http/listen-fault.js';
+import { stopListening } from './http/stop-listening.js';
+import { NestLog } from './operations/log.js';
+import { ProviderRegistry } from './provider/provider.registry.js';
+import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
+import { MetricsServer } from './operations/metrics/metrics-server.js';
+import { Readiness } from './operations/readiness.js';
+import type { Service } from './start.js';
+
+/**
+ * Migrates the database and starts the application on it. One attempt.
+ *
+ * @param settings with the URL of the database
+ * @returns the application, which listens
+ * @throws DatabaseErrors, after which another attempt may help, and faults of the settings
+ */
+export async function startApp(
+  settings: Settings,
+  log: Logger,
+  patience: Patience,
+): Promise<NestExpressApplication> {
+  const direct = directWay(settings);
+  const newer = await migrate(dataSourceOptions(direct, 1), patience);
+  if (newer.length > 0)
+    log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
+  const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
+  try {
+    tellTimeOf(app.get(Clock));
+    if (app.get(Sql).distributed) await spreadNewTables(direct);
+    app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
+    await app.init();
+    await listen(app, settings); // its faults are no DatabaseErrors: waiting for the database does not help
+    patience.signal.throwIfAborted();
+    return app;
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+}
+
+async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
+  const { port, host, metricsPort = 0 } = settings;
+  const at = (variable: string, value: number) => async (error: unknown) => {
+    throw await listenFault(error, { variable, port: value, host });
+  };
+  await app.get(MetricsServer).listen().catch(at('METRICS_PORT', metricsPort));
+  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) await at('PORT', port)({ code: 'EADDRINUSE' });
+  await app.listen(port, host).catch(at('PORT', port));
+}
+
+/** In development, where people open `localhost`, but the service listens with IPv4 alone. */
+function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolean {
+  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}`;
+}
+
+/** The service, once its application listens. */
+export function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {
+  return {
+    app,
+    checkProviders: (warn) => app.get(ProviderRegistry).check(warn),
+    async stop() {
+      app.get(Readiness).stop();
+      closeConnectionsAfterAnswer(app.getHttpServer());
+      await delay(settings.shutdownDelay * 1000);
+      await stopListening(app.getHttpServer());
+      await app.close();
+      await database?.stop();
+    },
+  };
+}
+
+/** While the service waits for its end, answers tell clients and proxies to go elsewhere. */
+function closeConnectionsAfterAnswer(server: Server): void {
+  server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
+}
