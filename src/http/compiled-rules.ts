@@ -9,8 +9,8 @@ type Dto = Readonly<Record<string, unknown>>;
 type Condition = (dto: Dto, value: unknown) => boolean;
 
 /**
- * The rules of a DTO, looked up once: class-validator looks up, groups and filters them for each object, which takes 4 µs of a
- * refresh in a busy service. They are the same validators, called in the same way.
+ * The rules of a DTO, looked up once: class-validator looks up, groups and filters them for each object, which for a refresh takes
+ * 0.9 µs in a loop, and 0.1 with this (4 and 0.2 in a busy service). They are the same validators, called in the same way.
  *
  * @param rules of one DTO
  * @returns whether class-validator would find nothing. Where it is false, class-validator has to say why, or that all is well: rules

@@ -5,7 +5,8 @@ const LARGEST_BYTES = 64 * 1024;
 
 /**
  * Whether a body comes as nearly all do: JSON, its length said before, within the limit, neither compressed nor in chunks.
- * body-parser reads all others. It would take 12 µs for these, mostly to look at what they do not have; this takes 2.
+ * body-parser reads all others. In a loop it takes 4 µs for these, mostly to look for what they do not have; this takes 1.2, with
+ * read-json.ts. In a busy service each costs two to three times as much.
  */
 export function isPlainJson({ headers }: IncomingMessage): boolean {
   return (

@@ -9,7 +9,8 @@ const BYTE_ORDER_MARK = '\ufeff';
  * The object or array that a body is, or what is wrong with it (json-faults.ts). What body-parser's reader says with that hook,
  * and the same value: an empty body is `{}`, a byte order mark is skipped, and what is no UTF-8 becomes U+FFFD.
  *
- * Most bodies are a few texts. For those the scanner is not needed to know that no name came twice, which saves 1 µs a refresh.
+ * Most bodies are a few texts. For those the scanner is not needed to know that no name came twice, which saves
+ * 0.15 of 0.65 µs for a refresh, and 1.9 of 2.7 for a text of 1,000 characters.
  *
  * @param bytes bounded by the caller; each is read a few times
  */
