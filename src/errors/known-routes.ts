@@ -7,19 +7,21 @@ export interface Route {
   dispatch(request: Request, response: Response, next: NextFunction): void;
 }
 
-/** By method and path. It holds what has a path of its own only, so no more than there are routes, whatever is asked for. */
-const known = new WeakMap<object, Map<string, Route>>();
+/** By path and method. It holds what has a path of its own only, so no more than there are routes, whatever is asked for. */
+const known = new WeakMap<object, Map<string, Map<string, Route>>>();
 
 /** The route of a request whose path has no parameters, if such a request was there before. */
-export function knownRouteOf(request: Request): Route | undefined {
-  return known.get(request.app)?.get(keyOf(request));
+export function knownRouteOf({ app, path, method }: Request): Route | undefined {
+  return known.get(app)?.get(path)?.get(method); // not by one text of both: it would have to be made and hashed each time
 }
 
 /** @param route that Express has found for the request, or would find */
 export function rememberRoute(request: Request, route: Route): void {
-  if (route.path !== request.path) return; // it has parameters
-  const routes = known.get(request.app) ?? new Map<string, Route>();
-  known.set(request.app, routes.set(keyOf(request), route));
+  const { app, path, method } = request;
+  if (route.path !== path || knownRouteOf(request)) return; // it has parameters
+  const routes = known.get(app) ?? new Map<string, Map<string, Route>>();
+  const ofPath = routes.get(path) ?? new Map<string, Route>();
+  known.set(app, routes.set(path, ofPath.set(method, route)));
 }
 
 /**
@@ -31,7 +33,3 @@ export const goToKnownRoute: RequestHandler = (request, response, next) => {
   if (route) route.dispatch(request, response, next);
   else next();
 };
-
-function keyOf({ method, path }: Request): string {
-  return `${method} ${path}`;
-}
