@@ -55,7 +55,7 @@ describe('what expires', () => {
       [expired.map(({ user_id }) => user_id)],
     );
     const tokens = service.app.get(TokenService);
-    // In one turn: the first two go alone, the others share one statement.
+    // In one turn: all of them share one statement.
     const refreshed = await Promise.allSettled(
       users.map((user) => tokens.refresh(user.refresh_token, NO_PROOF)),
     );

@@ -1,7 +1,7 @@
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The text of the UUID that 32 hexadecimal digits are. */
+/** The text of the UUID that 32 hexadecimal digits are, from `at` on. */
 export function uuidIn(hex: string, at: number): string {
   const group = (from: number, to: number): string => hex.slice(at + from, at + to);
   return `${group(0, 8)}-${group(8, 12)}-${group(12, 16)}-${group(16, 20)}-${group(20, 32)}`;
