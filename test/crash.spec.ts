@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
-import { answerTogether, CrowdOfSignIns, halves } from './support/crowd-of-sign-ins.js';
+import { answerTogether, CrowdOfSignIns, halfSignIns } from './support/crowd-of-sign-ins.js';
 import { createDatabase } from './support/database.js';
 import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
@@ -88,7 +88,7 @@ describe('the end of a process', () => {
     for (const { refresh_token } of acknowledged.slice(-PEOPLE)) {
       await request(service!.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
     }
-    expect(await halves(databaseUrl)).toEqual([]);
+    expect(await halfSignIns(databaseUrl)).toEqual([]);
   }
 
   it('SIGKILL under sign-ins that share statements: each that was acknowledged is whole, and so are all others', async () => {

@@ -48,7 +48,7 @@ export class CrowdOfSignIns {
 }
 
 /** Sign-ins of which a part is missing: each session has its user, device, access token and event, and each event a number. */
-export async function halves(databaseUrl: string): Promise<unknown[]> {
+export async function halfSignIns(databaseUrl: string): Promise<unknown[]> {
   return query(
     databaseUrl,
     `SELECT user_id, 'session' AS what FROM refresh_tokens r
