@@ -300,7 +300,7 @@ describe('the adapter oauth2', () => {
     );
     expect(send.mock.lastCall![0].signal.aborted).toBe(true);
     await closed;
-    http.onApplicationShutdown();
+    await http.onApplicationShutdown();
   });
 
   it('sends a code or secret only to the provider for which the state was made (P2)', async () => {
