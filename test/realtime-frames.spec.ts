@@ -108,13 +108,11 @@ describe('frames', () => {
 
   it('outlive the request that their socket began with: it takes memory no more, but listeners of `connection` had it', async () => {
     const opened: { socket: Socket; had: boolean }[] = [];
-    const { open } = ConnectionRegistry.prototype;
-    jest.spyOn(ConnectionRegistry.prototype, 'open').mockImplementation(function (
-      this: ConnectionRegistry,
-      ...args
-    ) {
-      opened.push({ socket: args[0], had: args[0].request.url !== undefined });
-      open.apply(this, args);
+    const registry = service.app.get(ConnectionRegistry);
+    const open = registry.open.bind(registry);
+    jest.spyOn(registry, 'open').mockImplementation((socket, admission) => {
+      opened.push({ socket, had: socket.request.url !== undefined });
+      open(socket, admission);
     });
     const client = await connect(await signIn(service.url), { extraHeaders: { 'x-app': 'mine' } });
     jest.restoreAllMocks();

@@ -95,8 +95,8 @@ function refuse(socket: Socket, next: (error: Error) => void, { description, bod
 }
 
 /**
-XX
- * 12.4 KiB of heap that a socket takes.
+ * The request that a socket began with is needed no more; what Socket.IO took from it is in `handshake`. Of 12.4 KiB of heap
+ * that a socket takes, this spares 0.9.
  */
 function forgetRequest(transport: Transport): void {
   transport.request = undefined;
