@@ -19,8 +19,9 @@ try {
   process.exit(2);
 }
 const cleanup = new Cleanup();
-process.once('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
-process.once('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
+// Not `once`: npm hands on what the terminal has sent already, and the second would end the clean-up.
+process.on('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
+process.on('SIGTERM', () => void cleanup.run().then(() => process.exit(143)));
 try {
   const report = new Report();
   await RUNS[options.mode](options, report, cleanup);
