@@ -71,7 +71,11 @@ function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolea
 }
 
 /** The service, once its application listens. */
-export function running(app: NestExpressApplication, settings: Settings, database?: EmbeddedPostgres): Service {
+export function running(
+  app: NestExpressApplication,
+  settings: Settings,
+  database?: EmbeddedPostgres,
+): Service {
   return {
     app,
     checkProviders: (warn) => app.get(ProviderRegistry).check(warn),
