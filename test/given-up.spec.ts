@@ -145,11 +145,9 @@ describe('a server without a free connection', () => {
   });
 
   it('fails a request that has waited as long as for any other connection', async () => {
-    const holder = dataSource.query('SELECT pg_sleep(0.9)');
-    const before = performance.now();
-    const error = await dataSource.query('SELECT 1').catch((thrown: unknown) => thrown);
-    expect(isDatabaseAway(error)).toBe(true);
-    expect(performance.now() - before).toBeLessThan(850);
+    const holder = dataSource.query('SELECT pg_sleep(0.9)').then(() => 'it waited for the other');
+    const asked = dataSource.query('SELECT 1').catch((thrown: unknown) => thrown);
+    expect(isDatabaseAway(await Promise.race([asked, holder]))).toBe(true); // after half a second
     await holder;
   });
 
