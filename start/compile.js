@@ -29,6 +29,6 @@ function transformOrTell(source, options) {
   try {
     return transformSync(source, options);
   } catch (error) {
-    throw new Error(error.message.split('\n\nCaused by')[0].trim());
+    throw new Error(error.message.split('\n\nCaused by')[0].trim(), { cause: error });
   }
 }

@@ -37,7 +37,7 @@ function namesAt(path) {
 export function hashOf(...reads) {
   const hash = createHash('sha256');
   for (const files of reads)
-    for (const name of [...files.keys()].toSorted())
+    for (const name of [...files.keys()].toSorted((a, b) => (a < b ? -1 : 1)))
       hash.update(`${name}\0${files.get(name).length}\0`).update(files.get(name));
   return hash.digest('hex');
 }

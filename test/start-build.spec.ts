@@ -152,7 +152,7 @@ describe('the build of npm start', () => {
       const [killed, ...others] = [spawned(), spawned(), spawned()];
       const ended = Promise.all(others.map((child) => once(child, 'exit')));
       await delay(killedAfter);
-      killed!.kill('SIGKILL');
+      killed.kill('SIGKILL');
       expect(await ended).toEqual([
         [0, null],
         [0, null],
