@@ -53,7 +53,7 @@ export function writeFiles(folders, files) {
   for (const [name, content] of files) if (!present.get(name)?.equals(content)) writeFile(name, content);
 }
 
-/** @param {string | Buffer} content */
+/** Writes a file so that it is whole at any time. */
 export function writeFile(name, content) {
   const unfinished = join(root, `dist/.unfinished-${process.pid}`);
   mkdirSync(join(root, dirname(name)), { recursive: true });
