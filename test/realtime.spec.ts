@@ -790,7 +790,10 @@ describe('the real-time channel', () => {
         await pushOnce(key, { user_id: randomUUID(), event: 'x' }).expect(404);
         await pushOnce(key, { user_id, event: 'x' }).expect(202);
         // The service compares with its own measure of the database's clock, which may be some milliseconds behind.
-        await query(service.databaseUrl, "UPDATE idempotency_keys SET expires_at = now() - interval '1 second'");
+        await query(
+          service.databaseUrl,
+          "UPDATE idempotency_keys SET expires_at = now() - interval '1 second'",
+        );
         const { body } = await pushOnce(key, { user_id, event: 'y' }).expect(202);
         expect((body as { offset: number }).offset).toBe(2);
       });
