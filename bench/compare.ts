@@ -31,7 +31,7 @@ const TITLES: Readonly<Record<HttpWorkload, string>> = {
 const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W1: ['floor-two', 'floor-batch'],
   W1P: ['floor-proof'],
-  W2: ['floor-signature', 'floor-batch'],
+  W2: ['floor-one', 'floor-batch'],
   W3: ['floor-two', 'floor-one'],
 };
 

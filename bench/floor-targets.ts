@@ -5,7 +5,7 @@ import type { Target } from './target.js';
 
 const FLOORS = [
   { kind: 'two', workloads: ['W1', 'W3'] },
-  { kind: 'one', workloads: ['W1', 'W3'] },
+  { kind: 'one', workloads: ['W1', 'W2', 'W3'] },
   { kind: 'batch', workloads: ['W1', 'W2'] },
   { kind: 'signature', workloads: ['W2'] },
   { kind: 'proof', workloads: ['W1P'] },
