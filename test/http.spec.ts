@@ -1,4 +1,4 @@
-import { get, type IncomingMessage } from 'node:http';
+import { get, request as ask, type IncomingMessage } from 'node:http';
 import type { Express } from 'express';
 import request from 'supertest';
 import { Readiness } from '../src/operations/readiness.js';
@@ -106,6 +106,18 @@ describe('HTTP (contract §2, §3)', () => {
       expect([response.status, response.headers['allow']]).toEqual([status, allow]);
       expect(response.headers['cache-control']).toBe('no-store');
     }
+  });
+
+  it('the method is judged before a body, also where HEAD was asked without one before', async () => {
+    const head = (body: string) =>
+      new Promise((resolve, reject) => {
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length };
+        const sent = ask(`${service.url}/sign-out`, { method: 'HEAD', headers }, (response) =>
+          resolve(response.resume().statusCode),
+        );
+        sent.on('error', reject).end(body);
+      });
+    expect([await head(''), await head(''), await head('{')]).toEqual([405, 405, 405]);
   });
 
   it('no error may be stored, not even where a successful answer may be', async () => {

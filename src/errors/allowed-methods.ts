@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { knownRouteOf, rememberRoute, type Route } from './known-routes.js';
+import { knownRouteOf, nameOfMethod, rememberRoute, type Route } from './known-routes.js';
 
 /** The part of Express's router that tells which routes a path has. */
 interface RouterLayer {
@@ -23,7 +23,7 @@ export function routeOf(request: Request): string | undefined {
 function findRoute(request: Request): Route | undefined {
   const known = knownRouteOf(request);
   if (known) return known;
-  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase();
+  const method = nameOfMethod(request.method);
   return layersOf(request).find((layer) => layer.route?.methods[method] && matches(layer, request.path))
     ?.route;
 }
