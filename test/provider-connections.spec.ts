@@ -168,6 +168,33 @@ describe('connections to a provider', () => {
     });
   });
 
+  // Windows knows no such limit.
+  (process.platform === 'win32' ? it.skip : it)(
+    'cannot be made without a file descriptor, and are made again once there is one',
+    async () => {
+      const script = `import { closeSync, openSync } from 'node:fs';
+        const { ProviderHttp } = await import(${JSON.stringify(DIST)});
+        const http = new ProviderHttp();
+        const send = () => http.send({ ...${JSON.stringify(FORM)}, url: '${provider.url}', signal: AbortSignal.timeout(5000) })
+          .then(({ status }) => status, ({ code }) => code);
+        const files = [];
+        try { for (;;) files.push(openSync('/dev/null')); } catch {}
+        const first = await send();
+        files.forEach((file) => closeSync(file));
+        console.log(first, await send());
+        process.exit();`;
+      // The start needs that many: Node.js reads modules at once.
+      const limited = [
+        '-c',
+        'ulimit -n 1024; exec "$0" --input-type=module -e "$1"',
+        process.execPath,
+        script,
+      ];
+      const { stdout } = await promisify(execFile)('sh', limited);
+      expect(stdout).toBe('EMFILE 200\n');
+    },
+  );
+
   it('end when the service stops', async () => {
     provider.answer = () => undefined;
     const hanging = failure(send());

@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Axios } from 'axios';
 import { isThisMachine } from '../config/loopback.js';
 import { AxiosThroughProxy } from './axios-through-proxy.js';
+import { axiosOverUndici } from './undici-adapter.js';
 
 const LARGEST_ANSWER = 64 * 1024;
 
@@ -25,14 +26,15 @@ export interface ProviderResponse {
 @Injectable()
 export class ProviderHttp implements OnApplicationShutdown {
   private readonly proxied = AxiosThroughProxy.asTheEnvironmentSays(LARGEST_ANSWER);
-  private usual?: ReturnType<typeof loadUsual>;
+  /** Made with the first request: see undici-adapter.ts. */
+  private usual?: ReturnType<typeof axiosOverUndici>;
 
   /**
    * Sends a request with exactly these headers, `User-Agent` and `Accept-Encoding` beside them.
    * @returns the answer, whatever its status; @throws when there is none within `signal`, or it is too large.
    */
   async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
-    const http = await this.wayTo(url, direct);
+    const http = this.wayTo(url, direct);
     const response = await http.request<Buffer>({
       method,
       url,
@@ -51,17 +53,12 @@ export class ProviderHttp implements OnApplicationShutdown {
   /** Not earlier: until the last request has been answered, exchanges may be in flight. */
   async onApplicationShutdown(): Promise<void> {
     this.proxied?.close();
-    await (await this.usual)?.close();
+    await this.usual?.close();
   }
 
-  private async wayTo(url: string, direct = false): Promise<Axios> {
+  private wayTo(url: string, direct = false): Axios {
     if (this.proxied && !direct && !isThisMachine(url)) return this.proxied.http;
-    return (await (this.usual ??= loadUsual())).http;
+    this.usual ??= axiosOverUndici(LARGEST_ANSWER);
+    return this.usual.http;
   }
-}
-
-/** With the first request: undici takes 80 ms, which the start does not need. */
-async function loadUsual() {
-  const { axiosOverUndici } = await import('./undici-adapter.js');
-  return axiosOverUndici(LARGEST_ANSWER);
 }

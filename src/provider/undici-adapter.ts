@@ -1,6 +1,13 @@
+import { createRequire } from 'node:module';
 import { Axios, AxiosError, CanceledError, type AxiosAdapter, type InternalAxiosRequestConfig } from 'axios';
-import { Agent, type Dispatcher } from 'undici'; // Node 20: 7 is the last line that runs on it
+import type { Agent, Dispatcher } from 'undici'; // Node 20: 7 is the last line that runs on it
 import { ACCEPT_ENCODING, unpacked } from './content-encoding.js';
+
+/**
+ * undici takes 80 ms, which the start does not need. Not `import()`: where that fails once, since no file descriptor is left, it
+ * fails until the process ends.
+ */
+const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
 
 /**
  * axios over undici: a call costs 60–70 µs of CPU, with axios' own adapter 240 (16 at once on kept connections; undici
@@ -8,11 +15,12 @@ import { ACCEPT_ENCODING, unpacked } from './content-encoding.js';
  * `signal`. Every status is an answer, redirects are not followed, no request is sent twice.
  *
  * @param largest bytes of an answer, unpacked
+ * @throws when undici cannot be loaded; another call may succeed
  * @returns axios, whose requests throw an AxiosError with the code of what failed, or a CanceledError once `signal` aborts;
  *   and a function that ends all connections
  */
 export function axiosOverUndici(largest: number): { http: Axios; close: () => Promise<void> } {
-  const agent = new Agent(CONNECTIONS);
+  const agent = new (load('undici').Agent)(CONNECTIONS);
   const adapter: AxiosAdapter = (config) =>
     new Promise((resolve, reject) => {
       const { origin, pathname, search } = new URL(config.url!);
