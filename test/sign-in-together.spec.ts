@@ -276,6 +276,32 @@ describe('sign-ins that arrive together', () => {
     ]);
   });
 
+  it.each([
+    [4, 6000, 2501],
+    [60, 600, 201],
+  ])(
+    'brings %s histories that are far too long down step by step, all of them within one statement’s time',
+    async (many, last, first) => {
+      const some = Array.from({ length: many }, () => randomUUID());
+      const ids = some.map(idOf);
+      await db('INSERT INTO channels (user_id, last_offset) SELECT unnest($1::uuid[]), $2', [ids, last - 1]);
+      await db(
+        `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+         SELECT u, n, gen_random_uuid(), 'news', '1', now(), now() + interval '1 day'
+         FROM unnest($1::uuid[]) u, generate_series(1, $2::int - 1) n`,
+        [ids, last],
+      );
+      await Promise.all(some.map((user) => issue(user, { device_id: randomUUID() })));
+      expect(batches).toEqual([many]);
+      const kept = await db(
+        `SELECT DISTINCT min(event_offset)::int AS first, max(event_offset)::int AS last
+         FROM channel_events WHERE user_id = ANY ($1) GROUP BY user_id`,
+        [ids],
+      );
+      expect(kept).toEqual([{ first, last }]);
+    },
+  );
+
   it('of those that ask together whether the provider has logged them out, it is told to those alone who were', async () => {
     const loggedOut = service.app.get(LoggedOut);
     const { manager } = service.app.get(DataSource);

@@ -1,5 +1,11 @@
 import { LARGEST_TRIM, TRIM_EVERY } from './append.sql.js';
 
+/**
+ * LARGEST_TRIM is for all histories of one statement together, which would else run into the timeout of statements (append.sql.ts);
+ * but of each history twice as much goes as has come since, so that it comes down however many share the statement.
+ */
+const LEAST_TRIM = 2 * TRIM_EVERY;
+
 /** Appends to several histories, as SQL expressions, which may name columns of `from`. */
 interface AppendToEach {
   /** The event's name. */
@@ -32,9 +38,12 @@ export function appendToEach({ event, data, ttl, history, from }: AppendToEach):
       FROM counter JOIN ${from} USING (user_id)
       RETURNING user_id, id, event_offset, data, sent_at
     ), trimmed AS (
-      DELETE FROM channel_events e USING counter c
-      WHERE c.last_offset % ${TRIM_EVERY} = 0 AND e.user_id = c.user_id AND e.event_offset < least(
+      DELETE FROM channel_events e USING (
+        SELECT user_id, last_offset, greatest(${LEAST_TRIM}, ${LARGEST_TRIM} / count(*) OVER ()) AS most
+        FROM counter WHERE last_offset % ${TRIM_EVERY} = 0
+      ) AS c
+      WHERE e.user_id = c.user_id AND e.event_offset < least(
         c.last_offset - ${history},
-        (SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events m WHERE m.user_id = c.user_id))
+        (SELECT min(event_offset) + c.most FROM channel_events m WHERE m.user_id = c.user_id))
     )`;
 }
