@@ -1,6 +1,6 @@
 import { Expose, Type } from 'class-transformer';
 
-/** Answer of GET /me, made of a User: who the caller is, as the provider last described them (contract §4). */
+/** Answer of GET /me, made of a Profile: who the caller is, as the provider last described them (contract §4). */
 export class Me {
   /** UUID. */
   @Expose({ name: 'userId' })

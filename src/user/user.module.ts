@@ -1,10 +1,9 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { MeController } from './me.controller.js';
-import { User } from './user.entity.js';
+import { ProfileStore } from './profile.store.js';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([User])],
   controllers: [MeController],
+  providers: [ProfileStore],
 })
 export class UserModule {}
