@@ -73,6 +73,7 @@ describe('the list of bounds', () => {
     ['realtime/message-bucket.ts', 'BURST = 50;', 'bursts of 50'],
     ['realtime/web-socket-server.ts', 'maxFragments: 128', 'in 128 fragments'],
     ['realtime/connection.ts', 'LONGEST_QUEUE = 500;', '500 packets or 1 MiB of events'],
+    ['realtime/outgoing.ts', '!raw.writableNeedDrain', 'and one event beside them'],
     ['realtime/message-limit.ts', 'MOST_UNREAD = 1000;', '1,000 packets of any kind'],
     ['realtime/transport.ts', 'FAREWELL_MS = 400;', '0.4 s, then the connection is cut'],
     ['realtime/hint-bus.ts', 'MOST_UNSENT = 10_000;', 'the newest of 10,000 users'],

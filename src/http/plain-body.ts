@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { currentTracer } from '../spans.js';
 
-const LARGEST_BYTES = 64 * 1024;
+/** Bytes of a body, unpacked (contract §3). */
+export const LARGEST_BODY = 64 * 1024;
 
 /**
  * Whether a body comes as nearly all do: JSON, its length said before, within the limit, neither compressed nor in chunks.
@@ -13,7 +14,7 @@ export function isPlainJson({ headers }: IncomingMessage): boolean {
     headers['content-type'] === 'application/json' &&
     headers['content-encoding'] === undefined &&
     headers['transfer-encoding'] === undefined &&
-    Number(headers['content-length']) <= LARGEST_BYTES
+    Number(headers['content-length']) <= LARGEST_BODY
   );
 }
 

@@ -6,10 +6,9 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Form } from './form.js';
 import { DEEPEST_VALUE, faultOf } from './json-faults.js';
 import { OBJECT_PARAMETERS } from './parameter.js';
-import { isPlainJson, readPlainBody } from './plain-body.js';
+import { isPlainJson, LARGEST_BODY, readPlainBody } from './plain-body.js';
 import { readJson, type JsonFault } from './read-json.js';
 
-const LARGEST_BODY = '64kb';
 const MOST_PARAMETERS = 100; // the parser's work grows with their square
 
 const JSON_FAULTS: Readonly<Record<JsonFault, string>> = {
