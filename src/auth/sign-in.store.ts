@@ -27,7 +27,7 @@ const ALONE = Symbol('alone');
 /** Writes sign-ins. It spans rooms only to tell their errors apart; the statements do, too. */
 @Injectable()
 export class SignInStore {
-  /** Sign-ins that arrive together share a statement: 290 µs of the database for one alone, 65 µs each for 32. */
+  /** Sign-ins that arrive together share a statement: 340 µs of the database for one alone, 65 to 75 each for 32. */
   private readonly together: (signIn: SignIn) => Promise<Shared>;
 
   constructor(
