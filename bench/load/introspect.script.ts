@@ -1,6 +1,6 @@
 import { SERVICE_KEY } from '../service-key.js';
 import { Connection } from './connection.js';
-import { postForm, postRequest, type Script } from './script.js';
+import { inTurn, postForm, postRequest, type Script } from './script.js';
 
 const TOKENS = 1024;
 const HEADERS = `Authorization: Bearer ${SERVICE_KEY}\r\n`;
@@ -14,12 +14,7 @@ export function introspectScript(refreshTokens: readonly string[]): (port: numbe
   const make = async (port: number): Promise<Script> => {
     const tokens = await accessTokens(port, refreshTokens.slice(0, TOKENS));
     const requests = tokens.map((token) => postForm('/oauth2/introspect', { token }, HEADERS));
-    let next = 0;
-    return (connection, done) => () => {
-      const request = requests[next]!;
-      next = (next + 1) % requests.length;
-      connection.send(request, done);
-    };
+    return inTurn(requests, '"active":true');
   };
   return (port) => {
     if (!scripts.has(port)) scripts.set(port, make(port));

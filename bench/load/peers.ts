@@ -1,6 +1,6 @@
 import type { PeerScript, PeerWorkload } from '../peers/peer.js';
 import { run, type LoadResult } from './run.js';
-import type { Script } from './script.js';
+import { inTurn, type Script } from './script.js';
 import { signInScript } from './sign-in.script.js';
 import { socialSignInScript } from './social-sign-in.script.js';
 
@@ -23,6 +23,12 @@ export type PeersAnswer = LoadResult | { readonly learned: true } | { readonly e
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
 process.once('disconnect', () => process.exit(0));
 
+/** What an answer has in it: a signed token, or the address of the user whose token it is. */
+const MARKS: Readonly<Partial<Record<PeerWorkload, string>>> = {
+  refresh: 'token":"ey',
+  bearer: '@example.',
+};
+
 const scripts = new Map<string, Script>();
 
 process.on('message', (order: PeersRequest) => {
@@ -35,20 +41,14 @@ process.on('message', (order: PeersRequest) => {
 async function obey(order: PeersRequest): Promise<PeersAnswer> {
   const name = `${order.port} ${order.workload}`;
   if (order.do === 'run') return run(scripts.get(name)!, order);
-  scripts.set(name, scriptOf(order.script));
+  scripts.set(name, scriptOf(order));
   return { learned: true };
 }
 
-function scriptOf(script: PeerScript): Script {
-  if ('requests' in script) return inTurn(script.requests.map((request) => Buffer.from(request)));
+function scriptOf({ workload, script }: PeersRequest & { do: 'learn' }): Script {
+  if ('requests' in script) {
+    const requests = script.requests.map((request) => Buffer.from(request));
+    return inTurn(requests, MARKS[workload]);
+  }
   return script.signIn === 'latchkey' ? signInScript(script.users) : socialSignInScript(script.users);
-}
-
-function inTurn(requests: readonly Buffer[]): Script {
-  let next = 0;
-  return (connection, done) => () => {
-    const request = requests[next]!;
-    next = (next + 1) % requests.length;
-    connection.send(request, done);
-  };
 }

@@ -1,12 +1,9 @@
-import { postRequest, type Script } from './script.js';
+import { inTurn, postRequest, type Script } from './script.js';
 
-/** W1: one refresh after the other, each with another of many tokens; all requests are written out beforehand. */
+/** W1: one refresh after the other, each with another of many tokens. */
 export function refreshScript(refreshTokens: readonly string[]): Script {
-  const requests = refreshTokens.map((refresh_token) => postRequest('/oauth2/refresh', { refresh_token }));
-  let next = 0;
-  return (connection, done) => () => {
-    const request = requests[next]!;
-    next = (next + 1) % requests.length;
-    connection.send(request, done);
-  };
+  return inTurn(
+    refreshTokens.map((refresh_token) => postRequest('/oauth2/refresh', { refresh_token })),
+    '"access_token":"ey',
+  );
 }

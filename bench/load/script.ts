@@ -3,6 +3,22 @@ import type { Connection } from './connection.js';
 /** What a connection does over and over: returns a function that begins it once; `done` is called at each end. */
 export type Script = (connection: Connection, done: () => void) => () => void;
 
+/**
+ * One request after the other, all written out beforehand, and from the first again; whatever the connection.
+ * @param mark what each answer must have in it: some say no with 200, too, which costs them less
+ */
+export function inTurn(requests: readonly Buffer[], mark = ''): Script {
+  let next = 0;
+  return (connection, done) => () => {
+    const request = requests[next]!;
+    next = (next + 1) % requests.length;
+    connection.send(request, (body) => {
+      if (!body.includes(mark)) throw new Error(`an answer without ${mark}`);
+      done();
+    });
+  };
+}
+
 /** @param headers further ones, each with its line end */
 export function getRequest(path: string, headers = ''): Buffer {
   return Buffer.from(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}\r\n`);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { type AddressInfo } from 'node:net';
 import { Connection } from '../../bench/load/connection.js';
-import { getRequest } from '../../bench/load/script.js';
+import { getRequest, inTurn } from '../../bench/load/script.js';
 
 const LARGE = 'x'.repeat(200_000);
 
@@ -46,6 +46,23 @@ describe("the load generator's connection", () => {
     expect(moved.head).toContain('Set-Cookie: a=b; Path=/\r\n');
     expect((await ask('/ok')).body).toBe('text');
     expect(failures).toEqual([]);
+  });
+
+  it('asks in turn, and stops at the first answer without its mark', () => {
+    const sent: string[] = [];
+    const answers = ['{"active":true}', '{"active":true}', '{"active":false}'];
+    const answering = {
+      send(request: Buffer, onAnswer: (body: Buffer) => void) {
+        sent.push(request.toString());
+        onAnswer(Buffer.from(answers[sent.length - 1]!));
+      },
+    } as unknown as Connection;
+    let done = 0;
+    const begin = inTurn([Buffer.from('a'), Buffer.from('b')], '"active":true')(answering, () => done++);
+    begin();
+    begin();
+    expect(begin).toThrow('an answer without "active":true');
+    expect([sent, done]).toEqual([['a', 'b', 'a'], 2]);
   });
 
   it('stops at the first answer of another status', async () => {
