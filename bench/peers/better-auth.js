@@ -15,6 +15,7 @@ const KNOWN = 4096;
 process.once('message', async ({ databaseUrl, providerUrl, sessions, client, codes }) => {
   const secret = randomBytes(32).toString('hex');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
+  // By `fetch`, with which better-auth calls providers itself.
   const exchange = async ({ code, redirectURI }) => {
     const answer = await fetch(`${providerUrl}/oauth2/token/exchange`, {
       method: 'POST',

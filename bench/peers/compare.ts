@@ -4,7 +4,7 @@ import { startDatabase } from '../database.js';
 import type { BarGroup } from '../document/bars.js';
 import { ratioBars } from '../document/ratio-bars.js';
 import type { Report } from '../document/report-file.js';
-import { fill } from '../fill.js';
+import { fill, fillUsers } from '../fill.js';
 import { startStubProvider } from '../floor-targets.js';
 import { interleave } from '../interleave.js';
 import type { Options } from '../options.js';
@@ -42,6 +42,7 @@ export async function compareWithPeers(options: Options, report: Report, cleanup
   };
   const own = { databaseUrl: database.url, providerUrl, sessions };
   const known = await fill(admin, database.url, sessions);
+  await fillUsers(admin);
   const peers = [
     await startOwn(own, known, options.logLevel, cleanup),
     await startPeer('better-auth', await place('better_auth'), cleanup),

@@ -9,7 +9,7 @@ import { CLIENT_ID, CLIENT_SECRET, codeOf, SIGN_IN_USERS } from '../sign-in-user
 import { PEERS, versionOf } from './install.js';
 import type { Peer } from './peer.js';
 
-const BEARER_TOKENS = 1024;
+const BEARER_TOKENS = 4096; // as many as the others have
 
 export interface PeerPlace {
   readonly databaseUrl: string;
