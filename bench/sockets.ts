@@ -9,7 +9,6 @@ import { signInUsers, SocketClients } from './socket-clients.js';
 
 /** The most that a user may have. */
 export const SOCKETS_A_USER = 20;
-const PUSH_MS = 2000;
 const WARM_UP_USERS = 10;
 
 export interface SocketsBench {
@@ -19,6 +18,8 @@ export interface SocketsBench {
   /** Open at once. */
   readonly sockets: number;
   readonly rounds: number;
+  /** For which a turn pushes. */
+  readonly seconds: number;
 }
 
 export interface SocketTurn {
@@ -55,8 +56,9 @@ export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Pro
   for (let round = 0; round < bench.rounds; round++) {
     for (const target of round % 2 ? targets.toReversed() : targets) {
       // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
-      if (round === 0) await turn(clients, { ...target, users: target.users.slice(0, WARM_UP_USERS) });
-      turns.get(target)!.push(await turn(clients, target));
+      const few = { ...target, users: target.users.slice(0, WARM_UP_USERS) };
+      if (round === 0) await turn(clients, few, bench.seconds);
+      turns.get(target)!.push(await turn(clients, target, bench.seconds));
     }
   }
   return [...turns].map(([{ name }, all]) => ({ target: name, turns: all }));
@@ -78,12 +80,17 @@ async function startTargets(bench: SocketsBench, cleanup: Cleanup): Promise<Sock
   );
 }
 
-async function turn(clients: SocketClients, { pid, port, users }: SocketTarget): Promise<SocketTurn> {
+async function turn(
+  clients: SocketClients,
+  { pid, port, users }: SocketTarget,
+  seconds: number,
+): Promise<SocketTurn> {
   const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) ?? NaN });
   const before = now();
   const opened = await clients.ask({ do: 'connect', port, users, each: SOCKETS_A_USER });
   const between = now();
-  const pushed = await clients.ask({ do: 'push', milliseconds: PUSH_MS, serviceKey: SERVICE_KEY, ttl: 0 });
+  const milliseconds = seconds * 1000;
+  const pushed = await clients.ask({ do: 'push', milliseconds, serviceKey: SERVICE_KEY, ttl: 0 });
   const after = now();
   await clients.ask({ do: 'close' });
   return {

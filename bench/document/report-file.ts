@@ -10,9 +10,11 @@ const PICTURES = 'docs/pictures';
 
 /** What a run has found: printed at once, and written into the documents at its end where that is wanted. */
 export class Report {
+  /** What stands in each place: when, where and how it was measured, then the tables. */
   private readonly blocks = new Map<string, string[]>();
   private readonly plots = new Map<string, BarChart>();
   private machine = '';
+  private turns = '';
 
   /** Prints what is compared, on which machine, and with which settings. */
   async heading(text: string, options: Options, admin: Client): Promise<void> {
@@ -23,18 +25,22 @@ export class Report {
     const date = new Date().toISOString().slice(0, 10);
     const system = `${availableParallelism()} cores, Node ${process.versions.node}, PostgreSQL ${result.rows[0]!.version}`;
     const filled = mode === 'growth' ? '' : `${sessions[0]} sessions, `; // growth tells them in its tables
-    this.machine = `${date}: ${system}; ${filled}medians of ${rounds} rounds of ${seconds} s`;
+    this.machine = `${date}: ${system}; ${filled}`;
+    this.turns = `medians of ${rounds} rounds of ${seconds} s`;
     console.log(`
 ${text}
 Only ratios mean something, and only within one table; they are taken round by round. µs are CPU time a request.
 PostgreSQL has fsync and synchronous_commit on. LOG_LEVEL=${logLevel}.
-${this.machine}`);
+${this.machine}${this.turns}`);
   }
 
-  /** @param block the place in the document; several tables may share one */
-  add(block: string, table: string): void {
+  /**
+   * @param block the place in the document; several tables may share one
+   * @param turns how it was measured, if not in the rounds that the options say
+   */
+  add(block: string, table: string, turns = this.turns): void {
     console.log(`\n${table}`);
-    this.blocks.set(block, [...(this.blocks.get(block) ?? []), table]);
+    this.blocks.set(block, [...(this.blocks.get(block) ?? [this.machine + turns]), table]);
   }
 
   /** @param name of the file, without its ending */
@@ -46,7 +52,7 @@ ${this.machine}`);
   write(): void {
     let document = readFileSync(DOCUMENT, 'utf8');
     for (const [name, tables] of this.blocks) {
-      document = replaceBlock(document, name, [this.machine, ...tables].join('\n\n'));
+      document = replaceBlock(document, name, tables.join('\n\n'));
     }
     writeFileSync(DOCUMENT, document);
     for (const [name, chart] of this.plots) {

@@ -23,7 +23,7 @@ const PARTS: Readonly<Record<Part, (bench: GrowthBench) => Promise<void>>> = {
 
 /** Measures what more sessions, more connected users and more sockets cost, and what the service costs when it has nothing to do. */
 export async function measureGrowth(options: Options, report: Report, cleanup: Cleanup): Promise<void> {
-  roomFor(options.parts.includes('sessions') ? options.sessions : []);
+  if (options.parts.includes('sessions')) roomFor(options.sessions);
   const database = await startDatabase(cleanup, SETTINGS);
   const admin = new Client(database.url);
   await admin.connect();

@@ -23,10 +23,8 @@ export async function measureIdle(bench: GrowthBench): Promise<void> {
   await clients.ask({ do: 'connect', port: service.port, users, each: SOCKETS_A_USER });
   const open = await watch(service, `${IDLE_SOCKETS} sockets`);
   await clients.ask({ do: 'close' });
-  report.add(
-    'idle',
-    align([['idle service', 'MiB', `CPU s in ${WATCHED_S} s`, '% of a core'], without, open]),
-  );
+  const head = ['idle service', 'MiB', `CPU s in ${WATCHED_S} s`, '% of a core'];
+  report.add('idle', align([head, without, open]), 'one turn each');
 }
 
 async function watch({ pid }: Measured, label: string): Promise<string[]> {

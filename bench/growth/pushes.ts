@@ -5,6 +5,7 @@ import { table } from '../report.js';
 import { SERVICE_KEY } from '../service-key.js';
 import { signInUsers, SocketClients } from '../socket-clients.js';
 import type { Measured } from '../turn.js';
+import { withinLimits } from './open-files.js';
 import { newDatabase, type GrowthBench } from './place.js';
 
 const USERS = [1000, 10_000, 100_000];
@@ -22,7 +23,7 @@ export async function measurePushes(bench: GrowthBench): Promise<void> {
   const { options, report, cleanup, database } = bench;
   const clients = new Map<Measured, SocketClients>();
   for (const users of USERS) {
-    const real = Math.min(users, MOST_REAL);
+    const real = withinLimits(Math.min(users, MOST_REAL));
     const { url, client } = await newDatabase(bench, `users_${users}`);
     await insertConnected(client, users - real);
     const target = await startLatchkey(url, bench.providerUrl, options.logLevel, cleanup);
