@@ -30,7 +30,9 @@ export async function startDatabase(cleanup: Cleanup, more: readonly string[] = 
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const server = await startTemporaryPostgres({ dataDir, settings: [...SETTINGS, ...more] });
-  cleanup.add(() => server.stop());
+  const starting = startTemporaryPostgres({ dataDir, settings: [...SETTINGS, ...more] });
+  // Also while it starts: what it writes would come after the removal.
+  cleanup.add(async () => (await starting.catch(() => undefined))?.stop());
+  const server = await starting;
   return { url: `${server.url}postgres`, pid: server.pid };
 }
