@@ -39,6 +39,7 @@ describe('the list of bounds', () => {
     ['rate-limit/counter.ts', 'MOST_KEYS = 50_000;', '50,000 for each limit'],
     ['database/database-busy.ts', 'MOST_WAITING = 10_000;', '10,000 for each kind'],
     ['database/coalesce.ts', 'PATIENCE_MS = 1600;', '1.6 s from call to answer'],
+    ['auth/sign-in.store.ts', 'LATEST_MS = 1000;', 'begins within 1 s of its call'],
     ['database/data-source.ts', 'CONNECT_TIMEOUT_MS = 900;', '10,000, 0.9 s'],
     ['database/data-source.ts', 'QUERY_TIMEOUT_MS = 1000;', '| 1 s '],
     ['database/cancelling-client.ts', 'LONGEST_FAREWELL_MS = 5000;', 'rid of it, 5 s at most'],

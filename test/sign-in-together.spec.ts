@@ -16,6 +16,7 @@ import { claimsOf } from './support/sign-in.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 import { waiting } from './support/waiting.js';
 
 /** Sign-ins that arrive in one turn, and so share one statement (auth/sign-in-together.ts). */
@@ -208,6 +209,32 @@ describe('sign-ins that arrive together', () => {
       expect(await waiting(service.databaseUrl, 1, one)).toBe(true);
       await holder.query('COMMIT');
       expect(await isWhole(await one)).toBe(true);
+    } finally {
+      await holder.end();
+    }
+  });
+
+  it('one user who signs in many times at once takes no connections from others', async () => {
+    const [flooding, other] = users as [string, string];
+    await issue(flooding);
+    const holder = new Client(service.databaseUrl);
+    await holder.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [idOf(flooding)]);
+      const flood = Promise.allSettled(Array.from({ length: 40 }, () => issue(flooding)));
+      await until(() => batches.includes(40)); // which was given up, so that each goes alone
+      expect(await waiting(service.databaseUrl, 1, flood)).toBe(true);
+      const began = performance.now();
+      const tokens = await issue(other);
+      expect(performance.now() - began).toBeLessThan(700); // and not when the statements of the flood are given up
+      expect(await isWhole(tokens)).toBe(true);
+      await holder.query('COMMIT');
+      const refused = (await flood).flatMap((one) =>
+        one.status === 'rejected' ? [one.reason as Error] : [],
+      );
+      expect(refused.filter((error) => !isDatabaseAway(error))).toEqual([]); // of a machine that is too busy
+      expect(await isWhole(await issue(flooding))).toBe(true);
     } finally {
       await holder.end();
     }

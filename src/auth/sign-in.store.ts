@@ -3,6 +3,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { DatabaseBusy } from '../database/database-busy.js';
 import { errorCode } from '../database/error-facts.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -20,6 +21,9 @@ const PATIENCE = '50ms';
 /** SQLSTATEs of a statement that was undone because of what others hold: serialization_failure, deadlock_detected, … */
 const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 
+/** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
+const LATEST_MS = 1000;
+
 /** What became of a sign-in that was to share a statement: its event, if it has one, or that it is to go alone. */
 type Shared = SignedInRow | undefined | typeof ALONE;
 const ALONE = Symbol('alone');
@@ -29,6 +33,8 @@ const ALONE = Symbol('alone');
 export class SignInStore {
   /** Sign-ins that arrive together share a statement: 340 µs of the database for one alone, 65 to 75 each for 32. */
   private readonly together: (signIn: SignIn) => Promise<Shared>;
+  /** The last sign-in of each user who has some that go alone, until it has ended. */
+  private readonly turns = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly sql: Sql,
@@ -56,10 +62,30 @@ export class SignInStore {
   }
 
   private async recordAtOnce(signIn: SignIn): Promise<SignedInRow | undefined> {
+    const began = performance.now();
     const shared = await this.together(signIn);
     if (shared !== ALONE) return shared;
-    const rows = await signInTogether(this.sql, [signIn], this.settings.channelHistory, null);
-    return rows.get(signIn.session.userId);
+    const { userId } = signIn.session;
+    return this.inTurn(userId, began, async () => {
+      const rows = await signInTogether(this.sql, [signIn], this.settings.channelHistory, null);
+      return rows.get(userId);
+    });
+  }
+
+  /**
+   * One of a user at a time: they would wait for each other's locks, each with a connection that others need.
+   * @param began when the caller began to wait, by `performance.now()`
+   */
+  private async inTurn<Result>(userId: string, began: number, work: () => Promise<Result>): Promise<Result> {
+    const before = this.turns.get(userId);
+    const turn = before ? before.then(() => inTime(began)).then(work) : work();
+    const ended = turn.catch(() => undefined);
+    this.turns.set(userId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(userId) === ended) this.turns.delete(userId);
+    }
   }
 
   /**
@@ -91,6 +117,10 @@ export class SignInStore {
     );
     return row && { id, ...row };
   }
+}
+
+function inTime(began: number): void {
+  if (performance.now() - began > LATEST_MS) throw new DatabaseBusy('too many sign-ins of one user');
 }
 
 function channelEvent(userId: string, row: SignedInRow): ChannelEvent {
