@@ -154,6 +154,22 @@ describe('sign-ins that arrive together', () => {
     expect(await rowsOf(user)).toMatchObject({ refresh_tokens: 1, access_tokens: 1 });
   });
 
+  it('many proofs that were used before are found in one look, and the others share once more', async () => {
+    const proofs = users.map(() => proofOf(randomUUID()));
+    await Promise.all(users.map((user, i) => issue(user, {}, {}, proofs[i])));
+    batches = [];
+    const honest = [randomUUID(), randomUUID()];
+    const all = await Promise.allSettled([
+      ...users.map((user, i) => issue(user, {}, {}, proofs[i])),
+      ...honest.map((user) => issue(user)),
+    ]);
+    expect(batches).toEqual([users.length + honest.length]);
+    for (const result of all.slice(0, users.length))
+      expect(result).toMatchObject({ status: 'rejected', reason: { error: 'invalid_dpop_proof' } });
+    for (const user of honest)
+      expect(await rowsOf(user)).toMatchObject({ refresh_tokens: 1, access_tokens: 1 });
+  });
+
   it('one user several times: each is a sign-in of its own, in some order, the first one first', async () => {
     const user = users[0]!;
     const [phone, laptop] = [randomUUID(), randomUUID()];

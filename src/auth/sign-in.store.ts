@@ -8,7 +8,7 @@ import { errorCode } from '../database/error-facts.js';
 import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../events.js';
-import { isProofUsed } from '../token/session.sql.js';
+import { ARE_STORED, isProofUsed } from '../token/session.sql.js';
 import type { SignIn } from './sign-in.js';
 import { signInInSteps } from './sign-in-in-steps.js';
 import { signInTogether, type SignedInRow } from './sign-in-together.js';
@@ -24,9 +24,10 @@ const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 /** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
 const LATEST_MS = 1000;
 
-/** What became of a sign-in that was to share a statement: its event, if it has one, or that it is to go alone. */
-type Shared = SignedInRow | undefined | typeof ALONE;
+/** What became of a sign-in that was to share a statement: its event, if it has one, that it is to go alone, or that its proof was used. */
+type Shared = SignedInRow | undefined | typeof ALONE | typeof USED;
 const ALONE = Symbol('alone');
+const USED = Symbol('used');
 
 /** Writes sign-ins. It spans rooms only to tell their errors apart; the statements do, too. */
 @Injectable()
@@ -54,8 +55,7 @@ export class SignInStore {
     // On Citus each goes alone: users of many nodes would be written in many steps, and committed in two phases on all of them.
     const recording = this.sql.distributed ? this.recordInSteps(signIn) : this.recordAtOnce(signIn);
     const row = await recording.catch((error: unknown) => {
-      if (!isProofUsed(error)) throw error;
-      throw new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
+      throw isProofUsed(error) ? proofUsed() : error;
     });
     this.events.emit('session.started', { ...session, provider });
     if (row) this.events.emit('channel.appended', channelEvent(session.userId, row));
@@ -64,6 +64,7 @@ export class SignInStore {
   private async recordAtOnce(signIn: SignIn): Promise<SignedInRow | undefined> {
     const began = performance.now();
     const shared = await this.together(signIn);
+    if (shared === USED) throw proofUsed();
     if (shared !== ALONE) return shared;
     const { userId } = signIn.session;
     return this.inTurn(userId, began, async () => {
@@ -105,9 +106,26 @@ export class SignInStore {
         return firsts.get(userId) === signIn ? rows.get(userId) : ALONE;
       });
     } catch (error) {
+      if (isProofUsed(error) && signIns.length > 1) return this.shareWithoutUsed(signIns, error);
       if (!IN_THE_WAY.has(errorCode(error))) throw error;
       return signIns.map(() => ALONE);
     }
+  }
+
+  /**
+   * One look finds all whose proofs were used before. Halves would find them as well, but whoever sends a hundred at once would
+   * keep everybody waiting for two hundred statements, one after the other.
+   */
+  private async shareWithoutUsed(signIns: readonly SignIn[], error: unknown): Promise<Shared[]> {
+    const userIds = signIns.map(({ session }) => session.userId);
+    const jtis = signIns.map(({ accessToken }) => accessToken.jti);
+    const found = await this.sql.query<{ place: number }>(ARE_STORED, [userIds, jtis]);
+    if (found.length === 0) throw error; // the row is gone by now
+    const used = new Set(found.map(({ place }) => signIns[place - 1]));
+    const others = signIns.filter((signIn) => !used.has(signIn));
+    const shared = others.length > 0 ? await this.share(others) : [];
+    const results = new Map<SignIn, Shared>(others.map((signIn, i) => [signIn, shared[i]]));
+    return signIns.map((signIn) => (used.has(signIn) ? USED : results.get(signIn)));
   }
 
   private async recordInSteps(signIn: SignIn): Promise<SignedInRow | undefined> {
@@ -121,6 +139,10 @@ export class SignInStore {
 
 function inTime(began: number): void {
   if (performance.now() - began > LATEST_MS) throw new DatabaseBusy('too many sign-ins of one user');
+}
+
+function proofUsed(): OAuthError {
+  return new OAuthError('invalid_dpop_proof', 'the DPoP proof was used before');
 }
 
 function channelEvent(userId: string, row: SignedInRow): ChannelEvent {

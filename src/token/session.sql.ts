@@ -72,6 +72,14 @@ export function insertAccessTokens(from: string, after: string): string {
       ORDER BY user_id, jti`;
 }
 
+/** Which of several access tokens are stored already, by their places from 1: $1 their users, $2 their `jti`s. */
+export const ARE_STORED = {
+  name: 'access-tokens-are-stored',
+  text: `
+    SELECT n.place::int FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, jti, place)
+    JOIN access_tokens a ON a.user_id = n.user_id AND a.jti = n.jti`,
+};
+
 /**
  * Whether a transaction has failed because an access token is stored with the same `jti`: the proof that it was to be issued for
  * has been used. On Citus the name ends with the number of a shard.
