@@ -15,6 +15,10 @@ const CONNECT = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x34, 0x30]); // "40", mask
 
 /** A frame of Socket.IO's own for `2["n",…,{"offset":1}]` has 4 + this many bytes besides the data's JSON. */
 const AROUND = Buffer.byteLength('42["n",,{"offset":1}]');
+const buffersIn = (value: unknown): unknown[] =>
+  Buffer.isBuffer(value)
+    ? [value]
+    : Object.values(Object(value) === value ? (value as object) : {}).flatMap(buffersIn);
 const textOf = (payload: number): string => 'x'.repeat(payload - AROUND - 2);
 
 describe('what goes out', () => {
@@ -165,6 +169,8 @@ describe('what goes out', () => {
       send(transport, encode(socket, 'n', sent++, data));
       if (sent % 20 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
+    // What waits is the text that is counted, and not its frame as well.
+    expect(transport.writeBuffer.flatMap((packet) => buffersIn(packet)).length).toBe(0);
     // What Engine.IO does not count: what the stream takes, and one frame; and the frame that Engine.IO has given on.
     expect((transport.transport.socket as unknown as { bufferedAmount: number }).bufferedAmount).toBeLessThan(
       64_000,

@@ -19,8 +19,8 @@ export interface Transport extends EventEmitter {
     /** Closes long polling that waits for its next poll in order to close. */
     readonly shouldClose?: (() => void) | null;
   };
-  /** Sends a packet of Socket.IO. @param options see outgoing.ts */
-  send(packet: string, options: object): void;
+  /** Sends a packet of Socket.IO. */
+  send(packet: string): void;
   /** @param discard closes without waiting until the packets are read */
   close(discard?: boolean): void;
 }
