@@ -6,7 +6,9 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hashOf, readFiles, root, writeFile, writeFiles } from './files.js';
 
-const CLIENT = ['src', 'build.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
+const CLIENT = ['src', 'build.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) =>
+  join('packages/client', name),
+);
 const CLIENT_OUTPUT = ['packages/client/dist'];
 const SERVICE_OUTPUT = ['dist/src', 'dist/packages', 'dist/ormconfig.js', 'dist/ormconfig.js.map'];
 /** Of the client, as in nest-cli.json: what the demo page may load. */
@@ -23,7 +25,7 @@ export async function build(say) {
   const compilers = ['typescript', 'esbuild', '@swc/core'].map((name) => `node_modules/${name}/package.json`);
   mkdirSync(join(root, 'dist'), { recursive: true });
 
-  const client = readFiles([...CLIENT.map((name) => join('packages/client', name)), ...compilers]);
+  const client = readFiles([...CLIENT, 'tsconfig.json', ...compilers]); // its own tsconfig.json extends the root's
   if (isNew('client', client, readFiles(CLIENT_OUTPUT))) {
     say('compiling the client');
     const { status } = spawnSync(process.execPath, ['packages/client/build.js'], {

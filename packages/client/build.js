@@ -60,6 +60,8 @@ if (!existsSync(join(directory, entries.react))) delete entries.react;
 const production = await bundle(entries, false);
 const development = await bundle({ development: entries.index }, true);
 
+for (const name of readdirSync(directory).filter(isLeftBehind))
+  rmSync(join(directory, name), { recursive: true });
 const fresh = `${dist}-${process.pid}`;
 mkdirSync(fresh);
 try {
@@ -77,6 +79,17 @@ try {
   replaceFiles(fresh, dist);
 } finally {
   rmSync(fresh, { recursive: true, force: true });
+}
+
+/** Whether it is of a build that was killed, or ended by Ctrl-C: there is no such process any more. */
+function isLeftBehind(name) {
+  const [, pid] = /^dist-(\d+)$/.exec(name) ?? [];
+  if (!pid) return false;
+  try {
+    return !process.kill(Number(pid), 0);
+  } catch (error) {
+    return error.code === 'ESRCH'; // else it is somebody else's process
+  }
 }
 
 /** One by one, so that whoever loads or builds dist/ at this moment finds each file, and none of them half written. */
