@@ -15,11 +15,11 @@ const CONNECT = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x34, 0x30]); // "40", mask
 
 /** A frame of Socket.IO's own for `2["n",…,{"offset":1}]` has 4 + this many bytes besides the data's JSON. */
 const AROUND = Buffer.byteLength('42["n",,{"offset":1}]');
+const textOf = (payload: number): string => 'x'.repeat(payload - AROUND - 2);
 const buffersIn = (value: unknown): unknown[] =>
   Buffer.isBuffer(value)
     ? [value]
     : Object.values(Object(value) === value ? (value as object) : {}).flatMap(buffersIn);
-const textOf = (payload: number): string => 'x'.repeat(payload - AROUND - 2);
 
 describe('what goes out', () => {
   let http: HttpServer;
@@ -116,6 +116,15 @@ describe('what goes out', () => {
     let text = '';
     while (!text.includes('0{"sid"')) text += String((await once(tcp, 'data'))[0]);
     expect(counts.map(({ mock }) => mock.calls.length)).toEqual([0, 1]);
+  });
+
+  it('tells a client of another protocol, before it hangs up, that it is not supported', async () => {
+    const tcp = connect(port(), '127.0.0.1');
+    tcp.on('error', () => undefined).write(UPGRADE.replace('EIO=4', 'EIO=3'));
+    let text = '';
+    tcp.on('data', (chunk) => (text += String(chunk)));
+    await once(tcp, 'close');
+    expect(text).toContain('Unsupported protocol version');
   });
 
   it.each(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])(

@@ -24,7 +24,9 @@ export class LimitedWebSocketServer extends WebSocketServer {
     head: Buffer,
     done: (webSocket: WebSocket, request: IncomingMessage) => void,
   ): void {
-    socket.cork();
+    // Engine.IO refuses another protocol than its own (Socket.IO 2) once this is done, and hangs up: that answer cannot wait.
+    const { _query: query } = request as IncomingMessage & { _query: { EIO?: string } }; // as Engine.IO has parsed it
+    if (query.EIO === '4') socket.cork();
     super.handleUpgrade(request, socket, head, (webSocket) => {
       countFrames(webSocket);
       rememberRawSocket(webSocket, socket);
