@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { isFree } from '../../packages/embedded-postgres/src/free-port.js';
 
 // Below the ports that systems give to outgoing connections (Linux: from 32768 on, others: from 49152 on), of which every
 // test opens hundreds: one of them could take the port before its server does. Each of Jest's workers has its own share,
@@ -13,17 +13,7 @@ let next = Math.floor(Math.random() * SHARE);
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < SHARE; tried++) {
     const port = share + (next++ % SHARE);
-    if (await listens(port)) return port;
+    if (await isFree(port)) return port;
   }
   throw new Error('no port is free');
-}
-
-async function listens(port: number): Promise<boolean> {
-  const server = createServer();
-  const free = await new Promise<boolean>((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => resolve(true));
-  });
-  if (free) await new Promise((resolve) => server.close(resolve));
-  return free;
 }

@@ -15,7 +15,8 @@ export async function freePort(): Promise<number> {
   throw new Error('no TCP port is free');
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens on a port of 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   const free = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false));
