@@ -2,10 +2,11 @@ import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page } from 'playwright-core';
 import { BoundApp } from './support/bound-app.js';
 import { inChromium } from './support/chromium.js';
+import { isFull } from './support/proof.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 
 const PRELOAD = fileURLToPath(new URL('./support/skewed-clock.mjs', import.meta.url));
-const STEPS = process.env['SOAK'] ? 500 : 20;
+const STEPS = isFull ? 500 : 20;
 const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 
 inChromium('a session that is bound to its browser goes on', () => {

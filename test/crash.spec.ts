@@ -5,13 +5,14 @@ import request from 'supertest';
 import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
 import { answerTogether, CrowdOfSignIns, halfSignIns } from './support/crowd-of-sign-ins.js';
 import { createDatabase } from './support/database.js';
+import { isFull } from './support/proof.js';
 import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
-const KILLS = process.env['SOAK'] ? 20 : 3;
+const KILLS = isFull ? 20 : 3;
 
 /** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
 describe('the end of a process', () => {

@@ -6,6 +6,7 @@ import request from 'supertest';
 import { bearer } from './support/bearer.js';
 import { ClientKey } from './support/dpop.js';
 import { proofMutants } from './support/proof-mutants.js';
+import { isFull } from './support/proof.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, claimsOf, signIn, type Tokens } from './support/sign-in.js';
@@ -15,7 +16,7 @@ const ISSUER = 'http://localhost:3000';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const HTU = { token: `${ISSUER}/oauth2/token`, refresh: `${ISSUER}/oauth2/refresh` };
 
-const THEFTS = process.env['SOAK'] ? 1000 : 100; // of each kind
+const THEFTS = isFull ? 1000 : 100; // of each kind
 const AT_ONCE = 20;
 const ROUNDS = 50;
 

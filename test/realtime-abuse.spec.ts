@@ -3,13 +3,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from './support/bearer.js';
 import { Cluster } from './support/cluster.js';
+import { isFull } from './support/proof.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { ServiceProcess } from './support/service-process.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { until } from './support/until.js';
 
-const SOAK = process.env['SOAK'] === '1';
 /** How many times the duration of a push at rest is added to the contract's limits: the machine may be slow, and shared. */
 const LENIENCY = 20;
 
@@ -322,8 +322,8 @@ describe('abuse of the real-time channel', () => {
       for (const took of await lasted) expectWithin(11_500, took);
     });
 
-    (SOAK ? it : it.skip)(
-      'a client that never answers a ping is closed, and offline within a minute (only with SOAK=1)',
+    (isFull ? it : it.skip)(
+      'a client that never answers a ping is closed, and offline within a minute (npm run test:proof)',
       async () => {
         const raw = await connect(tokens);
         const began = performance.now();

@@ -3,6 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from './support/bearer.js';
 import { Cluster } from './support/cluster.js';
+import { isFull } from './support/proof.js';
 import { query } from './support/query.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import type { ServiceProcess } from './support/service-process.js';
@@ -10,14 +11,13 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { Ended, SocketClient } from './support/socket-client.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
-/** With SOAK=1 the full figures of security.md; otherwise a fraction of them, for every run of the suite. */
-const SOAK = process.env['SOAK'] === '1';
+/** With `npm run test:proof` the full figures of security.md; otherwise a fraction of them, for every run of the suite. */
 const SOCKETS_A_SESSION = 10;
-const SESSIONS = SOAK ? 100 : 20;
+const SESSIONS = isFull ? 100 : 20;
 /** Sessions that expire; they must be open before they do. */
-const [EXPIRING, LIFE] = SOAK ? [100, 40] : [10, 8];
-const [USERS, PUSHES_A_USER] = SOAK ? [300, 100] : [30, 40];
-const LONG = SOAK ? 300_000 : 120_000;
+const [EXPIRING, LIFE] = isFull ? [100, 40] : [10, 8];
+const [USERS, PUSHES_A_USER] = isFull ? [300, 100] : [30, 40];
+const LONG = isFull ? 300_000 : 120_000;
 /** How many times the duration of similar work on this machine is added to the contract's limits. */
 const LENIENCY = 5;
 

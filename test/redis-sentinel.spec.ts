@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from './support/cluster.js';
 import { freePort } from './support/free-port.js';
+import { isFull } from './support/proof.js';
 import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js';
 import type { ServiceProcess } from './support/service-process.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { until } from './support/until.js';
 
-const SOAK = process.env['SOAK'] === '1';
 const USERS = 8;
 const PUSHES_BEFORE = 20;
 const PUSHES = 60;
@@ -62,7 +62,7 @@ const SENTINEL_PASSWORD = 'of-the-sentinels';
 
     it.each([
       ['killed', (master: RedisServer) => master.kill()],
-      ...(SOAK ? [['frozen', async (master: RedisServer) => master.freeze()] as const] : []),
+      ...(isFull ? [['frozen', async (master: RedisServer) => master.freeze()] as const] : []),
     ] as const)(
       'the master is %s under load: pushes go on after it, none is lost, doubled, or out of order',
       async (_name, hurt) => {

@@ -14,6 +14,7 @@ import {
   type ExpiredRows,
 } from '../src/removal/expired-rows.js';
 import { Removal } from '../src/removal/removal.js';
+import { isFull } from './support/proof.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 
@@ -318,7 +319,7 @@ describe('beside others', () => {
   });
 });
 
-const ROWS = process.env['SOAK'] ? 1_000_000 : 30_000;
+const ROWS = isFull ? 1_000_000 : 30_000;
 
 describe(`${ROWS} expired rows`, () => {
   it('are removed in short statements and bounded memory', async () => {
@@ -362,7 +363,7 @@ describe(`${ROWS} expired rows`, () => {
     const some = Math.floor(statements.length / 3);
     expect(median(statements.slice(-some))).toBeLessThan(5 * median(statements.slice(0, some)) + 10);
     // And not much more than in one statement for all of them, where there are so many that its own cost does not count.
-    if (process.env['SOAK']) expect(work).toBeLessThan(10 * (await deleteAtOnce()));
+    if (isFull) expect(work).toBeLessThan(10 * (await deleteAtOnce()));
     // It pauses as long as it works; a timer is a little early, or late on a busy machine.
     expect(resting).toBeGreaterThan(work / 3);
     expect(resting).toBeLessThan(3 * work + 20 * statements.length);

@@ -75,6 +75,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Scaling out', 'docs/scaling-out.md'],
       ['Metrics, traces, alerts', 'docs/metrics.md'],
       ['Benchmark', 'docs/benchmark.md'],
+      ['Reliability', 'docs/reliability.md'],
       ['Compatibility', 'docs/compatibility.md'],
     ],
   ],

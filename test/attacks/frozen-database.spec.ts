@@ -5,12 +5,13 @@ import { Client } from 'pg';
 import request from 'supertest';
 import { createDatabase } from '../support/database.js';
 import { HealthWatch } from '../support/health-watch.js';
+import { isFull } from '../support/proof.js';
 import { Flood, type FloodAnswer, type FloodRequest } from '../support/request-flood.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const AT_ONCE = process.env['SOAK'] ? 3000 : 900;
+const AT_ONCE = isFull ? 3000 : 900;
 
 /** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10); then all goes on. */
 describe('a database that hangs under load', () => {

@@ -1,0 +1,36 @@
+import { cpus } from 'node:os';
+import type { Figure } from '../support/proof.js';
+
+/** The parts that have figures, in the order in which they came, with the figures of each. */
+export function byPart(figures: readonly Figure[]): Map<string, Figure[]> {
+  const parts = new Map<string, Figure[]>();
+  for (const figure of figures) parts.set(figure.part, [...(parts.get(figure.part) ?? []), figure]);
+  return parts;
+}
+
+/**
+ * A table in Markdown, after a line that says when and on what it was measured.
+ * @param command what to type for the same, e.g. `npm run test:proof -- histories`
+ */
+export function figureTable(figures: readonly Figure[], command: string): string {
+  const processors = cpus();
+  const day = new Date().toISOString().slice(0, 10);
+  const measured = `Written by \`${command}\` on ${day}: ${processors.length} × ${processors[0]?.model}, Node.js ${process.version}, everything on one machine.`;
+  const lines = [
+    ['What', 'Figure', 'Wanted'],
+    ['---', '---', '---'],
+    ...figures.map(({ what, figure, wanted = '' }) => [what, figure, wanted]),
+  ];
+  return `${measured}\n\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}`;
+}
+
+/**
+ * Puts a text between the marks `<!-- proof:PART -->` and `<!-- /proof:PART -->` of a document.
+ * @throws Error where the document does not have the marks
+ */
+export function withPart(document: string, part: string, text: string): string {
+  const [begin, end] = [`<!-- proof:${part} -->`, `<!-- /proof:${part} -->`];
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the document has no place for ${part}`);
+  return `${document.slice(0, from)}${begin}\n\n${text}\n\n${document.slice(to)}`;
+}

@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format, resolveConfig } from 'prettier';
+import type { Figure } from '../support/proof.js';
+import { byPart, figureTable, withPart } from './document.js';
+
+/*
+ * `npm run test:proof -- [--short] [--minutes N] [--write] [words of specs' names]`: runs the experiments of test/proof, and prints
+ * the figures of each. `--short`: the part that `npm test` includes. `--minutes`: for how long those go on that take a time.
+ * `--write`: puts the tables of what has run into docs/reliability.md.
+ */
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DOCUMENT = join(ROOT, 'docs/reliability.md');
+
+const { values, positionals: words } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    write: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+});
+if (values.write && values.short) throw new Error('--write takes the full figures: not with --short');
+if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
+  throw new Error(`--minutes takes a number above 0, not ${values.minutes}`);
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'latchkey-proof-'));
+try {
+  const file = join(directory, 'figures');
+  const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '-w', '1'];
+  const specs = words.length > 0 ? words.map((word) => `test/proof/.*${word}`) : ['test/proof/'];
+  const began = performance.now();
+  const tests = spawn(process.execPath, [...jest, ...specs], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      PROOF: values.short ? '0' : '1',
+      PROOF_FIGURES: file,
+      ...(values.minutes !== undefined && { PROOF_MINUTES: values.minutes }),
+    },
+  });
+  const [code] = (await once(tests, 'exit')) as [number | null];
+  process.exitCode = code ?? 1;
+
+  const parts = byPart(existsSync(file) ? read(file) : []);
+  const command = ['npm run test:proof --', ...process.argv.slice(2).filter((word) => word !== '--write')];
+  const typed = command.length > 1 ? command.join(' ') : 'npm run test:proof';
+  for (const [part, figures] of parts) {
+    process.stdout.write(`\n${part}\n\n${figureTable(figures, typed)}\n`);
+  }
+  process.stdout.write(`\n${((performance.now() - began) / 60_000).toFixed(1)} minutes\n`);
+  if (values.write && code === 0) {
+    let text = readFileSync(DOCUMENT, 'utf8');
+    for (const [part, figures] of parts) text = withPart(text, part, figureTable(figures, typed));
+    writeFileSync(DOCUMENT, await format(text, { ...(await resolveConfig(DOCUMENT)), filepath: DOCUMENT }));
+  }
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+function read(file: string): Figure[] {
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as Figure);
+}

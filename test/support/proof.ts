@@ -1,0 +1,30 @@
+import { appendFileSync } from 'node:fs';
+
+/**
+ * Whether `npm run test:proof` runs the specs, with the figures that `docs/reliability.md` states; `npm test` and `-- --short` run
+ * a fraction of them.
+ */
+export const isFull = process.env['PROOF'] === '1';
+
+/** For how many minutes an experiment goes on that takes a time (`-- --minutes 60`); undefined: as long as its spec says. */
+export const proofMinutes = process.env['PROOF_MINUTES'] ? Number(process.env['PROOF_MINUTES']) : undefined;
+
+/** One row of a table in docs/reliability.md. */
+export interface Figure {
+  /** The table: the name between its marks in the document, e.g. `histories`. */
+  readonly part: string;
+  /** What was counted or measured, e.g. `operations, of which without an answer`. */
+  readonly what: string;
+  /** With its unit, e.g. `212,404; 1,290`. */
+  readonly figure: string;
+  /** What it has to be, e.g. `≥ 200,000`; left out: told for information. */
+  readonly wanted?: string;
+}
+
+/** Prints a figure at once, and hands it to `npm run test:proof` (test/proof/main.ts) for its table. */
+export function reportFigure(figure: Figure): void {
+  const { part, what, figure: found, wanted } = figure;
+  process.stdout.write(`  ${part}: ${what}: ${found}${wanted ? ` (wanted: ${wanted})` : ''}\n`);
+  const file = process.env['PROOF_FIGURES'];
+  if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
+}
