@@ -5,6 +5,7 @@ import { KeyService } from '../src/token/key.service.js';
 import { bearer } from './support/bearer.js';
 import { mutantsOf } from './support/jwt-mutants.js';
 import { query } from './support/query.js';
+import { RawSocket } from './support/raw-socket.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -174,20 +175,33 @@ describe('who may call what', () => {
     }
   });
 
-  it('accepts none of 500 forged tokens, and none of them causes a server error (P6)', async () => {
+  it('accepts none of 500 forged tokens, for a request or for a socket, and none of them causes a server error (P6)', async () => {
     const keys = service.app.get(KeyService);
     const { privateKey } = keys.signing;
     const genuine = { token: tokens.access_token, privateKey, publicKey: createPublicKey(privateKey) };
-    const answers: Record<string, number> = {};
+    const answers: Record<string, unknown> = {};
     let count = 0;
     for (const [name, token] of mutantsOf(genuine)) {
       count++;
       if (token === tokens.access_token) throw new Error(`${name} is not a mutant`);
       const { status } = await bearer(service.url, token).get('/me');
       if (status !== 401) answers[name] = status;
+      const packet = await answerToHandshake(token);
+      if (!packet.startsWith('44') || !packet.includes('"invalid_token"'))
+        answers[`${name}, socket`] = packet;
     }
     expect(answers).toEqual({});
     expect(count).toBeGreaterThanOrEqual(500);
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
-  });
+    expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
+  }, 120_000);
+
+  /** What a socket is told that shows this token: `40…` it is let in, `44…` an error. */
+  async function answerToHandshake(token: string): Promise<string> {
+    const raw = await RawSocket.open(service.url);
+    raw.send(`40${JSON.stringify({ token })}`);
+    const packet = await raw.until((one) => one.startsWith('4'));
+    raw.destroy();
+    return packet;
+  }
 });

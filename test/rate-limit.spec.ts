@@ -96,6 +96,20 @@ describe('limits per minute and address (contract §2)', () => {
     await token(service.url).set('X-Forwarded-For', from).expect(400);
   });
 
+  // What a proxy, or another router, might take for the same path: here it is none at all, so no limit can be passed by it.
+  it.each([
+    '/OAuth2/refresh',
+    '/oauth2/refresh/',
+    '//oauth2/refresh',
+    '/oauth2//refresh',
+    '/oauth2/%72efresh',
+    '/oauth2/refresh%2f',
+    '/oauth2/./refresh;x',
+  ])('no other spelling of a path leads past a limit: %s', async (path) => {
+    const { status, body } = await request(service.url).post(path).send({ refresh_token: 'unknown' });
+    expect([status, body]).toEqual([404, { error: 'not_found', error_description: expect.any(String) }]);
+  });
+
   it('counting starts again with the next minute', async () => {
     const from = newAddress();
     await statuses(5, () => authorize(service.url).set('X-Forwarded-For', from));
