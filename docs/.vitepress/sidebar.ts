@@ -61,6 +61,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
     [
       ['Security model', 'docs/security-model.md'],
       ['Limits on what strangers send', 'docs/security.md'],
+      ['Supply chain', 'docs/supply-chain.md'],
       ['Signing keys', 'docs/keys.md'],
       ['Audit trail', 'docs/audit.md'],
       ['Reporting a weakness', 'SECURITY.md'],

@@ -8,10 +8,11 @@ import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import type { Figure } from '../support/proof.js';
 import { byPart, figureTable, withPart } from './document.js';
+import { PROMISES } from './promises.js';
 
 /*
- * `npm run test:proof -- [--short] [--minutes N] [--write] [words of specs' names]`: runs the experiments of test/proof, and prints
- * the figures of each. `--short`: the part that `npm test` includes. `--minutes`: for how long those go on that take a time.
+ * `npm run test:proof -- [--short] [--minutes N] [--write] [words of specs' names]`: runs the experiments of test/proof and the specs
+ * of each promise (test/proof/promises.ts; the word `promises` means those), and prints the figures of each. `--short`: the part that `npm test` includes. `--minutes`: for how long those go on that take a time.
  * `--write`: puts the tables of what has run into docs/reliability.md.
  */
 
@@ -35,7 +36,10 @@ const directory = mkdtempSync(join(tmpdir(), 'latchkey-proof-'));
 try {
   const file = join(directory, 'figures');
   const jest = ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', '-w', '1'];
-  const specs = words.length > 0 ? words.map((word) => `test/proof/.*${word}`) : ['test/proof/'];
+  const all = words.length === 0 ? ['', 'promises'] : words;
+  const specs = all.flatMap((word) =>
+    word === 'promises' ? Object.values(PROMISES).flat() : `test/proof/.*${word}`,
+  );
   const began = performance.now();
   const tests = spawn(process.execPath, [...jest, ...specs], {
     cwd: ROOT,
