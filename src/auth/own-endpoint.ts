@@ -15,7 +15,7 @@ export function isOwnEndpoint(
   const [own, other] = [new URL(publicUrl), new URL(uri)];
   const isOurName = own.port === other.port && nameOf(own) === nameOf(other);
   const isHere = other.port === String(port) && isThisMachine(uri);
-  return (isOurName || isHere) && OWN_ENDPOINTS.test(decoded(other.pathname));
+  return (isOurName || isHere) && readings(other.pathname).some((path) => OWN_ENDPOINTS.test(path));
 }
 
 /** The host name without the final dot (the DNS root). */
@@ -23,12 +23,11 @@ function nameOf({ hostname }: URL): string {
   return hostname.replace(/\.$/, '');
 }
 
-function decoded(path: string): string {
-  try {
-    // What would begin a query or a fragment stays a part of the path, as it was.
-    const text = decodeURIComponent(path).replace(/[?#]/g, encodeURIComponent);
-    return new URL(`http://localhost${text}`).pathname;
-  } catch {
-    return path; // not UTF-8, or not a path any more
-  }
+/** A path without dot segments, of which some readers first make one slash of many. */
+function readings(path: string): string[] {
+  // Each by itself: a stray % must not keep the others from being seen. What would begin a query or a fragment stays as it was.
+  const text = path.replace(/%(?!23|3f)[0-7][\da-f]/gi, (code) =>
+    String.fromCharCode(Number.parseInt(code.slice(1), 16)),
+  );
+  return [text, text.replace(/[/\\]+/g, '/')].map((one) => new URL(`http://localhost${one}`).pathname);
 }
