@@ -42,7 +42,8 @@ export function makeCall(
         new Request(url + path, {
           method,
           redirect: 'error', // a 307 would send body and token on to any address
-          keepalive: true, // a sign-out may be followed by leaving the page
+          // A sign-out may be followed by leaving the page. A refresh ends with it: another tab has the lock then.
+          keepalive: !path.startsWith('/oauth2/'),
           signal: timeout.signal,
           ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
         }),

@@ -1,0 +1,56 @@
+/**
+ * What the application of the storm does besides signing in: asks the service who the user is, some ten times a second, and listens to
+ * the user's channel. Where it is in the channel, and what it got, it keeps in the tab's sessionStorage, so that it goes on there
+ * after it was loaded again. `begun` tells the gate when it asked, by the machine's clock.
+ */
+export const APP_SCRIPT = `
+const kept = JSON.parse(sessionStorage.storm ?? '{"got":[]}');
+const keep = () => (sessionStorage.storm = JSON.stringify(kept));
+window.storm = {
+  asks: true,
+  kept,
+  answers: [],
+  async ask() {
+    const begun = realNow();
+    const answer = await latchkey.fetch(SERVICE + '/me?begun=' + begun).then(({ status }) => status, ({ code }) => code);
+    storm.answers.push([begun, answer]);
+    return answer;
+  },
+  async listen() {
+    if (storm.listening) return;
+    storm.listening = true;
+    const { offset, id } = kept;
+    const channel = await latchkey.connect(offset === undefined ? {} : { offset, id }).catch(() => undefined);
+    if (!channel) return void (storm.listening = false);
+    storm.channel = channel;
+    kept.first ??= channel.offset;
+    Object.assign(kept, { offset: channel.offset, id: channel.id });
+    keep();
+    channel.on('*', (event, data, meta) => {
+      kept.got.push(meta.offset);
+      Object.assign(kept, { offset: meta.offset, id: meta.id });
+      keep();
+    });
+    channel.on('disconnect', ({ final }) => final && (storm.listening = false));
+  },
+};
+const ask = async () => {
+  if (storm.asks && latchkey.session) await storm.ask();
+  setTimeout(ask, 50 + Math.random() * 50);
+};
+ask();
+if (latchkey.session) storm.listen();
+latchkey.on('change', (session) => session && storm.listen());
+`;
+
+/** Before a page's own scripts, and before the clock is replaced: the machine's clock, and an IndexedDB that can fail once. */
+export const BEFORE = `{
+  const { now } = Date;
+  window.realNow = () => now();
+  const { open } = IDBFactory.prototype;
+  IDBFactory.prototype.open = function (...all) {
+    if (!sessionStorage.fails) return open.apply(this, all);
+    delete sessionStorage.fails;
+    throw new Error('fails once');
+  };
+}`;

@@ -1,0 +1,198 @@
+import { createServer, request as send, type IncomingMessage, type Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { claimsOf } from '../../support/sign-in.js';
+import { handshakeReader } from './first-message.js';
+import type { Seen } from './seen.js';
+
+/**
+ * Between the browser and several instances: writes down every request and every handshake of a socket, and makes trouble. Times are
+ * those of this machine's clock, in milliseconds.
+ */
+export class Gate {
+  /** Addresses of the instances; requests go to them in turn. */
+  instances: readonly string[] = [];
+  /** Whether connections end before anything is sent on. */
+  away = false;
+  /** Whether what browsers send arrives, and nothing that instances answer comes back. */
+  oneWay = false;
+  /** By how much answers are late. */
+  slowMs = 0;
+  /** How many of the next POSTs reach an instance whose answer is lost, with the connection: browsers send them again. */
+  lost = 0;
+  /** How many of the next POSTs it sends twice itself. */
+  twice = 0;
+  readonly seen: Seen[] = [];
+  /** How many answers to refreshes it keeps at the moment. */
+  kept = 0;
+  private keeping: Promise<void> | undefined;
+  private turn = 0;
+  private readonly sockets = new Set<Duplex>();
+
+  private constructor(private readonly server: Server) {
+    server.on('connection', (socket: Socket) => this.track(socket));
+    server.on('request', (incoming: IncomingMessage, response) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        const seen = this.note(incoming);
+        response.on('close', () => (seen.ended = Date.now()));
+        const answered = this.away ? Promise.reject(new Error('away')) : this.answer(incoming, seen, chunks);
+        answered.then(
+          (answer) => {
+            answer.on('error', () => response.destroy());
+            answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders));
+          },
+          () => incoming.socket.destroy(),
+        );
+      });
+    });
+    server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.upgrade(incoming, socket, head),
+    );
+  }
+
+  static async start(): Promise<Gate> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return new Gate(server);
+  }
+
+  get url(): string {
+    return `http://localhost:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Breaks all connections. */
+  cut(): void {
+    for (const socket of this.sockets) socket.destroy();
+  }
+
+  /** Ends all trouble. Connections whose bytes were swallowed are broken: those do not come again. */
+  calm(): void {
+    if (this.oneWay) this.cut();
+    this.away = this.oneWay = false;
+    this.slowMs = this.lost = this.twice = 0;
+  }
+
+  /** Keeps the answers to refreshes from now on; returns a function that lets them go. */
+  keepRefreshes(): () => void {
+    let release!: () => void;
+    this.keeping = new Promise((resolve) => {
+      release = () => {
+        this.keeping = undefined;
+        resolve();
+      };
+    });
+    return release;
+  }
+
+  async close(): Promise<void> {
+    this.cut();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private note({ method = '', url = '', headers }: IncomingMessage): Seen {
+    const { pathname, searchParams } = new URL(url, this.url);
+    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
+    const begun = searchParams.get('begun');
+    const proof = headers['dpop'];
+    const seen: Seen = {
+      at: Date.now(),
+      begun: begun ? Number(begun) : Date.now(),
+      method,
+      path: pathname,
+      ...(proof && { proof: String(proof) }),
+      ...expiry(token),
+    };
+    this.seen.push(seen);
+    return seen;
+  }
+
+  private async answer(
+    incoming: IncomingMessage,
+    seen: Seen,
+    chunks: readonly Buffer[],
+  ): Promise<IncomingMessage> {
+    const body = Buffer.concat(chunks);
+    let answer = await this.forward(incoming, body);
+    if (incoming.method === 'POST') {
+      if (this.lost > 0) {
+        this.lost--;
+        seen.status = 0;
+        throw new Error('lost');
+      }
+      if (this.twice > 0) {
+        this.twice--;
+        answer.resume();
+        answer = await this.forward(incoming, body);
+      }
+    }
+    if (this.keeping && seen.path === '/oauth2/refresh' && seen.method === 'POST') {
+      this.kept++;
+      await this.keeping;
+      this.kept--;
+    }
+    if (this.slowMs) await delay(this.slowMs);
+    if (this.oneWay) return new Promise(() => undefined); // until its connection is cut
+    seen.status = answer.statusCode!;
+    seen.retryAfter = Number(answer.headers['retry-after'] ?? 0);
+    return answer;
+  }
+
+  private next(): string {
+    this.turn++;
+    const instance = this.instances[this.turn % this.instances.length];
+    if (!instance) throw new Error('no instance');
+    return instance;
+  }
+
+  private async forward(
+    { method, url, rawHeaders }: IncomingMessage,
+    body: Buffer,
+  ): Promise<IncomingMessage> {
+    const instance = this.next();
+    return new Promise((resolve, reject) => {
+      const forwarded = send(instance + url, { method, headers: rawHeaders, agent: false }, resolve);
+      forwarded.on('error', reject).end(body);
+    });
+  }
+
+  private upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
+    if (this.away || this.instances.length === 0) {
+      socket.destroy();
+      return;
+    }
+    const at = Date.now();
+    const { hostname, port } = new URL(this.next());
+    const upstream = connect(Number(port), hostname);
+    this.track(upstream);
+    const headers = incoming.rawHeaders.map((text, n) => (n % 2 ? `${text}\r\n` : `${text}: `)).join('');
+    upstream.write(`GET ${incoming.url} HTTP/1.1\r\n${headers}\r\n`);
+    upstream.write(head);
+    const read = handshakeReader();
+    socket.on('data', (chunk: Buffer) => {
+      const token = read(chunk);
+      if (token) this.seen.push({ at, begun: at, method: 'WS', path: '/socket.io/', ...expiry(token) });
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk: Buffer) => this.oneWay || socket.write(chunk));
+    for (const [one, other] of [
+      [socket, upstream],
+      [upstream, socket],
+    ] as const)
+      one.on('close', () => other.destroy());
+  }
+
+  private track(socket: Duplex): void {
+    this.sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('close', () => this.sockets.delete(socket));
+  }
+}
+
+/** When a token ends; nothing where it is none of the service's. */
+function expiry(token: string | undefined): { exp?: number } {
+  if (!token?.startsWith('eyJ')) return {};
+  return { exp: claimsOf(token)['exp'] as number };
+}

@@ -1,0 +1,18 @@
+/** A request, or a handshake of a socket (`WS`), as the gate saw it; times by this machine's clock, in milliseconds. */
+export interface Seen {
+  readonly at: number;
+  /** When the application asked for it; `at` where it did not say so. */
+  readonly begun: number;
+  readonly method: string;
+  readonly path: string;
+  /** When its token ends, by the token's own claim; seconds since the epoch. Absent: it brought none. */
+  readonly exp?: number;
+  /** The proof of possession that it brought: the same one again is the same request, sent again by the browser. */
+  readonly proof?: string;
+  /** When it was answered, or its connection ended. */
+  ended?: number;
+  /** What the browser was answered; 0: the answer was lost. */
+  status?: number;
+  /** Seconds for which the browser was told to wait. */
+  retryAfter?: number;
+}

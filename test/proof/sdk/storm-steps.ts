@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { bearer } from '../../support/bearer.js';
+import { until } from '../../support/until.js';
+import type { StormWorld } from './storm-world.js';
+import type { Tab } from './tab.js';
+
+const MINUTE = 60_000;
+/** Longer than a token is used. */
+const AN_HOUR = 61 * MINUTE;
+const MOST_TABS = 3;
+
+/** What a step needs of the storm. */
+export interface Dice {
+  /** A whole number below. */
+  readonly pick: (below: number) => number;
+  /** Tells of a reason for one more refresh than before. */
+  readonly mayRefresh: () => void;
+}
+
+/** What can happen to a browser, by its name. A step leaves network and service as they should be; tabs may stay frozen or hidden. */
+export function stormSteps(
+  world: StormWorld,
+  { pick, mayRefresh }: Dice,
+): Record<string, () => Promise<unknown>> {
+  const { gate, context } = world;
+  const awake = (): Tab[] => world.tabs.filter(({ isFrozen }) => !isFrozen);
+  const any = (): Tab => awake()[pick(awake().length)]!;
+  const ask = (tab: Tab): Promise<unknown> => tab.page.evaluate('latchkey.accessToken().catch(() => 0)');
+  const moment = (): Promise<unknown> => delay(50 + pick(250));
+  const elapse = (milliseconds: number, isAwake = pick(2) === 0): Promise<void> => {
+    mayRefresh();
+    return world.elapse(milliseconds, isAwake);
+  };
+  /** Another request for a token is made, and its answer kept; returns what lets it go, and undefined where none came. */
+  const inMidRefresh = async (): Promise<() => void> => {
+    const release = gate.keepRefreshes();
+    await elapse(AN_HOUR);
+    for (const tab of awake()) void ask(tab).catch(() => undefined);
+    await until(() => gate.kept > 0);
+    return release;
+  };
+  const others: string[] = [];
+
+  return {
+    'open a tab': async () => {
+      if (world.tabs.length < MOST_TABS) await world.open();
+    },
+    'close a tab': async () => {
+      if (awake().length < 2) return;
+      const tab = any();
+      world.tabs = world.tabs.filter((one) => one !== tab);
+      await tab.page.close();
+    },
+    'reload a tab': () => any().page.reload(),
+    'freeze a tab': async () => {
+      if (awake().length > 1) await any().freeze(true);
+    },
+    'thaw the tabs': () => thaw(world),
+    'hide a tab, show another': async () => {
+      await any().hide(true);
+      await any().hide(false);
+    },
+    'time passes': async () => {
+      const jumps = 1 + pick(6);
+      for (let n = 0; n < jumps; n++) {
+        await elapse(pick(12) * MINUTE);
+        await moment();
+      }
+    },
+    'the device sleeps': async () => {
+      if (pick(2)) gate.cut();
+      await elapse(pick(240) * MINUTE);
+      if (pick(2)) await any().hide(false); // comes to the foreground
+    },
+    'the device sleeps in a refresh': async () => {
+      const release = await inMidRefresh();
+      await elapse((20 + pick(180)) * MINUTE);
+      release();
+      mayRefresh();
+    },
+    'the clock is set forward': async () => {
+      mayRefresh();
+      await world.trouble(() => world.setClock((1 + pick(180)) * MINUTE));
+    },
+    'the clock is set back': async () => {
+      mayRefresh();
+      await world.trouble(() => world.setClock(-(1 + pick(180)) * MINUTE));
+    },
+    'the network is away': () =>
+      world.trouble(async () => {
+        await context.setOffline(true);
+        if (pick(2)) await elapse(pick(120) * MINUTE);
+        await moment();
+        await context.setOffline(false);
+      }),
+    'the service is away': () =>
+      world.trouble(async () => {
+        gate.away = true;
+        gate.cut();
+        if (pick(2)) await elapse(pick(120) * MINUTE);
+        await moment();
+        gate.calm();
+      }),
+    'connections break': () =>
+      world.trouble(async () => {
+        gate.cut();
+        await moment();
+      }),
+    'answers are slow': async () => {
+      gate.slowMs = 200 + pick(600);
+      if (pick(2)) await elapse(AN_HOUR);
+      await moment();
+      gate.calm();
+    },
+    'the network works in one direction': () =>
+      world.trouble(async () => {
+        gate.oneWay = true;
+        if (pick(2)) await elapse(AN_HOUR);
+        await moment();
+        if (pick(2)) await elapse(MINUTE); // what waits for an answer gives up
+        gate.calm();
+        mayRefresh();
+      }),
+    'answers are lost': () =>
+      world.trouble(async () => {
+        gate.lost = 1 + pick(3);
+        for (let n = gate.lost; n > 0; n--) mayRefresh();
+        await elapse(AN_HOUR);
+        await ask(any());
+        gate.calm();
+      }),
+    'requests arrive twice': () =>
+      world.trouble(async () => {
+        gate.twice = 1 + pick(2);
+        await elapse(AN_HOUR);
+        await ask(any());
+        gate.calm();
+      }),
+    'a refresh is answered late': async () => {
+      const release = await inMidRefresh();
+      await moment();
+      release();
+    },
+    'a tab is closed in a refresh': async () => {
+      if (awake().length < 2) return;
+      const release = await inMidRefresh();
+      mayRefresh();
+      const tab = any();
+      world.tabs = world.tabs.filter((one) => one !== tab);
+      await tab.page.close();
+      await moment();
+      release();
+    },
+    'a tab is reloaded in a refresh': async () => {
+      const release = await inMidRefresh();
+      mayRefresh();
+      const reloaded = any().page.reload();
+      await moment();
+      release();
+      await reloaded;
+    },
+    'a tab is frozen in a refresh': async () => {
+      if (awake().length < 2) return;
+      const release = await inMidRefresh();
+      mayRefresh();
+      await any().freeze(true);
+      release();
+      await moment();
+    },
+    'all tabs ask at once': async () => {
+      await elapse(AN_HOUR);
+      await Promise.all(awake().map(ask));
+    },
+    'IndexedDB fails once': () =>
+      world.trouble(async () => {
+        const tab = any();
+        await tab.page.evaluate(`sessionStorage.fails = 'once'`);
+        await tab.page.reload();
+        await elapse(AN_HOUR);
+        await ask(tab);
+        await tab.page.evaluate(`delete sessionStorage.fails`);
+      }),
+    'news of the storage come at any time': () =>
+      any().page.evaluate(`{
+        const key = '${world.key}';
+        dispatchEvent(new StorageEvent('storage', { key }));
+        dispatchEvent(new StorageEvent('storage', { key: null }));
+        const others = new BroadcastChannel(key);
+        others.postMessage(false);
+        setTimeout(() => others.close(), 100);
+      }`),
+    'an instance restarts': () => world.trouble(() => world.restart(1)),
+    'both instances restart': () => world.trouble(() => world.restart(2)),
+    'the key is rotated': () => world.rotateKey(),
+    'the key is revoked': async () => {
+      mayRefresh();
+      const { token } = await any().tell(world.key);
+      if (token) await world.trouble(() => world.revokeKey(token).then(() => delay(1000)));
+    },
+    'events are pushed': async () => {
+      const count = 1 + pick(5);
+      for (let n = 0; n < count; n++) await world.push(n);
+    },
+    'another device signs in': async () => {
+      const { access_token } = await world.otherDevice(randomUUID());
+      others.push(access_token);
+    },
+    'another device signs out': async () => {
+      const token = others.pop();
+      if (token) await bearer(world.services[0]!.url, token).post('/sign-out').send({});
+    },
+    'the others are signed out from here': () =>
+      any().page.evaluate(`latchkey.signOut('others').catch(() => 0)`),
+  };
+}
+
+export async function thaw({ tabs }: StormWorld): Promise<void> {
+  for (const tab of tabs) if (tab.isFrozen) await tab.freeze(false);
+}

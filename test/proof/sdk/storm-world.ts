@@ -1,0 +1,187 @@
+import type { Browser, BrowserContext } from 'playwright-core';
+import { DataSource } from 'typeorm';
+import { RealtimeService } from '../../../src/realtime/realtime.service.js';
+import { KeyStore } from '../../../src/token/key.store.js';
+import { launchChromium } from '../../support/chromium.js';
+import { ClientApp } from '../../support/client-app.js';
+import { createDatabase, type TestDatabase } from '../../support/database.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { claimsOf, signIn, type Tokens } from '../../support/sign-in.js';
+import { StubProvider } from '../../support/stub-provider.js';
+import { APP_SCRIPT, BEFORE } from './app-script.js';
+import { Gate } from './gate.js';
+import type { Trouble } from './judgement.js';
+import { patchedClient, type Patch } from './patched-client.js';
+import { Tab } from './tab.js';
+import { TurnedClock } from './turned-clock.js';
+
+/** The user of the browser: the stub provider makes the code the user. */
+const USER = 'ada';
+/** Seconds: no event is too old for a device that has slept. */
+const EVENT_TTL = 31_536_000;
+
+/** Two instances behind a gate, on a database whose clock can be turned, and a browser with up to three tabs of one application. */
+export class StormWorld {
+  tabs: Tab[] = [];
+  readonly troubles: Trouble[] = [];
+  /** Offsets of the events that were pushed to the user. */
+  readonly pushed = new Set<number>();
+  /** Milliseconds by which the device's clock is ahead of the true time: somebody set it. */
+  wrong = 0;
+  private env: Record<string, string> = {};
+  private userId = '';
+  services: TestService[] = [];
+
+  private constructor(
+    private readonly provider: StubProvider,
+    private readonly database: TestDatabase,
+    readonly clock: TurnedClock,
+    readonly gate: Gate,
+    private readonly app: ClientApp,
+    private readonly browser: Browser,
+    readonly context: BrowserContext,
+  ) {}
+
+  /** @param patch a fault that the client has */
+  static async start(patch?: Patch): Promise<StormWorld> {
+    const [provider, database, gate, app, browser] = await Promise.all([
+      StubProvider.start(),
+      createDatabase(),
+      Gate.start(),
+      patch ? patchedClient(patch).then((client) => ClientApp.start(client)) : ClientApp.start(),
+      launchChromium(),
+    ]);
+    const identify = provider.answer;
+    provider.answer = (request, response, raw) => {
+      if (request.method !== 'GET') return identify(request, response, raw);
+      const query = new URL(request.path, provider.url).searchParams;
+      const callback = `${query.get('redirect_uri')}?code=${USER}&state=${query.get('state')}`;
+      response.writeHead(302, { Location: callback }).end();
+    };
+    const clock = await TurnedClock.of(database.url);
+    app.service = gate.url;
+    app.also = APP_SCRIPT;
+    const context = await browser.newContext();
+    context.setDefaultTimeout(20_000);
+    await context.addInitScript(BEFORE);
+    await context.clock.install();
+    const world = new StormWorld(provider, database, clock, gate, app, browser, context);
+    world.env = { ...provider.env(), PUBLIC_URL: gate.url, DATABASE_URL: clock.url };
+    await world.startServices(2);
+    return world;
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.app.close();
+    await this.gate.close();
+    await Promise.all(this.services.map((service) => service.close()));
+    await this.database.drop();
+    await this.provider.close();
+  }
+
+  /** The name under which the client stores the session. */
+  get key(): string {
+    return `latchkey:${this.gate.url}`;
+  }
+
+  async open(): Promise<Tab> {
+    const options = encodeURIComponent(JSON.stringify({ provider: 'stub', askAgain: false }));
+    const tab = await Tab.open(this.context, `${this.app.url}/?options=${options}`);
+    this.tabs.push(tab);
+    return tab;
+  }
+
+  async signIn(tab: Tab): Promise<void> {
+    await tab.page.evaluate('latchkey.signIn()');
+    this.userId = (await tab.page.evaluate('latchkey.session.userId')) as string;
+  }
+
+  /** One of the user's other devices, whose requests do not pass the gate. */
+  otherDevice(deviceId: string): Promise<Tokens> {
+    return signIn(this.services[0]!.url, USER, { device_id: deviceId, device_name: 'another' });
+  }
+
+  async push(data: unknown): Promise<void> {
+    const service = this.services[this.pushed.size % this.services.length]!;
+    const { offset } = await service.app
+      .get(RealtimeService)
+      .push(this.userId, 'note', data, { ttl: EVENT_TTL });
+    this.pushed.add(offset!);
+  }
+
+  async startServices(count: number): Promise<void> {
+    const started = await Promise.all(Array.from({ length: count }, () => startTestService(this.env)));
+    this.services.push(...started);
+    this.gate.instances = this.services.map(({ url }) => url);
+  }
+
+  /** Stops the oldest instances, new ones in their places. */
+  async restart(count: number): Promise<void> {
+    const old = this.services.splice(0, count);
+    this.gate.instances = this.services.map(({ url }) => url);
+    await Promise.all(old.map((service) => service.close()));
+    await this.startServices(count);
+  }
+
+  private get keys(): KeyStore {
+    const { app, settings } = this.services[0]!;
+    return new KeyStore(app.get(DataSource), settings);
+  }
+
+  async rotateKey(): Promise<void> {
+    await this.keys.rotate();
+  }
+
+  /** Withdraws the key by which a token is signed. */
+  async revokeKey(token: string): Promise<void> {
+    const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
+    await this.keys.revoke(header.kid);
+  }
+
+  /** Whatever is done meanwhile is trouble. */
+  async trouble(work: () => Promise<unknown>): Promise<void> {
+    const trouble: Trouble = { from: Date.now() };
+    this.troubles.push(trouble);
+    try {
+      await work();
+    } finally {
+      trouble.to = Date.now();
+    }
+  }
+
+  /** The true time; milliseconds since the epoch. */
+  now(): number {
+    return this.clock.at(Date.now());
+  }
+
+  /**
+   * Time goes by, at the service and on the device.
+   * @param isAwake whether the device's timers and its monotonic clock go on: not while some systems sleep
+   */
+  async elapse(milliseconds: number, isAwake: boolean): Promise<void> {
+    // A frozen tab must not notice: Playwright would run its timers.
+    const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
+    await this.trouble(async () => {
+      await this.clock.turn(milliseconds, this.services);
+      if (jumps) await this.context.clock.fastForward(milliseconds);
+      else await this.setDeviceClock();
+    });
+  }
+
+  /** Somebody sets the device's clock. @param by milliseconds, forward or back */
+  async setClock(by: number): Promise<void> {
+    this.wrong += by;
+    await this.setDeviceClock();
+  }
+
+  private async setDeviceClock(): Promise<void> {
+    await this.context.clock.setSystemTime(this.now() + this.wrong);
+  }
+
+  /** Seconds for which a token is good, by the true clock. */
+  secondsLeft(token: string | undefined): number {
+    if (!token?.startsWith('eyJ')) return -1;
+    return (claimsOf(token)['exp'] as number) - this.now() / 1000;
+  }
+}

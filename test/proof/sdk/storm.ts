@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { overlapping, staleRequests, wrongEvents, type Overlaps } from './judgement.js';
+import type { Patch } from './patched-client.js';
+import { mulberry } from './random.js';
+import { stormSteps, thaw } from './storm-steps.js';
+import { StormWorld } from './storm-world.js';
+import type { Told } from './tab.js';
+
+/** How often all trouble ends, and everything has to be well again. */
+const STEPS_TO_CALM = 8;
+/** Milliseconds of the machine's time in which it has to; and how often half a minute goes by meanwhile, the longest back-off. */
+const LONGEST_CALM_MS = 20_000;
+const BACKOFF_EVERY_MS = 1500;
+const LONGEST_BACKOFF_MS = 31_000;
+const MOMENT_MS = 100;
+/** Seconds: a token that is good for less is to be replaced, at once or within a minute. */
+const FRESH_S = 240;
+
+export interface StormPlan {
+  readonly seed: number;
+  readonly steps: number;
+  /** A fault to plant into the client. */
+  readonly patch?: Patch;
+  /** Which steps there are; left out: all. */
+  readonly only?: readonly string[];
+}
+
+/** Random steps, decided by a seed, and what has to hold all the time. */
+export class Storm {
+  /** How often each step was done, in the order of the first. */
+  readonly counts = new Map<string, number>();
+  /** What the application's requests were answered: a status, or the client's code. */
+  readonly answers = new Map<number | string, number>();
+  /** Events that the tabs got, with those that are closed. */
+  events = 0;
+  /** Milliseconds, of each time that everything had to be well again. */
+  readonly calms: number[] = [];
+  private readonly done: string[] = [];
+  private mayRefresh = 1;
+
+  private constructor(
+    readonly world: StormWorld,
+    private readonly plan: StormPlan,
+  ) {}
+
+  static async begin(plan: StormPlan): Promise<Storm> {
+    const world = await StormWorld.start(plan.patch);
+    const storm = new Storm(world, plan);
+    try {
+      await world.signIn(await world.open());
+      await storm.calm();
+    } catch (error) {
+      await world.close();
+      throw error;
+    }
+    return storm;
+  }
+
+  get refreshes(): { all: number; answered: number; most: number } {
+    const all = this.world.gate.seen.filter((one) => one.method === 'POST' && one.path === '/oauth2/refresh');
+    return {
+      all: all.length,
+      answered: all.filter(({ status }) => status === 200).length,
+      most: this.mayRefresh,
+    };
+  }
+
+  get overlaps(): Overlaps {
+    return overlapping(this.world.gate.seen, (moment) => this.world.clock.at(moment));
+  }
+
+  /** @throws Error what did not hold, with the seed and the last steps */
+  async run(): Promise<void> {
+    const random = mulberry(this.plan.seed);
+    const pick = (below: number): number => Math.floor(random() * below);
+    const steps = stormSteps(this.world, { pick, mayRefresh: () => void this.mayRefresh++ });
+    const names = this.plan.only ?? Object.keys(steps);
+    for (let n = 1; n <= this.plan.steps; n++) {
+      const name = names[pick(names.length)]!;
+      this.done.push(name);
+      this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+      await steps[name]!().catch((error: unknown) => this.fail(`a step failed: ${String(error)}`));
+      await delay(MOMENT_MS); // in which the application asks
+      await this.look();
+      if (n % STEPS_TO_CALM === 0 || n === this.plan.steps) await this.calm();
+    }
+  }
+
+  /** No tab has lost its session. */
+  private async look(): Promise<Told[]> {
+    const told = await Promise.all(this.world.tabs.map((tab) => tab.tell(this.world.key)));
+    for (const { signedOut, bound, answers } of told) {
+      if (signedOut.length > 0) this.fail(`signed out: ${signedOut[0]!.reason}`);
+      if (!bound) this.fail('the session is gone, or bound no more');
+      for (const [, answer] of answers) this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
+    }
+    return told;
+  }
+
+  /** Without trouble everything is well soon; then the record of the gate is judged. */
+  private async calm(): Promise<void> {
+    const { world } = this;
+    await thaw(world);
+    for (const tab of world.tabs) if (tab.isHidden) await tab.hide(false);
+    const begun = performance.now();
+    let waited = begun;
+    for (;;) {
+      const told = await this.look();
+      const wrong = told.map((one) => this.wrongNow(one)).find((one) => one !== undefined);
+      if (wrong === undefined) break;
+      const now = performance.now();
+      if (now - begun > LONGEST_CALM_MS) this.fail(`not well again: ${wrong}`);
+      if (now - waited > BACKOFF_EVERY_MS) {
+        waited = now;
+        this.mayRefresh++;
+        await world.elapse(LONGEST_BACKOFF_MS, true);
+      }
+      await delay(50);
+    }
+    this.calms.push(performance.now() - begun);
+    this.judge();
+  }
+
+  /** What is not well in a tab yet. @throws Error when it will never be */
+  private wrongNow({ connected, first, got, token }: Told): string | undefined {
+    const left = this.world.secondsLeft(token);
+    if (left < FRESH_S) return `the token is good for ${left.toFixed(0)} s`;
+    if (!connected || first === undefined) return 'the channel is not open';
+    const wrong = wrongEvents(first, got, this.world.pushed);
+    if (wrong && !wrong.startsWith('never')) this.fail(`events ${wrong}`);
+    return wrong && `events ${wrong}`;
+  }
+
+  private judge(): void {
+    const { gate, troubles, clock } = this.world;
+    const stale = staleRequests(gate.seen, troubles, (moment) => clock.at(moment));
+    if (stale.length > 0) {
+      const seconds = (one: { exp?: number; begun: number }): string =>
+        (one.exp! - clock.at(one.begun) / 1000).toFixed(0);
+      this.fail(
+        `${stale.length} requests with a stale token: ${stale
+          .slice(0, 3)
+          .map((one) => `${one.method} ${one.path} ${seconds(one)} s before its end, answered ${one.status}`)
+          .join('; ')}`,
+      );
+    }
+    const { overlaps } = this.overlaps;
+    if (overlaps.length > 0) {
+      const [[one, other]] = overlaps as [Overlaps['overlaps'][0]];
+      this.fail(
+        `two refreshes at once: of ${one.at}–${one.ended ?? ''} (${one.status}) and of ${other.at} (${other.status})`,
+      );
+    }
+    const { answered, most } = this.refreshes;
+    if (answered > most) this.fail(`${answered} refreshes, where ${most} would do`);
+  }
+
+  private fail(what: string): never {
+    const last = this.done.slice(-STEPS_TO_CALM - 2).join(', ');
+    throw new Error(`${what}\nSEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${last}`);
+  }
+}
