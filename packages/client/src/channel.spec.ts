@@ -191,6 +191,7 @@ it('reconnects with another token after the key of its token was revoked, as soo
 });
 
 it('exchanges a refused token once, and ends the session when the next one is refused', async () => {
+  tokens = ['token', 'refreshed'];
   const { opened } = await open();
   FakeSocket.last.happen('connect_error', refusedToken);
   await seconds(0);
@@ -204,7 +205,36 @@ it('exchanges a refused token once, and ends the session when the next one is re
   await expect(opened).rejects.toMatchObject({ code: 'signed_out' });
 });
 
+it('does not end the session when a refused token could not be exchanged, and waits before it tries again', async () => {
+  tokens = ['token', 'token', 'refreshed'];
+  answers = [new LatchkeyError('network')];
+  await open();
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(0);
+  expect(FakeSocket.all).toHaveLength(1);
+  await seconds(5);
+  expect(FakeSocket.all).toHaveLength(2);
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(5);
+  expect(refreshed).toEqual(['token', 'token']);
+  expect(FakeSocket.last.auth).toMatchObject({ token: 'refreshed' });
+  expect(ended).toEqual([]);
+});
+
+it('does not end the session when the token that it got for a refused one was too old before it was used', async () => {
+  tokens = ['token', 'after a sleep'];
+  await open();
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(0);
+  FakeSocket.last.happen('connect_error', refusedToken);
+  await seconds(0);
+  expect(refreshed).toEqual(['token', 'after a sleep']);
+  expect(FakeSocket.all).toHaveLength(3);
+  expect(ended).toEqual([]);
+});
+
 it('forgets a refusal once it has been connected in between', async () => {
+  tokens = ['token', 'refreshed', 'refreshed', 'refreshed'];
   await open();
   for (let round = 0; round < 3; round++) {
     FakeSocket.last.happen('connect_error', refusedToken);

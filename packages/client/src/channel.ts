@@ -30,9 +30,9 @@ export function openChannel(
   let closed = false;
   let failures = 0;
   let cancelRetry: (() => void) | undefined;
-  /** The token of the connection, and whether the one before it was refused. */
+  /** The token of the connection, and the one that was got for a refused one. */
   let token: string;
-  let refused = false;
+  let exchanged: string | undefined;
   /** The key that signed the token was withdrawn: the token is useless, however fresh. */
   let revoked = false;
   let isOpened!: () => void;
@@ -98,7 +98,7 @@ export function openChannel(
   const ready = (info: Ready): void => {
     ({ offset, id } = info);
     connected = true;
-    refused = false;
+    exchanged = undefined;
     failures = 0;
     isOpened();
     emit('ready', info);
@@ -114,13 +114,19 @@ export function openChannel(
     });
   };
 
-  /** A refused token is exchanged for another one, once: the second is the end of the session (spec §1). */
+  /**
+   * A refused token is exchanged for another one; where that is refused, too, it is the end of the session (spec §1). Not where it
+   * could not be exchanged, nor where it was too old when it came to be used.
+   */
   const unauthorized = async (): Promise<void> => {
     leave();
-    if (refused) return endSession('refused');
-    refused = true;
-    await refresh(token).catch(() => undefined);
-    later(0);
+    if (token === exchanged) return endSession('refused');
+    try {
+      exchanged = await refresh(token);
+      later(0);
+    } catch (error) {
+      later((error as LatchkeyError).retryAfter);
+    }
   };
 
   /** Connects again after a while. @param seconds instead of the backoff */
