@@ -26,9 +26,10 @@ export function makeExchange(deviceName: string, post: Post, keys: Keys, keeper:
       code_verifier: verifier,
       device_name: deviceName,
     };
+    const received_at = Date.now();
     try {
       const tokens = await post<Tokens>('/oauth2/token', body, bound.binding);
-      keeper.put({ ...tokens, ...bound, device_id, signed_in_at: Date.now() });
+      keeper.put({ ...tokens, ...bound, device_id, received_at, signed_in_at: received_at });
     } catch (error) {
       if (key) keys.remove(key);
       throw error;

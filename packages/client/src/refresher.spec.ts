@@ -52,14 +52,28 @@ describe('when it refreshes', () => {
     expect(asked()).toBe(1);
   });
 
-  it('counts from the arrival of the answer, not from the request', async () => {
+  it('counts from the request: its answer may wait for as long as the device sleeps', async () => {
     const late = new Promise<object>((resolve) => setTimeout(resolve, 9000, FRESH));
     const { refresher, keeper } = tab([late]);
     const refreshed = refresher.refresh();
     await seconds(9);
     expect(await refreshed).toBe('second');
-    expect(keeper.age()).toBe(0);
-    expect(keeper.session()!.expiresAt).toBe(Date.now() + 3_600_000);
+    expect(keeper.age()).toBe(9);
+    expect(keeper.session()!.expiresAt).toBe(Date.now() + 3_591_000);
+  });
+
+  it('once more, when the answer came before the device slept, and is looked at afterwards', async () => {
+    let arrive!: (answer: object) => void;
+    const { refresher, asked } = tab([
+      new Promise<object>((resolve) => (arrive = resolve)),
+      { ...FRESH, access_token: 'third' },
+    ]);
+    const refreshed = refresher.refresh();
+    await seconds(0);
+    jest.setSystemTime(Date.now() + 7_200_000); // timers, and the monotonic clock, stop meanwhile
+    arrive(FRESH);
+    expect(await refreshed).toBe('third');
+    expect(asked()).toBe(2);
   });
 
   it('after a sleep, in which timers and the monotonic clock stopped', async () => {

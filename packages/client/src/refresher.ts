@@ -66,7 +66,11 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   };
 
   const refresh = (stale = keeper.get()?.access_token): Promise<string> =>
-    (flight ??= exclusive(key, (waited) => attempt(stale, waited)).finally(() => {
+    (flight ??= exclusive(key, async (waited) => {
+      const token = await attempt(stale, waited);
+      // The device may have slept while the answer was on its way.
+      return secondsUntilDue() > 0 ? token : attempt(token, false);
+    }).finally(() => {
       flight = undefined;
       schedule();
     }));
@@ -82,6 +86,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     if (access_token !== stale && secondsUntilDue() > 0) return access_token;
     if (performance.now() < pausedUntil) throw lastError;
     let answer: Tokens | undefined;
+    const received_at = Date.now();
     try {
       answer = await post<Tokens>('/oauth2/refresh', { refresh_token }, binding);
       if (!answer.access_token || !(answer.expires_in > 0)) throw new LatchkeyError('unexpected_answer');
@@ -93,7 +98,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     // It may have been signed out meanwhile, or in again: then the answer comes too late.
     const current = keeper.reload();
     if (current?.refresh_token === refresh_token) {
-      if (answer) keeper.put({ ...current, ...answer });
+      if (answer) keeper.put({ ...current, ...answer, received_at });
       else judge(lastError as LatchkeyError, current);
     }
     const now = keeper.get();

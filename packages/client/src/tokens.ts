@@ -12,7 +12,10 @@ export interface Tokens {
   readonly expires_in: number;
   readonly user_id: string;
   readonly device_id: string;
-  /** When the access token came, by the device's clock; milliseconds. */
+  /**
+   * When the access token was asked for, by the device's clock; milliseconds. Not when it came: the device may have slept, or the tab
+   * may have been frozen, before it could look at the answer.
+   */
   readonly received_at: number;
   /** When the refresh token came. */
   readonly signed_in_at: number;
@@ -34,10 +37,10 @@ export interface TokenKeeper {
   readonly get: () => Tokens | undefined;
   /** The same object until something in it changes. */
   readonly session: () => Session | undefined;
-  /** Seconds since the access token came. */
+  /** Seconds since the access token was asked for. */
   readonly age: () => number;
-  /** Keeps new tokens, which have just come, and tells the other tabs. */
-  readonly put: (tokens: Omit<Tokens, 'received_at'>) => void;
+  /** Keeps new tokens, and tells the other tabs. */
+  readonly put: (tokens: Tokens) => void;
   /** Keeps what `GET /me` has answered, if it is about the user of this session, and tells the other tabs. */
   readonly know: (user: { readonly user_id: string }) => void;
   /** Ends the session in all tabs, once: the first tab that notices gives the reason. */
@@ -99,7 +102,7 @@ export function keepTokens(
     // that says more is right.
     age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
     put(received) {
-      storage.put({ ...received, received_at: Date.now() });
+      storage.put(received);
       reload();
       tell(false);
     },
