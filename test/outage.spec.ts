@@ -29,7 +29,7 @@ describe('a database outage', () => {
 
   it.each([
     ['refuses connections', () => proxy.refuse()],
-    ['hangs', async () => proxy.freeze()],
+    ['hangs', async () => proxy.blackhole()],
   ])('when it %s', async (_name, begin) => {
     const { refresh_token, access_token } = await signIn(service.url);
     const [state, spare] = [await beginSignIn(service.url), await beginSignIn(service.url)];

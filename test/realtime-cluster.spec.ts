@@ -348,7 +348,7 @@ it('of instances that start together, none is left running when another one fail
 
     describe.each([
       ['refuses connections', () => proxy.refuse()],
-      ['hangs', async () => proxy.freeze()],
+      ['hangs', async () => proxy.blackhole()],
     ])('one instance is cut off: its way to Redis %s', (_name, cut) => {
       afterEach(async () => {
         await proxy.restore();
@@ -400,9 +400,9 @@ it('of instances that start together, none is left running when another one fail
     it('messages that Redis lost are found with the next one, in order', async () => {
       const tokens = await signIn(a.url);
       const far = await connect(c, tokens);
-      proxy.drops = (chunk) => chunk.includes(`latchkey:user:${tokens.user_id}`);
+      proxy.toClient.drops = (chunk) => chunk.includes(`latchkey:user:${tokens.user_id}`);
       for (const instance of [a, b, a]) expect((await push(instance, tokens, 'lost')).status).toBe(202);
-      proxy.drops = () => false;
+      proxy.toClient.drops = () => false;
       expect(events(far)).toEqual([]);
       await push(b, tokens, 'found');
       await far.next('found');

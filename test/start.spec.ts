@@ -61,12 +61,12 @@ describe('the start', () => {
 
   it('waits for a database that says nothing, and for one that needs more than a second to let anybody in', async () => {
     const slow = await TcpProxy.before(database.url); // both at once: each takes some seconds until it is given up
-    proxy.freeze();
-    slow.delayMs = 400;
+    proxy.blackhole();
+    slow.toClient.delayMs = 400;
     const late = await spawnService({ DATABASE_URL: behindProxy(slow) });
     try {
       service = await spawnService({ DATABASE_URL: behindProxy() });
-      await Promise.all([waits(service, () => proxy.restore()), waits(late, () => (slow.delayMs = 0))]);
+      await Promise.all([waits(service, () => proxy.restore()), waits(late, () => (slow.toClient.delayMs = 0))]);
     } finally {
       await late.end('SIGKILL');
       await slow.refuse();

@@ -1,64 +1,101 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { Direction, Line } from './tcp-line.js';
 
-/** A TCP proxy that can drop, delay, freeze and cut the connections through it. */
+const everything = (): boolean => true;
+const nothing = (): boolean => false;
+
+/** One connection through a proxy. */
+export interface Connection {
+  readonly toServer: Line;
+  readonly toClient: Line;
+  /** Resets it on both sides: what waits in it is lost. */
+  cut(): void;
+}
+
+/** Is shown the bytes of a connection before they go on, and may hold its lines. */
+export type Watch = (chunk: Buffer, connection: Connection) => void;
+
+/** A TCP proxy that delays, freezes, drops and cuts the connections through it, in each direction by itself. */
 export class TcpProxy {
-  /** Whether bytes from the server are thrown away; by default none are. */
-  drops: (chunk: Buffer) => boolean = () => false;
-  /** By how much everything from the server is late. */
-  delayMs = 0;
-  private frozen = false;
-  private readonly sockets = new Set<Socket>();
+  readonly toServer = new Direction();
+  readonly toClient = new Direction();
+  watchToServer: Watch | undefined;
+  watchToClient: Watch | undefined;
+  private readonly connections = new Set<Connection>();
 
   private constructor(
     private readonly server: Server,
     readonly port: number,
+    private target: { host: string; port: number },
   ) {}
 
+  /** @param url of the server; of it host and port count */
   static async before(url: string): Promise<TcpProxy> {
-    const { hostname, port } = new URL(url);
-    const server = createServer((client) => {
-      const upstream = connect(Number(port), hostname);
-      proxy.join(client, upstream);
-      proxy.join(upstream, client, true);
-    });
+    const { hostname: host, port } = new URL(url);
+    const server = createServer({ allowHalfOpen: true }, (client) => proxy.join(client));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port);
+    const proxy = new TcpProxy(server, (server.address() as AddressInfo).port, { host, port: Number(port) });
     return proxy;
   }
 
-  /** Connections stay open, and nothing comes through. */
+  /** From now on connections lead there; those that there are stay where they are. */
+  retarget(port: number): void {
+    this.target = { ...this.target, port };
+  }
+
+  /** Connections stay open, and nothing comes through until `restore`, which then delivers it. */
   freeze(): void {
-    this.frozen = true;
+    this.toServer.isFrozen = this.toClient.isFrozen = true;
+  }
+
+  /** Connections stay open, and what is sent through them is lost: they are cut at `restore`. */
+  blackhole(): void {
+    this.toServer.drops = this.toClient.drops = everything;
+  }
+
+  /** Resets all connections that there are. */
+  cut(): void {
+    for (const connection of this.connections) connection.cut();
   }
 
   /** Connections are reset, and new ones refused. */
   async refuse(): Promise<void> {
-    for (const socket of this.sockets) socket.destroy();
+    this.cut();
     if (this.server.listening) await new Promise((resolve) => this.server.close(resolve));
   }
 
+  /** Everything passes again; what was delayed, frozen or held goes on, and what has lost bytes is cut. */
   async restore(): Promise<void> {
-    if (this.frozen) for (const socket of this.sockets) socket.destroy(); // swallowed bytes do not come again
-    this.frozen = false;
-    this.drops = () => false;
+    for (const direction of [this.toServer, this.toClient]) {
+      Object.assign(direction, { delayMs: 0, isFrozen: false, drops: nothing });
+    }
+    this.watchToServer = this.watchToClient = undefined;
+    for (const connection of this.connections) {
+      const { toServer, toClient } = connection;
+      if (toServer.isLossy || toClient.isLossy) connection.cut();
+      toServer.release();
+      toClient.release();
+    }
     if (!this.server.listening)
       await new Promise<void>((resolve) => this.server.listen(this.port, '127.0.0.1', resolve));
   }
 
-  private join(from: Socket, to: Socket, isServer = false): void {
-    let due = 0; // when the last delayed bytes are sent, so that none overtake others
-    this.sockets.add(from);
-    from.on('data', (chunk: Buffer) => {
-      if (this.frozen || (isServer && this.drops(chunk))) return;
-      const now = performance.now();
-      due = Math.max(now + (isServer ? this.delayMs : 0), due);
-      if (due > now) setTimeout(() => to.write(chunk), Math.ceil(due - now)).unref();
-      else to.write(chunk);
-    });
-    from.on('error', () => undefined);
-    from.on('close', () => {
-      this.sockets.delete(from);
-      to.destroy();
-    });
+  private join(client: Socket): void {
+    const upstream = connect({ ...this.target, allowHalfOpen: true });
+    const cut = (): void => {
+      client.resetAndDestroy();
+      upstream.resetAndDestroy();
+    };
+    const connection: Connection = {
+      toServer: new Line(client, upstream, this.toServer, (chunk) => this.watchToServer?.(chunk, connection)),
+      toClient: new Line(upstream, client, this.toClient, (chunk) => this.watchToClient?.(chunk, connection)),
+      cut,
+    };
+    this.connections.add(connection);
+    const leave = (): void => {
+      if (client.closed && upstream.closed) this.connections.delete(connection);
+    };
+    client.on('close', leave);
+    upstream.on('close', leave);
   }
 }

@@ -290,7 +290,7 @@ describe('with a service key', () => {
       await until(() => verifier.isTold);
       expect(await statusOf(verifier, await service.token())).toBe(200);
       const frozenAt = performance.now();
-      proxy.drops = () => true; // half open: what is sent arrives, and no answer comes back
+      proxy.toClient.drops = () => true; // half open: what is sent arrives, and no answer comes back
       await until(() => !verifier.isTold);
       const silence = performance.now() - frozenAt;
       expect(silence).toBeGreaterThan(1500); // the last word was up to 0.2 s before

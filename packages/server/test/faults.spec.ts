@@ -77,7 +77,7 @@ describe('under faults', () => {
 
   soak('the stream is silent, but not closed, and the service answers: asked, all is right', async () => {
     await oracle.begin(service.url, SESSIONS);
-    proxy.drops = (chunk) => chunk.includes('\nid: '); // what the stream says
+    proxy.toClient.drops = (chunk) => chunk.includes('\nid: '); // what the stream says
     await oracle.signOut(service.url);
     await until(() => !verifier.isTold);
     await oracle.signOut(service.url);
@@ -99,7 +99,7 @@ describe('under faults', () => {
     if (SOAK) await delay(OUTAGE_MS);
     await proxy.restore();
     await recovered();
-    proxy.freeze();
+    proxy.blackhole();
     await oracle.signOut(service.url);
     await until(() => oracle.lastOfLiving === 503);
     await delay(SOAK ? OUTAGE_MS : 0);
@@ -170,7 +170,7 @@ describe('under faults', () => {
   });
 
   const faults: [string, (instance: ServiceProcess, database: TcpProxy) => void, typeof recover][] = [
-    ['has lost its database', (_, databaseProxy) => databaseProxy.freeze(), recover],
+    ['has lost its database', (_, databaseProxy) => databaseProxy.blackhole(), recover],
     ['is stopped, and goes on', ({ child }) => void child.kill('SIGSTOP'), recover],
   ];
   async function recover({ child }: ServiceProcess, databaseProxy: TcpProxy): Promise<void> {
