@@ -1,0 +1,84 @@
+import { freePort } from '../../support/free-port.js';
+import type { RedisServer } from '../../support/redis-server.js';
+import { startServiceProcess, type ServiceProcess } from '../../support/service-process.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
+
+/** What stands around an instance: its environment, and where its database and its Redis are. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string>>;
+  readonly databaseUrl: string;
+  readonly redis: RedisServer | undefined;
+}
+
+/** One instance of the compiled service, with TCP proxies of its own to its clients, its database and its Redis. */
+export class Instance {
+  private process: ServiceProcess | undefined;
+  /** What processes wrote that have ended. */
+  private past = '';
+
+  private constructor(
+    readonly name: string,
+    private readonly env: Record<string, string>,
+    readonly clients: TcpProxy,
+    readonly database: TcpProxy,
+    readonly redis: TcpProxy | undefined,
+  ) {}
+
+  /** Not started yet. */
+  static async in(name: string, { env, databaseUrl, redis }: Surroundings): Promise<Instance> {
+    const port = await freePort();
+    const clients = await TcpProxy.before(`http://127.0.0.1:${port}`);
+    const database = await TcpProxy.before(databaseUrl);
+    const redisProxy = redis && (await TcpProxy.before(redis.url));
+    const url = new URL(databaseUrl);
+    url.port = String(database.port);
+    const own = {
+      ...env,
+      HOST: '127.0.0.1',
+      PORT: String(port),
+      DATABASE_URL: url.href,
+      ...(redisProxy && { REDIS_URL: `redis://127.0.0.1:${redisProxy.port}` }),
+    };
+    return new Instance(name, own, clients, database, redisProxy);
+  }
+
+  /** For clients: the same over all ends and starts. */
+  get url(): string {
+    return `http://127.0.0.1:${this.clients.port}`;
+  }
+
+  get pid(): number {
+    return this.process!.child.pid!;
+  }
+
+  /** Resolves when it is ready. */
+  async start(): Promise<void> {
+    this.past += this.process?.output() ?? '';
+    this.process = undefined;
+    this.process = await startServiceProcess(this.env);
+  }
+
+  /** @returns the exit code, null where the signal itself ended it; undefined where it did not run */
+  async end(signal: NodeJS.Signals): Promise<number | null | undefined> {
+    return this.process?.end(signal);
+  }
+
+  freeze(): void {
+    this.process!.child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.process!.child.kill('SIGCONT');
+  }
+
+  /** What all its processes have written. */
+  output(): string {
+    return this.past + (this.process?.output() ?? '');
+  }
+
+  /** Kills it, and closes its proxies. */
+  async close(): Promise<void> {
+    await this.end('SIGKILL');
+    await Promise.all([this.clients, this.database, this.redis].map((proxy) => proxy?.refuse()));
+  }
+}

@@ -1,0 +1,47 @@
+import { randomBetween } from './random.js';
+import { FAULTS, type FaultName } from './faults.js';
+import type { World } from './world.js';
+
+export type { FaultName } from './faults.js';
+
+/** One thing that was done to the world. */
+export interface Fault {
+  readonly kind: 'fault';
+  readonly fault: FaultName;
+  /** To what it was done. */
+  readonly target: string;
+  /** By `performance.now()`. */
+  readonly begun: number;
+  /** When all was whole again. */
+  readonly ended: number;
+}
+
+/** Breaks one thing of a world after the other. */
+export class Nemesis {
+  /**
+   * @param record takes each fault, once all is whole again
+   * @param random as `Math.random`, so that a run can be repeated
+   */
+  constructor(
+    private readonly world: World,
+    private readonly record: (fault: Fault) => void,
+    private readonly random: () => number,
+  ) {}
+
+  /**
+   * One fault, from its beginning until all is whole again.
+   * @throws Error that names what did not come back
+   */
+  async strike(fault: FaultName): Promise<void> {
+    const { world, random } = this;
+    const instance = world.instances[Math.floor(randomBetween(random, 0, world.instances.length))]!;
+    const begun = performance.now();
+    try {
+      const target = await FAULTS[fault]({ world, instance, random });
+      await world.healthy();
+      this.record({ kind: 'fault', fault, target, begun, ended: performance.now() });
+    } catch (error) {
+      throw new Error(`${fault} (${instance.name}): ${(error as Error).message}`, { cause: error });
+    }
+  }
+}
