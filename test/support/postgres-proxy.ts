@@ -5,7 +5,8 @@ import { deployed } from './deployed.js';
 import { freePort } from './free-port.js';
 import { PatroniStandIn } from './patroni-stand-in.js';
 import { complaints, ProxyProcess } from './proxy-process.js';
-import type { PostgresNode, ReplicatedPostgres } from './standby.js';
+import type { PostgresNode } from './postgres-node.js';
+import type { ReplicatedPostgres } from './standby.js';
 
 const isRoot = process.getuid?.() === 0;
 

@@ -1,124 +1,17 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync, chownSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { postgresBinaries } from '../../packages/embedded-postgres/src/binaries.js';
-import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
+import { ensureCluster } from '../../packages/embedded-postgres/src/cluster.js';
 import {
   clusterDirectory,
   type ClusterDirectory,
 } from '../../packages/embedded-postgres/src/cluster-directory.js';
-import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
-import { errorCode } from '../../src/database/error-facts.js';
+import { copyCluster, STANDBY } from './copy-cluster.js';
 import { freePort } from './free-port.js';
+import { PostgresNode, SERVICE } from './postgres-node.js';
 import { until } from './until.js';
-
-const STANDBY = 'standby';
-const SERVICE = 'latchkey';
-// Fast: what these tests kill are processes, never the operating system. Commits wait for the standby all the same.
-const SETTINGS = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'shared_buffers=16MB'];
-
-/** One PostgreSQL of a pair, on 127.0.0.1. */
-export class PostgresNode {
-  private server: Server | undefined;
-
-  constructor(
-    private readonly cluster: ClusterDirectory,
-    private readonly password: string,
-    readonly port: number,
-    private readonly settings: readonly string[],
-  ) {}
-
-  /** The superuser's, in the database of the service. */
-  get adminUrl(): string {
-    return this.urlOf(SUPERUSER);
-  }
-
-  /** The service's: an ordinary role that owns its database. */
-  get url(): string {
-    return this.urlOf(SERVICE);
-  }
-
-  /** A URL without a database, for its maintenance. */
-  urlOf(user: string, database = SERVICE): string {
-    return `postgres://${user}:${this.password}@127.0.0.1:${this.port}/${database}`;
-  }
-
-  /** Starts it, or starts it again with the same data at the same address. */
-  async start(): Promise<this> {
-    const { path, account } = this.cluster;
-    const binaries = postgresBinaries(account, () => sharedPlace('programs'));
-    const settings = [...SETTINGS, ...this.settings];
-    this.server = await startServer({ binaries, account, path, port: this.port, settings });
-    return this;
-  }
-
-  /** Every process of it stands still: connections stay open, and nothing is answered. */
-  freeze(): void {
-    this.signal('SIGSTOP');
-  }
-
-  thaw(): void {
-    this.signal('SIGCONT');
-  }
-
-  /** Every process of it is killed at once, as when its machine is lost. */
-  async kill(): Promise<void> {
-    this.signal('SIGKILL');
-    await until(() => !this.server!.running());
-    rmSync(join(this.cluster.path, 'postmaster.pid'), { force: true }); // another process may get its number
-  }
-
-  /** Makes a primary of a standby; resolves when it takes writes. */
-  async promote(): Promise<void> {
-    await this.query('SELECT pg_promote(true)');
-  }
-
-  /** Runs one statement as superuser, on a connection of its own. */
-  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-    const client = new Client(this.urlOf(SUPERUSER, 'postgres'));
-    await client.connect();
-    try {
-      return (await client.query<Record<string, unknown>>(text, values)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
-  /** At once, since its data are not kept: a primary that is told to end in order first waits for a standby. */
-  async stop(): Promise<void> {
-    if (!this.server?.running()) return;
-    this.thaw();
-    process.kill(this.server.pid, 'SIGQUIT');
-    await until(() => !this.server!.running());
-  }
-
-  private signal(signal: NodeJS.Signals): void {
-    for (const pid of this.pids()) {
-      try {
-        process.kill(pid, signal);
-      } catch (error) {
-        if (errorCode(error) !== 'ESRCH') throw error; // a child that has just ended
-      }
-    }
-  }
-
-  /** The postmaster, and after it its children. */
-  private pids(): number[] {
-    if (!this.server?.running()) return [];
-    const { pid } = this.server;
-    const parentOf = (child: string): number => {
-      try {
-        return Number(/^\d+ \(.*\) \S (\d+)/.exec(readFileSync(`/proc/${child}/stat`, 'utf8'))?.[1]);
-      } catch {
-        return NaN; // it has just ended
-      }
-    };
-    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-    return [pid, ...children.map(Number)];
-  }
-}
 
 /**
  * A primary, and a standby that every commit waits for (`synchronous_standby_names`): both of the PostgreSQL that npm brings.
@@ -126,10 +19,18 @@ export class PostgresNode {
  */
 export class ReplicatedPostgres {
   private constructor(
-    readonly primary: PostgresNode,
-    readonly standby: PostgresNode,
+    private leading: PostgresNode,
+    private following: PostgresNode,
     private readonly directories: readonly string[],
   ) {}
+
+  get primary(): PostgresNode {
+    return this.leading;
+  }
+
+  get standby(): PostgresNode {
+    return this.following;
+  }
 
   /** @param settings of both, `name=value` */
   static async start(...settings: string[]): Promise<ReplicatedPostgres> {
@@ -146,9 +47,7 @@ export class ReplicatedPostgres {
     try {
       await primary.query(`CREATE ROLE ${SERVICE} LOGIN PASSWORD '${password}'`);
       await primary.query(`CREATE DATABASE ${SERVICE} OWNER ${SERVICE}`);
-      await copyCluster(primary, of, copy);
-      await standby.start();
-      await until(async () => (await primary.query('SELECT FROM pg_stat_replication')).length === 1);
+      await pair.copyStandby();
       await pair.synchronous(true);
       return pair;
     } catch (error) {
@@ -159,13 +58,36 @@ export class ReplicatedPostgres {
 
   /** Whether commits on the primary wait for the standby. */
   async synchronous(on: boolean): Promise<void> {
-    await this.primary.query(`ALTER SYSTEM SET synchronous_standby_names = '${on ? STANDBY : ''}'`);
-    await this.primary.query('SELECT pg_reload_conf()');
+    await this.primary.set('synchronous_standby_names', on ? STANDBY : '');
     const wanted = on ? 'sync' : 'async';
-    await until(async () => {
-      const [row] = await this.primary.query('SELECT sync_state FROM pg_stat_replication');
-      return row === undefined || row['sync_state'] === wanted;
-    });
+    await until(async () => [undefined, wanted].includes(await this.syncState()));
+  }
+
+  /** Resolves when the standby follows the primary, and every commit waits for it. */
+  async whole(): Promise<void> {
+    await until(async () => (await this.syncState()) === 'sync');
+  }
+
+  /**
+   * The primary is lost, and the standby takes its place; what was the primary is copied anew, as its standby. Nothing that was
+   * acknowledged is lost: the old primary is dead before, and from its first commit on the new one waits for a standby.
+   * @param lead brings the clients to the new primary; until then they must not reach it
+   */
+  async failOver(lead: (primary: PostgresNode) => unknown): Promise<void> {
+    const [lost, next] = [this.leading, this.following];
+    await lost.kill();
+    await next.set('synchronous_standby_names', STANDBY);
+    await next.promote();
+    [this.leading, this.following] = [next, lost];
+    const first = next.query(`SELECT pg_logical_emit_message(true, '${STANDBY}', '')`);
+    first.catch(() => undefined); // it is awaited below, unless something fails before
+    await until(
+      async () => (await next.query(`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length > 0,
+    );
+    await lead(next);
+    await this.copyStandby();
+    await this.whole();
+    await first;
   }
 
   async stop(): Promise<void> {
@@ -173,36 +95,18 @@ export class ReplicatedPostgres {
     await this.primary.stop();
     for (const directory of this.directories) rmSync(directory, { recursive: true, force: true });
   }
-}
 
-/** What pg_basebackup does, which npm's PostgreSQL lacks. */
-async function copyCluster(
-  primary: PostgresNode,
-  from: ClusterDirectory,
-  to: ClusterDirectory,
-): Promise<void> {
-  const client = new Client(primary.urlOf(SUPERUSER, 'postgres'));
-  await client.connect();
-  try {
-    await client.query(`SELECT pg_backup_start('standby', true)`);
-    cpSync(from.path, to.path, { recursive: true, filter: (path) => !path.endsWith('postmaster.pid') });
-    const { rows } = await client.query<{ labelfile: string }>('SELECT labelfile FROM pg_backup_stop(false)');
-    writeFileSync(join(to.path, 'backup_label'), rows[0]!.labelfile);
-  } finally {
-    await client.end();
+  private async copyStandby(): Promise<void> {
+    await copyCluster(this.primary, this.standby.cluster);
+    await this.standby.start();
+    await until(async () => (await this.syncState()) !== undefined);
   }
-  const source = new URL(primary.adminUrl);
-  const target = `host=${source.hostname} port=${source.port} user=${source.username} password=${source.password}`;
-  writeFileSync(join(to.path, 'standby.signal'), '');
-  writeFileSync(
-    join(to.path, 'postgresql.auto.conf'),
-    `primary_conninfo = '${target} application_name=${STANDBY}'\nwal_retrieve_retry_interval = 200ms\n`,
-  );
-  if (to.account) {
-    const { uid, gid } = to.account;
-    chownSync(to.path, uid, gid);
-    for (const name of readdirSync(to.path, { recursive: true, encoding: 'utf8' })) {
-      chownSync(join(to.path, name), uid, gid);
-    }
+
+  /** Undefined while there is no standby. */
+  private async syncState(): Promise<string | undefined> {
+    const [row] = await this.primary.query(
+      `SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'`,
+    );
+    return row?.['sync_state'] as string | undefined;
   }
 }

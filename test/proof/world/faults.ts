@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RedisServer } from '../../support/redis-server.js';
 import type { Instance } from './instance.js';
 import { randomBetween } from './random.js';
 import type { World } from './world.js';
@@ -10,8 +11,8 @@ interface Victim {
   readonly instance: Instance;
   readonly random: () => number;
 }
-/** Does it and undoes it. @returns to what it was done */
-type Strike = (victim: Victim) => Promise<string>;
+/** Does it, goes on with it for a while, and undoes it. @returns to what it was done, if not to the instance */
+type Strike = (victim: Victim) => Promise<string | void>;
 
 const SHORTEST_MS = 300;
 const LONGEST_MS = 4000;
@@ -21,20 +22,133 @@ function aWhile(random: () => number, longest = LONGEST_MS): Promise<void> {
   return delay(randomBetween(random, SHORTEST_MS, longest));
 }
 
-/** Everything that a nemesis knows. */
-export const FAULTS = {
+/** Of processes: the service's own. */
+const SERVICE = {
   'service-killed': async ({ instance, random }) => {
     await instance.end('SIGKILL');
     await aWhile(random, 1000);
     await instance.start();
-    return instance.name;
   },
   'service-frozen': async ({ instance, random }) => {
     instance.freeze();
     await aWhile(random);
     instance.thaw();
-    return instance.name;
+  },
+  'service-stopped': async ({ instance }) => {
+    const code = await instance.end('SIGTERM');
+    if (code !== 0) throw new Error(`it stopped with ${code}:\n${instance.output().slice(-2000)}`);
+    await instance.start();
   },
 } satisfies Record<string, Strike>;
 
+/** Of PostgreSQL: for all instances at once. */
+const POSTGRES = {
+  'postgres-killed': async ({ world: { postgres }, random }) => {
+    await postgres.primary.kill();
+    await aWhile(random, 2000);
+    await postgres.primary.start();
+    await postgres.whole();
+    return 'primary';
+  },
+  'postgres-frozen': async ({ world: { postgres }, random }) => {
+    postgres.primary.freeze();
+    await aWhile(random);
+    postgres.primary.thaw();
+    return 'primary';
+  },
+  failover: async ({ world: { postgres, instances } }) => {
+    await postgres.failOver(({ port }) => {
+      for (const { database } of instances) database.retarget(port);
+    });
+    return 'primary';
+  },
+  'standby-killed': async ({ world: { postgres }, random }) => {
+    await postgres.standby.kill();
+    await aWhile(random);
+    await postgres.standby.start();
+    await postgres.whole();
+    return 'standby';
+  },
+  'standby-frozen': async ({ world: { postgres }, random }) => {
+    postgres.standby.freeze();
+    await aWhile(random);
+    postgres.standby.thaw();
+    return 'standby';
+  },
+} satisfies Record<string, Strike>;
+
+/** Of the way from one instance to its database, or from its clients to it. */
+const NETWORK = {
+  'database-cut': async ({ instance: { database }, random }) => {
+    await database.refuse();
+    await aWhile(random);
+    await database.restore();
+  },
+  'database-frozen': async ({ instance: { database }, random }) => {
+    database.freeze();
+    await aWhile(random);
+    await database.restore();
+  },
+  'database-delayed': async ({ instance: { database }, random }) => {
+    database.toServer.delayMs = randomBetween(random, 0, 500);
+    database.toClient.delayMs = randomBetween(random, 0, 800);
+    await aWhile(random);
+    await database.restore();
+  },
+  'database-dropped-one-way': async ({ instance: { database }, random }) => {
+    const direction = random() < 0.5 ? database.toServer : database.toClient;
+    direction.drops = () => true;
+    await aWhile(random);
+    await database.restore();
+  },
+  'clients-cut': async ({ instance: { clients }, random }) => {
+    await clients.refuse();
+    await aWhile(random, 1000);
+    await clients.restore();
+  },
+} satisfies Record<string, Strike>;
+
+/** Of Redis, where there is one. */
+const REDIS = {
+  'redis-killed': async ({ world, random }) => {
+    const redis = redisOf(world);
+    await redis.kill();
+    await aWhile(random);
+    await redis.start();
+    return 'Redis';
+  },
+  'redis-frozen': async ({ world, random }) => {
+    const redis = redisOf(world);
+    redis.freeze();
+    await aWhile(random);
+    redis.thaw();
+    return 'Redis';
+  },
+  'redis-cut': async ({ instance: { redis }, random }) => {
+    await redis!.refuse();
+    await aWhile(random);
+    await redis!.restore();
+  },
+  'redis-cut-from-all': async ({ world: { instances }, random }) => {
+    await Promise.all(instances.map(({ redis }) => redis!.refuse()));
+    await aWhile(random);
+    await Promise.all(instances.map(({ redis }) => redis!.restore()));
+    return 'Redis';
+  },
+} satisfies Record<string, Strike>;
+
+function redisOf({ redis }: World): RedisServer {
+  if (!redis) throw new Error('there is no Redis in this world');
+  return redis;
+}
+
+/** Everything that a nemesis knows. */
+export const FAULTS = { ...SERVICE, ...POSTGRES, ...NETWORK, ...REDIS };
+
 export type FaultName = keyof typeof FAULTS;
+
+/** Those that can be done to a world. */
+export function faultsOf({ redis }: Pick<World, 'redis'>): FaultName[] {
+  const all = redis ? FAULTS : { ...SERVICE, ...POSTGRES, ...NETWORK };
+  return Object.keys(all) as FaultName[];
+}

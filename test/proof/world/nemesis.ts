@@ -12,6 +12,8 @@ export interface Fault {
   readonly target: string;
   /** By `performance.now()`. */
   readonly begun: number;
+  /** When the last part of it was undone: what was stopped runs again, what was cut is joined. */
+  readonly undone: number;
   /** When all was whole again. */
   readonly ended: number;
 }
@@ -37,9 +39,11 @@ export class Nemesis {
     const instance = world.instances[Math.floor(randomBetween(random, 0, world.instances.length))]!;
     const begun = performance.now();
     try {
-      const target = await FAULTS[fault]({ world, instance, random });
+      const strike: (typeof FAULTS)[FaultName] = FAULTS[fault];
+      const target = (await strike({ world, instance, random })) ?? instance.name;
+      const undone = performance.now();
       await world.healthy();
-      this.record({ kind: 'fault', fault, target, begun, ended: performance.now() });
+      this.record({ kind: 'fault', fault, target, begun, undone, ended: performance.now() });
     } catch (error) {
       throw new Error(`${fault} (${instance.name}): ${(error as Error).message}`, { cause: error });
     }
