@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import type { Request, Response } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Form } from './form.js';
 import { OptionalObject } from './parameter.js';
 import { readBody } from './read-body.js';
 
@@ -169,5 +170,31 @@ describe('JSON in the plain way, and in the way of body-parser', () => {
     }
     expect(outcomes.value).toBeGreaterThan(1000);
     expect(outcomes.error).toBeGreaterThan(1000);
+  });
+});
+
+describe('a form', () => {
+  const form = async (text: string, charset = ''): Promise<unknown> =>
+    read(`application/x-www-form-urlencoded${charset}`, [Buffer.from(text)]);
+
+  it.each<[string, Record<string, unknown>]>([
+    ['a=b', { a: 'b' }],
+    ['a=b]=c', { a: 'b]=c' }], // fuzz-bodies.spec.ts: that was a parameter `a=b]`
+    ['a=1&a=b]=c', { a: ['1', 'b]=c'] }],
+    ['a=%5D=', { a: ']=' }],
+    ['a[]=1&a[b]=2', { 'a[]': '1', 'a[b]': '2' }],
+    ['a=1+2%20%2B%C3%A9&&=x', { a: '1 2 +é', '': 'x' }],
+    ['__proto__=1&__proto__=2', { ['__proto__']: ['1', '2'] }],
+  ])('%s has the names before each first =', async (text, members) => {
+    const { value } = (await form(text)) as { value: object };
+    expect(Object.entries(value)).toEqual(Object.entries(members));
+    expect(value).toBeInstanceOf(Form);
+  });
+
+  it('has 100 parameters at most, in UTF-8', async () => {
+    expect(await form('a=1&'.repeat(99))).toHaveProperty('value');
+    expect(await form('a=1&'.repeat(100))).toMatchObject({ error: 'invalid_request' });
+    expect(await form('a=1', '; charset=UTF-8')).toHaveProperty('value');
+    expect(await form('a=1', '; charset=iso-8859-1')).toMatchObject({ error: 'invalid_request' });
   });
 });

@@ -1,15 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { NotFoundException } from '@nestjs/common';
-import { json, urlencoded, type NextFunction, type Request, type RequestHandler } from 'express';
+import { json, text, type NextFunction, type Request, type RequestHandler } from 'express';
 import { isRouted } from '../errors/allowed-methods.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { Form } from './form.js';
+import { readForm } from './form.js';
 import { DEEPEST_VALUE, faultOf } from './json-faults.js';
 import { OBJECT_PARAMETERS } from './parameter.js';
 import { isPlainJson, LARGEST_BODY, readPlainBody } from './plain-body.js';
 import { readJson, type JsonFault } from './read-json.js';
 
-const MOST_PARAMETERS = 100; // the parser's work grows with their square
+const MOST_PARAMETERS = 100; // no client has as many
 
 const JSON_FAULTS: Readonly<Record<JsonFault, string>> = {
   malformed: 'the body is not valid JSON',
@@ -29,7 +29,11 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
 };
 
 const parseJson = json({ limit: LARGEST_BODY, verify: refuseFaults });
-const parseForm = urlencoded({ limit: LARGEST_BODY, extended: false, parameterLimit: MOST_PARAMETERS });
+const readText = text({
+  limit: LARGEST_BODY,
+  type: 'application/x-www-form-urlencoded',
+  verify: refuseLongForms,
+});
 
 /**
  * Reads a JSON object or a form into `request.body`, which stays undefined when nothing was sent (contract §3). The path and
@@ -41,10 +45,10 @@ export const readBody: RequestHandler = (request, response, next) => {
   if (isPlainJson(request)) return readPlainJson(request, next);
   parseJson(request, response, (jsonError?: unknown) => {
     if (jsonError !== undefined || request.body !== undefined) return proceed(next, jsonError);
-    parseForm(request, response, (formError?: unknown) => {
+    readText(request, response, (formError?: unknown) => {
       if (formError !== undefined) return proceed(next, formError);
       if (request.body === undefined) return next(neitherJsonNorForm());
-      request.body = Object.assign(new Form(), request.body);
+      request.body = readForm(request.body as string);
       next();
     });
   });
@@ -77,9 +81,27 @@ function refuseFaults(
   body: Buffer,
   encoding: string,
 ): void {
-  if (encoding !== 'utf-8') throw Object.assign(new Error(), { type: 'charset.unsupported' }); // RFC 8259 §8.1
+  refuseCharset(encoding); // RFC 8259 §8.1
   const fault = faultOf(body.toString(), OBJECT_PARAMETERS);
   if (fault !== undefined) throw Object.assign(new Error(), { type: `json.${fault}` });
+}
+
+/** The same of the reader of forms. */
+function refuseLongForms(
+  _request: IncomingMessage,
+  _response: ServerResponse,
+  body: Buffer,
+  encoding: string,
+): void {
+  refuseCharset(encoding); // RFC 6749 Appendix B
+  let parameters = 1;
+  for (let at = body.indexOf('&'); at !== -1; at = body.indexOf('&', at + 1)) {
+    if (++parameters > MOST_PARAMETERS) throw Object.assign(new Error(), { type: 'parameters.too.many' });
+  }
+}
+
+function refuseCharset(encoding: string): void {
+  if (encoding !== 'utf-8') throw Object.assign(new Error(), { type: 'charset.unsupported' });
 }
 
 function proceed(next: NextFunction, error: unknown): void {
