@@ -5,10 +5,11 @@ export async function smallest<Input extends string | Buffer>(
   input: Input,
   breaks: (candidate: Input) => Promise<boolean>,
 ): Promise<Input> {
-  let [best, tries] = [input, 0];
+  let best = input;
+  let tries = 0;
   for (let size = best.length >> 1; size > 0; size >>= 1) {
     for (let at = 0; at < best.length && tries < MOST_TRIES;) {
-      const candidate = without(best, at, at + size);
+      const candidate = without(best, at, at + size) as Input;
       tries++;
       if (await breaks(candidate)) best = candidate;
       else at += size;
@@ -17,10 +18,7 @@ export async function smallest<Input extends string | Buffer>(
   return best;
 }
 
-function without<Input extends string | Buffer>(input: Input, from: number, to: number): Input {
-  const left =
-    typeof input === 'string'
-      ? input.slice(0, from) + input.slice(to)
-      : Buffer.concat([input.subarray(0, from), input.subarray(to)]);
-  return left as Input;
+function without(input: string | Buffer, from: number, to: number): string | Buffer {
+  if (typeof input === 'string') return input.slice(0, from) + input.slice(to);
+  return Buffer.concat([input.subarray(0, from), input.subarray(to)]);
 }

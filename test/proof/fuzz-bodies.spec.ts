@@ -1,0 +1,264 @@
+import { isDeepStrictEqual } from 'node:util';
+import '../../src/auth/sign-out.dto.js'; // declares a parameter that is an object
+import { faultOf } from '../../src/http/json-faults.js';
+import { OBJECT_PARAMETERS } from '../../src/http/parameter.js';
+import { readJson } from '../../src/http/read-json.js';
+import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { Caller } from './fuzz/caller.js';
+import { formValues } from './fuzz/form-reference.js';
+import { fuzz, type Verdict } from './fuzz/fuzz.js';
+import { jsonByTheBook } from './fuzz/json-reference.js';
+import { mutatedBytes, mutatedText } from './fuzz/mutate.js';
+import type { Random } from './fuzz/random.js';
+
+const JSON_TYPES = ['application/json', 'application/json; charset=utf-8'];
+const FORM = 'application/x-www-form-urlencoded';
+const LARGEST = 64 * 1024;
+const DEEPEST = 101;
+
+const WORDS = [
+  ...[
+    '"refresh_token":"x"',
+    '"refresh_token":null',
+    '"\\u0072efresh_token":"x"',
+    '"code":"x"',
+    '"state":"x"',
+    '"__proto__":{}',
+    '"provider_logout":{}',
+  ],
+  ...[
+    '{',
+    '}',
+    '[',
+    ']',
+    ',',
+    ':',
+    '"',
+    '\\',
+    '\\u',
+    '\\ud800',
+    'null',
+    '1e999',
+    '-',
+    '.',
+    '\ufeff',
+    ' ',
+    '\n',
+    '"a":',
+    '[[[[[[[[',
+    ']]]]]]]]',
+    '{"a":{"a":',
+  ],
+  ...['[]'.repeat(60), '['.repeat(100), ']'.repeat(100), '{"a":'.repeat(100), '}'.repeat(100)],
+];
+const FORM_WORDS = [
+  'refresh_token=x',
+  '&',
+  '&&',
+  '=',
+  '==',
+  ']=',
+  '[]=',
+  '[x]=',
+  '%5B%5D',
+  '%3D',
+  '%26',
+  '+',
+  '%2B',
+  '%',
+  '%FF',
+  '%u0041',
+  '%00',
+  '&refresh_token',
+  '&refresh%5Ftoken=x',
+  ';',
+  '__proto__=1',
+  '&a=b',
+  '&'.repeat(120),
+  '#',
+  '?',
+  '\ufeff',
+];
+
+function jsonBody(random: Random, members: Readonly<Record<string, string>>): Buffer {
+  const json = JSON.stringify({
+    ...members,
+    provider_logout: { redirect_uri: 'https://app.example/' },
+    more: [1, { a: null }],
+  });
+  if (random.chance(0.05)) return Buffer.from(json);
+  if (random.chance(0.2)) return mutatedBytes(random, Buffer.from(json));
+  return Buffer.from(mutatedText(random, json, WORDS));
+}
+
+function formBody(random: Random, members: Readonly<Record<string, string>>): Buffer {
+  const form = `${new URLSearchParams(members).toString()}&more=1+2%20%C3%A9`;
+  if (random.chance(0.05)) return Buffer.from(form);
+  if (random.chance(0.2)) return mutatedBytes(random, Buffer.from(form));
+  return Buffer.from(mutatedText(random, form, FORM_WORDS));
+}
+
+/** The object of a body that is not refused; by RFC 8259 and the contract's §3. */
+function acceptedObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(body).replace(/^\ufeff/, '');
+  const read = jsonByTheBook(text, ['provider_logout']);
+  if (!read || read.isRepeated || read.deepest > DEEPEST) return undefined;
+  return typeof read.value === 'object' && read.value !== null
+    ? (read.value as Record<string, unknown>)
+    : undefined;
+}
+
+const isUsable = (value: unknown): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.isWellFormed() && !value.includes('\0');
+
+it('JSON is read as the book says, or refused', async () => {
+  await fuzz({
+    name: 'JSON bodies, the readers',
+    short: 8000,
+    full: 800_000,
+    generate: (random) => jsonBody(random, { refresh_token: 'lkr_x', code: 'c' }),
+    judge(body): Verdict {
+      if (body.length === 0) return 'accepted';
+      const expected = acceptedObject(body);
+      const read = readJson(body);
+      const text = body.toString();
+      if (typeof read === 'string') {
+        if (expected) throw new Error(`refused as ${read}`);
+        return 'refused';
+      }
+      if (!isDeepStrictEqual(read, expected)) throw new Error('read as something else');
+      // body-parser's way, which asks for faults before it parses
+      if (faultOf(text, OBJECT_PARAMETERS) !== undefined) throw new Error('the two ways differ');
+      return 'accepted';
+    },
+  });
+});
+
+describe('bodies at a running service', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let caller: Caller;
+  let issued: Tokens;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService(provider.env());
+    caller = new Caller(service.url);
+    issued = await signIn(service.url);
+  });
+  afterAll(async () => {
+    caller?.close();
+    await service?.close();
+    await provider?.close();
+  });
+
+  async function refresh(body: Buffer, type: string, token: unknown): Promise<Verdict> {
+    const { status, body: answer } = await caller.call(
+      'POST',
+      '/oauth2/refresh',
+      { 'Content-Type': type },
+      body,
+    );
+    const expected =
+      body.length > LARGEST
+        ? [413, 'payload_too_large']
+        : token === issued.refresh_token
+          ? [200, undefined]
+          : isUsable(token)
+            ? [401, 'invalid_grant']
+            : [400, 'invalid_request'];
+    expect([status, answer['error']]).toEqual(expected);
+    return status === 200 ? 'accepted' : 'refused';
+  }
+
+  it('JSON that is accepted says what a strict reader finds in it', async () => {
+    await fuzz({
+      name: 'JSON bodies, POST /oauth2/refresh',
+      short: 300,
+      full: 30_000,
+      atOnce: 4,
+      generate: (random) => jsonBody(random, { refresh_token: issued.refresh_token }),
+      judge(body): Promise<Verdict> {
+        const object = acceptedObject(body);
+        const token =
+          object && !Array.isArray(object) && Object.hasOwn(object, 'refresh_token')
+            ? object['refresh_token']
+            : undefined;
+        return refresh(body, JSON_TYPES[body.length % 2]!, token);
+      },
+    });
+  });
+
+  it('forms that are accepted say what a strict reader finds in them', async () => {
+    await fuzz({
+      name: 'forms, POST /oauth2/refresh',
+      short: 300,
+      full: 30_000,
+      atOnce: 4,
+      generate: (random) => formBody(random, { refresh_token: issued.refresh_token }),
+      async judge(body): Promise<Verdict> {
+        const text = body.toString();
+        const values = formValues(text, 'refresh_token');
+        const isOne = values.length === 1 && text.split('&').length <= 100;
+        if (!isOne || values[0] !== undefined) return refresh(body, FORM, isOne ? values[0] : undefined);
+        const { status } = await caller.call('POST', '/oauth2/refresh', { 'Content-Type': FORM }, body);
+        expect([400, 401]).toContain(status); // it is not clear what it says, and so not what was issued
+        return 'refused';
+      },
+    });
+  });
+
+  it('a refusal for the syntax of a body spends no state', async () => {
+    const unspent = new Set<string>();
+    const states = await Promise.all(Array.from({ length: 20 }, () => beginSignIn(service.url)));
+    await fuzz({
+      name: 'bodies, POST /oauth2/token, and their states afterwards',
+      short: 60,
+      full: 6000,
+      generate(random) {
+        const members = {
+          code: 'ada',
+          state: random.pick(states),
+          device_id: '0189d3a0-0000-7000-8000-0123456789ab',
+          device_name: 'Ada',
+          code_verifier: '',
+        };
+        return random.chance(0.5) ? jsonBody(random, members) : formBody(random, members);
+      },
+      async judge(body): Promise<Verdict> {
+        const type = body.includes('{') ? 'application/json' : FORM;
+        const { status, body: answer } = await caller.call(
+          'POST',
+          '/oauth2/token',
+          { 'Content-Type': type },
+          body,
+        );
+        expect([200, 400, 401, 413]).toContain(status);
+        const named = states.filter((state) => body.includes(state));
+        if (status === 400 && answer['error'] === 'invalid_request')
+          for (const state of named) unspent.add(state);
+        else {
+          for (const state of named) unspent.delete(state);
+          await Promise.all(
+            named.map(async (state) =>
+              states.splice(states.indexOf(state), 1, await beginSignIn(service.url)),
+            ),
+          );
+        }
+        return status === 200 ? 'accepted' : 'refused';
+      },
+    });
+    expect(unspent.size).toBeGreaterThan(0);
+    for (const state of unspent) {
+      const { status } = await caller.call(
+        'POST',
+        '/oauth2/token',
+        { 'Content-Type': 'application/json' },
+        JSON.stringify({ code: 'ada', state }),
+      );
+      expect(status).toBe(200);
+    }
+  });
+});
