@@ -83,6 +83,32 @@ describe('when it refreshes', () => {
     expect(await refresher.fresh()).toBe('second');
   });
 
+  it('after a sleep, in which the monotonic clock stopped, before which the clock of the device was set back', async () => {
+    const { asked, refresher } = tab([FRESH]);
+    jest.setSystemTime(Date.now() - 7_200_000);
+    await seconds(60); // the timer runs
+    jest.setSystemTime(Date.now() + 3_600_000);
+    expect(asked()).toBe(0);
+    expect(await refresher.fresh()).toBe('second');
+  });
+
+  it('in a page that was loaded after the clock of the device was set back, which another one has noticed', async () => {
+    const { area } = tab();
+    await seconds(3000);
+    jest.setSystemTime(Date.now() - 2_500_000);
+    await seconds(60);
+    const later = openTab(area, [FRESH]);
+    open.push(later);
+    expect(later.keeper.age()).toBeCloseTo(3060, -1);
+    expect(later.keeper.session()!.expiresAt).toBeCloseTo(Date.now() + 540_000, -4);
+  });
+
+  it('at once in a page that finds a token from the future, as nobody knows how old it is', async () => {
+    const { asked, refresher } = tab([FRESH], { received_at: Date.now() + 60_000 });
+    expect(await refresher.fresh()).toBe('second');
+    expect(asked()).toBe(1);
+  });
+
   it('even if the clock of the device was set back', async () => {
     const { asked, keeper } = tab([FRESH]);
     jest.setSystemTime(Date.now() - 10 * DAY * 1000);

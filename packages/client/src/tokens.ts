@@ -30,6 +30,9 @@ export interface Ended {
   readonly reason: EndReason;
 }
 
+/** Milliseconds by which the clocks may differ without one of them having jumped. */
+const JUMP = 1000;
+
 const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
 
 /** Holds the tokens of this tab, in step with the storage and with the other tabs. */
@@ -62,10 +65,10 @@ export function keepTokens(
   drop: (key: string) => void,
 ): TokenKeeper {
   let held: Tokens | undefined;
-  /** How old the access token was when it came into this page, and when that was; milliseconds. */
-  let anchor: readonly [age: number, at: number] = [0, 0];
+  /** How old the access token was when the clocks were looked at, and what they said; milliseconds. */
+  let looked: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
+  const look = (age: number): void => void (looked = [age, Date.now(), performance.now()]);
 
-  const ageByDevice = (): number => Date.now() - (held?.received_at ?? 0);
   let session: Session | undefined;
   const take = (tokens: Tokens | undefined): void => {
     const isSame = held?.access_token === tokens?.access_token;
@@ -77,7 +80,10 @@ export function keepTokens(
       bound: !!tokens.binding,
       ...tokens.profile,
     };
-    if (!isSame) anchor = [Math.max(0, ageByDevice()), performance.now()];
+    if (isSame || !tokens) return;
+    const age = Date.now() - tokens.received_at;
+    // From the future: the device's clock was set back, and nobody knows how old it is.
+    look(age < -JUMP ? tokens.expires_in * 1000 : age);
   };
   const reload = (): Tokens | undefined => {
     const value = storage.get();
@@ -98,9 +104,24 @@ export function keepTokens(
   return {
     get: () => held,
     session: () => session,
-    // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one
-    // that says more is right.
-    age: () => Math.max(ageByDevice(), anchor[0] + performance.now() - anchor[1]) / 1000,
+    // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one that
+    // says more is right, from one jump to the next: a clock may be set back before a sleep, or after it.
+    age() {
+      const [before, date, monotonic] = looked;
+      const [byDate, byMonotonic] = [Date.now() - date, performance.now() - monotonic];
+      const age = before + Math.max(byDate, byMonotonic);
+      if (Math.abs(byDate - byMonotonic) > JUMP) {
+        look(age);
+        // Set back: a page that is loaded now would take the token for younger than it is.
+        const { access_token } = held ?? {};
+        const current = byDate < byMonotonic && reload();
+        if (current && current.access_token === access_token) {
+          storage.put({ ...current, received_at: Date.now() - age });
+          reload();
+        }
+      }
+      return age / 1000;
+    },
     put(received) {
       storage.put(received);
       reload();
