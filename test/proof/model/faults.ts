@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import type { Type } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { StateService } from '../../../src/auth/state.service.js';
+import { UsersService } from '../../../src/auth/users.service.js';
+import { IdempotencyStore } from '../../../src/channel/idempotency.store.js';
+import { DeviceService } from '../../../src/device/device.service.js';
+import { SignOutService } from '../../../src/device/sign-out.service.js';
+import type { AccessTokenClaims } from '../../../src/token/access-token-claims.js';
+import { AccessTokenVerifier } from '../../../src/token/access-token.verifier.js';
+import { DpopProofs } from '../../../src/token/dpop-proofs.js';
+import { readHeader } from '../../../src/token/jose-header.js';
+import { KeyService } from '../../../src/token/key.service.js';
+import { KeyStore } from '../../../src/token/key.store.js';
+import { parseRefreshToken } from '../../../src/token/refresh-token.js';
+import type { SessionScope } from '../../../src/token/session.store.js';
+import { TokenService } from '../../../src/token/token.service.js';
+import type { World } from './world.js';
+
+type Query = (sql: string, values: unknown[]) => Promise<unknown[]>;
+type Plant = (world: World) => void;
+
+/** Changes something of each instance, until `jest.restoreAllMocks()`. */
+function each<Service>(type: Type<Service>, change: (service: Service, query: Query) => void): Plant {
+  return ({ instances }) => {
+    for (const { app } of instances) {
+      const database = app.get(DataSource);
+      change(app.get(type), (sql, values) => database.query(sql, values));
+    }
+  };
+}
+
+/** Sessions of one scope end where those of another should. */
+const mistaken = (change: (scope: SessionScope, byUser: boolean) => SessionScope): Plant =>
+  each(SignOutService, (service) => {
+    const signOut = service.signOut.bind(service);
+    jest
+      .spyOn(service, 'signOut')
+      .mockImplementation((scope, of, ...rest) => signOut(change(scope, of.sessionId !== null), of, ...rest));
+  });
+
+type Presented = { readonly token: string; readonly claims: AccessTokenClaims };
+type Judge = (presented: Presented) => Promise<boolean>;
+
+/** What the database is asked of an access token. */
+const judged = (change: (isLive: Judge, query: Query) => Judge): Plant =>
+  each(AccessTokenVerifier, (verifier, query) => {
+    const open = verifier as unknown as { isLive: Judge };
+    jest.replaceProperty(open, 'isLive', change(open.isLive, query));
+  });
+
+/** Faults that the service could have, each in a few lines: to see that the model finds it. */
+export const FAULTS: Readonly<Record<string, Plant>> = {
+  'a state is not spent': each(StateService, (states) => {
+    const consume = states.consume.bind(states);
+    jest.spyOn(states, 'consume').mockImplementation(async (state) => {
+      const signIn = await consume(state);
+      await states.save(state, signIn);
+      return signIn;
+    });
+  }),
+  'the redirect URI is not compared': each(StateService, (states) => {
+    const consume = states.consume.bind(states);
+    jest
+      .spyOn(states, 'consume')
+      .mockImplementation(async (state) => ({ ...(await consume(state)), redirectUriNamed: false }));
+  }),
+  'sign-out from all leaves one session': mistaken((scope, byUser) =>
+    scope === 'all' && byUser ? 'others' : scope,
+  ),
+  'sign-out from others ends the caller’s, too': mistaken((scope) => (scope === 'others' ? 'all' : scope)),
+  'sign-out from the device leaves its other sessions': mistaken((scope, byUser) =>
+    scope === 'device' && byUser ? 'session' : scope,
+  ),
+  'revocation ends every session of the device': mistaken((scope) =>
+    scope === 'session' ? 'device' : scope,
+  ),
+  'signed-out devices are not announced': each(SignOutService, (service) => {
+    jest.spyOn(service as unknown as { announce(): Promise<void> }, 'announce').mockResolvedValue();
+  }),
+  'a refresh extends the refresh token': each(TokenService, (tokens, query) => {
+    const refresh = tokens.refresh.bind(tokens);
+    jest.spyOn(tokens, 'refresh').mockImplementation(async (token, call) => {
+      const refreshed = await refresh(token, call);
+      const sql = `UPDATE refresh_tokens SET expires_at = now() + interval '30 days' WHERE session_id = $1`;
+      await query(sql, [parseRefreshToken(token)!.session.sessionId]);
+      return refreshed;
+    });
+  }),
+  'refresh tokens of one instance live an hour longer': ({ instances: [, { settings }] }) => {
+    jest.replaceProperty(settings, 'refreshTokenTtl', settings.refreshTokenTtl + 3600);
+  },
+  'a refresh token’s expiry ends its access token': judged((isLive, query) => async (presented) => {
+    const { sub, sid } = presented.claims;
+    const sql = 'SELECT FROM refresh_tokens WHERE user_id = $1 AND session_id = $2 AND expires_at > now()';
+    return (await isLive(presented)) && (await query(sql, [sub, sid])).length > 0;
+  }),
+  'access tokens of sessions that were signed out are good': judged((_isLive, query) => async ({ token }) => {
+    return (await query('SELECT FROM access_tokens WHERE token = $1', [token])).length > 0;
+  }),
+  'a user may rename another one’s device': each(DeviceService, (devices, query) => {
+    const rename = devices.rename.bind(devices);
+    jest.spyOn(devices, 'rename').mockImplementation(async (userId, id, name) => {
+      const sql = 'SELECT user_id AS owner FROM devices WHERE device_id = $2 ORDER BY user_id <> $1 LIMIT 1';
+      const [row] = (await query(sql, [userId, id])) as { owner: string }[];
+      return rename(row?.owner ?? userId, id, name);
+    });
+  }),
+  'a removed device stays on the list': each(DeviceService, (devices) => {
+    const signOuts = devices['signOuts'];
+    jest.spyOn(devices, 'remove').mockImplementation(async (session, deviceId) => {
+      await devices.rename(session.userId, deviceId, 'removed'); // `not_found`, if there is none
+      await signOuts.signOut('device', { ...session, deviceId });
+    });
+  }),
+  'a deleted user’s devices are kept': each(UsersService, (users) => {
+    jest.spyOn(users, 'remove').mockImplementation((userId) => users.signOut(userId));
+  }),
+  'a used proof is taken again': each(DpopProofs, (proofs) => {
+    const judge = proofs.judge.bind(proofs);
+    jest.spyOn(proofs, 'judge').mockImplementation(async (call) => {
+      const proof = await judge(call);
+      return proof && { ...proof, jti: randomUUID() };
+    });
+  }),
+  'the token of a revoked key is good': each(KeyService, (keys) => {
+    jest
+      .spyOn(keys, 'verificationKey')
+      .mockImplementation((token) => keys['ring']['keys'].get(readHeader(token)?.kid ?? '')?.publicKey);
+  }),
+  'a new key signs at once': () => {
+    const store = KeyStore.prototype as unknown as Record<
+      'make' | 'makeNext',
+      (...args: unknown[]) => unknown
+    >;
+    jest.spyOn(store, 'makeNext').mockImplementation(function (this: typeof store, manager) {
+      return this.make(manager, 0);
+    });
+  },
+  'an Idempotency-Key is forgotten after an hour': each(IdempotencyStore, (keys) => {
+    const once = keys.once.bind(keys);
+    jest.spyOn(keys, 'once').mockImplementation((asked, work) => once({ ...asked, ttl: 3600 }, work));
+  }),
+};

@@ -1,0 +1,55 @@
+import { KEY_LEAD, type Specification } from './specification.js';
+import { at, pick, step, which } from './step.js';
+import type { At, World } from './world.js';
+
+/** contract §5: "a new key is published at least 10 minutes before its first use". */
+export const rotateKey = step<{ at: At }>(
+  'rotateKey',
+  { at },
+  {
+    async run(args, model, world) {
+      const { kid, activeAt, made } = await world.keyStore(args.at).rotate();
+      const { waiting } = model;
+      expect({ kid, made }).toEqual({ kid: waiting?.kid ?? kid, made: !waiting });
+      if (!waiting) model.keys.push({ kid, firstUse: activeAt.getTime(), revoked: false });
+      expect(model.keyOf(kid).firstUse).toBeGreaterThanOrEqual(made ? model.now + KEY_LEAD : model.now);
+      await world.readKeys();
+      await expectPublished(model, world);
+    },
+  },
+);
+
+/** contract §5: "`revoke` withdraws a key at once: its tokens are refused … within 1 s". */
+export const revokeKey = step<{ at: At; key: number }>(
+  'revokeKey',
+  { at, key: which },
+  {
+    async run(args, model, world) {
+      const { kid, revoked } = pick(model.keys, args.key);
+      const isNeeded = !revoked && kid === model.signing.kid;
+      const successor = await world.keyStore(args.at).revoke(kid);
+      expect(successor !== undefined).toBe(isNeeded); // else another one signs
+      if (successor) {
+        model.keys.push({ kid: successor.kid, firstUse: successor.activeAt.getTime(), revoked: false });
+      }
+      model.keyOf(kid).revoked = true;
+      await world.readKeys();
+      model.now += 1000;
+      await world.turnTo(model.now);
+      await expectPublished(model, world);
+    },
+  },
+);
+
+/** Every instance publishes the keys of all good tokens and the next one, and none that was revoked (contract §5). */
+export async function expectPublished(model: Specification, world: World): Promise<void> {
+  for (const to of [0, 1] as const) {
+    const { body } = await world.call(to, 'GET', '/.well-known/jwks.json');
+    const kids = new Set((body['keys'] as { kid: string }[]).map(({ kid }) => kid));
+    const needed = model.tokens.filter((token) => model.isGood(token)).map(({ kid }) => kid);
+    for (const kid of [...needed, model.signing.kid, ...(model.waiting ? [model.waiting.kid] : [])]) {
+      expect(kids).toContain(kid);
+    }
+    for (const { kid, revoked } of model.keys) if (revoked) expect(kids).not.toContain(kid);
+  }
+}

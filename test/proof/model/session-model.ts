@@ -1,0 +1,37 @@
+import fc, { type IAsyncPropertyWithHooks } from 'fast-check';
+import { sequences } from './commands.js';
+import { HOUR, Specification, type Key } from './specification.js';
+import type { Step } from './step.js';
+import { turnTo } from './time.js';
+import { askMe } from './tokens.js';
+import type { World } from './world.js';
+
+/** Whatever is done, in whatever order, on whichever instance and at whatever time: the service does what the model does. */
+export function sessionModel(world: World, replayPath?: string): IAsyncPropertyWithHooks<[Iterable<Step>]> {
+  return fc.asyncProperty(sequences(replayPath), async (steps) => {
+    const model = await beginRun(world);
+    await fc.asyncModelRun(() => ({ model, real: world }), steps);
+    // Whatever a sequence has left: each token is good everywhere, or nowhere.
+    for (const token of model.tokens.slice(-8)) {
+      for (const at of [0, 1] as const) await askMe(at, token, model, world);
+    }
+  });
+}
+
+/** Nothing of former sequences is alive: their users have other names, their tokens have expired, one key signs. */
+async function beginRun(world: World): Promise<Specification> {
+  world.run++;
+  const model = new Specification(world.clock.now(), await keysOf(world));
+  await turnTo(model.now + 2 * HOUR, model, world);
+  const { signing } = model;
+  return new Specification(
+    model.now,
+    model.keys.filter((key) => key === signing || key === model.waiting),
+  );
+}
+
+async function keysOf(world: World): Promise<Key[]> {
+  return (await world.keys()).map(({ kid, activeAt, revokedAt }) => ({
+    ...{ kid, firstUse: activeAt.getTime(), revoked: revokedAt !== null },
+  }));
+}

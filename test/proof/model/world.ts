@@ -1,0 +1,159 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../../src/database/clock.js';
+import { Sql } from '../../../src/database/sql.js';
+import { LastSeen } from '../../../src/device/last-seen.js';
+import { Removal } from '../../../src/removal/removal.js';
+import type { KeyLife } from '../../../src/token/key-life.js';
+import { KeyReader } from '../../../src/token/key.reader.js';
+import { KeyService } from '../../../src/token/key.service.js';
+import { KeyStore } from '../../../src/token/key.store.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { codeProviders, type CodeProviders } from './code-providers.js';
+import { TurnedClock } from './turned-clock.js';
+
+export const ISSUER = 'http://localhost:3000';
+export const SERVICE_KEY = 'service-key-of-the-model-of-sessions';
+
+/** Which instance serves a call. */
+export type At = 0 | 1;
+
+export interface Call {
+  readonly bearer?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: object;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Record<string, unknown>;
+}
+
+/** Two instances of the service on one database, two providers, and a clock that they all live by. */
+export class World {
+  /** How often each command was run. */
+  readonly counts = new Map<string, number>();
+  /** Milliseconds that the clock was turned by. */
+  distance = 0;
+  /** The number of the sequence. */
+  run = 0;
+  private turns = 0;
+  private readonly agent = new Agent({ keepAlive: true });
+
+  private constructor(
+    readonly clock: TurnedClock,
+    readonly providers: CodeProviders,
+    readonly instances: readonly [TestService, TestService],
+  ) {}
+
+  static async start(): Promise<World> {
+    const clock = await TurnedClock.start();
+    const providers = await codeProviders();
+    const env = { ...providers.env, PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY, LOG_LEVEL: 'warn' };
+    const first = await startTestService({ ...env, DATABASE_URL: clock.databaseUrl });
+    const second = await startTestService({ ...env, DATABASE_URL: clock.databaseUrl });
+    const world = new World(clock, providers, [first, second]);
+    for (const { app } of world.instances) {
+      // What an instance measures every ten seconds (contract §5, "Time"), without the wait.
+      Object.assign(app.get(Clock), { now: () => clock.now() });
+      // What it does twice a second, and every five, is done whenever the clock is turned (`timePasses`).
+      clearInterval(app.get(LastSeen)['timer']);
+      clearTimeout(app.get(KeyService)['reading']);
+    }
+    await delay(50); // a reading of the keys that was under way
+    await world.timePasses();
+    return world;
+  }
+
+  /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */
+  private async timePasses(): Promise<void> {
+    const { app } = this.instances[this.turns++ % 2]!;
+    await app.get(KeyService).rotateIfDue();
+    await app.get(Removal).run();
+    await this.readKeys();
+  }
+
+  /** Each instance reads the keys, as it does twice a second. */
+  async readKeys(): Promise<void> {
+    for (const { app } of this.instances) {
+      const keys = app.get(KeyService);
+      clearTimeout(keys['reading']);
+      await keys['turn']();
+      clearTimeout(keys['reading']);
+    }
+  }
+
+  /** Devices that were used are noted, as they are every five seconds. */
+  async noteUses(): Promise<void> {
+    for (const { app } of this.instances) await app.get(LastSeen).write();
+  }
+
+  /** Turns the clock, never back, and lets instances do what is due by then. */
+  async turnTo(time: number): Promise<void> {
+    await this.noteUses();
+    this.distance += time - this.clock.now();
+    await this.clock.turnTo(time);
+    await this.timePasses();
+  }
+
+  /** What a name means in this sequence only. */
+  nameOf(name: string): string {
+    return `${name}-${this.run}`;
+  }
+
+  /** All that are stored, the newest first. */
+  keys(): Promise<KeyLife[]> {
+    return new KeyReader(this.instances[0].app.get(Sql)).list();
+  }
+
+  /** Operators withdraw a key once in years, so the service never forgets one; here there would be thousands. */
+  async forgetOtherKeys(kids: readonly string[]): Promise<void> {
+    await this.instances[0].app
+      .get(DataSource)
+      .query('DELETE FROM signing_keys WHERE kid <> ALL ($1)', [kids]);
+    await this.readKeys();
+  }
+
+  /** What the command `npm run keys` works with. */
+  keyStore(at: At): KeyStore {
+    const { app, settings } = this.instances[at];
+    return new KeyStore(app.get(DataSource), settings);
+  }
+
+  call(at: At, method: string, path: string, { bearer, headers, body }: Call = {}): Promise<Answer> {
+    const text = body && JSON.stringify(body);
+    const { hostname, port } = new URL(this.instances[at].url);
+    return new Promise((resolve, reject) => {
+      const options = {
+        ...{ agent: this.agent, hostname, port, method, path },
+        headers: {
+          ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+          ...(text !== undefined && { 'Content-Type': 'application/json' }),
+          'Content-Length': Buffer.byteLength(text ?? ''),
+          ...headers,
+        },
+      };
+      const sent = request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString() || '{}';
+          const { statusCode: status = 0, headers: received } = response;
+          resolve({ status, headers: received, body: JSON.parse(answer) as Record<string, unknown> });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.agent.destroy();
+    for (const instance of [...this.instances].reverse()) await instance.close();
+    await this.providers.stop();
+    await this.clock.stop();
+  }
+}

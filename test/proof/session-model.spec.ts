@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { jest } from '@jest/globals';
+import { isFull, proofMinutes, reportFigure } from '../support/proof.js';
+import { FAULTS } from './model/faults.js';
+import { sessionModel } from './model/session-model.js';
+import { DAY } from './model/specification.js';
+import { World } from './model/world.js';
+
+const MINUTES = proofMinutes ?? 10;
+const SHORT_RUNS = 40;
+/** For how long a planted fault is looked for, and its sequence made shorter. */
+const LONGEST_SEARCH_MS = 120_000;
+/** Those that npm test plants: so that nothing makes the model blind. */
+const OFTEN_PLANTED = ['a state is not spent', 'sign-out from others ends the caller’s, too'];
+
+const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
+/** Of a sequence that has failed, as its report has them: with `SEED`, they repeat that one alone. */
+const { FAILED_AT: path, REPLAY: replayPath } = process.env;
+
+function report(what: string, figure: string, wanted?: string): void {
+  reportFigure({ part: 'session-model', what, figure, ...(wanted !== undefined && { wanted }) });
+}
+
+describe('a model of sessions', () => {
+  let world: World;
+
+  beforeAll(async () => {
+    world = await World.start();
+  });
+  afterAll(() => world?.stop());
+  afterEach(() => jest.restoreAllMocks());
+
+  it(
+    'two instances do what the model does, whatever happens and however the clock is turned',
+    async () => {
+      const details = await fc.check(sessionModel(world, replayPath), {
+        ...{ seed, ...(path !== undefined && { path }) },
+        ...(isFull
+          ? { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: MINUTES * 60_000 }
+          : { numRuns: SHORT_RUNS }),
+      });
+      const kinds = [...world.counts].toSorted(([, a], [, b]) => b - a);
+      const commands = kinds.reduce((sum, [, count]) => sum + count, 0);
+      report('sequences; seed', `${details.numRuns.toLocaleString('en')}; ${seed}`);
+      report('commands', commands.toLocaleString('en'));
+      report('of which', kinds.map(([name, count]) => `${name} ${count.toLocaleString('en')}`).join(', '));
+      report('the clock went on by', `${Math.round(world.distance / DAY).toLocaleString('en')} days`);
+      report('violations', details.failed ? '1' : '0', '0');
+      if (details.failed) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
+    },
+    (MINUTES + 5) * 60_000,
+  );
+
+  describe('finds', () => {
+    const planted = Object.entries(FAULTS).filter(([name]) => isFull || OFTEN_PLANTED.includes(name));
+
+    it.each(planted)(
+      '%s',
+      async (name, plant) => {
+        plant(world);
+        const limits = { numRuns: 10_000, interruptAfterTimeLimit: LONGEST_SEARCH_MS };
+        const { failed, counterexample, numRuns, numShrinks } = await fc.check(sessionModel(world), {
+          seed,
+          ...limits,
+        });
+        const shortest = [...String(counterexample?.[0]).matchAll(/(\w+)\(\{/g)].map(
+          ([, command]) => command,
+        );
+        const found = `in sequence ${numRuns}; ${numShrinks} times shorter: ${shortest.join(', ')}`;
+        report(`planted: ${name}`, failed ? found : 'not found', 'found');
+        expect(failed).toBe(true);
+      },
+      LONGEST_SEARCH_MS + 60_000,
+    );
+  });
+});
