@@ -19,7 +19,8 @@ interface PushArgs {
 export const push = step<PushArgs>(
   'push',
   {
-    ...{ at, name },
+    at,
+    name,
     device: fc.constantFrom(undefined, undefined, 0, 1),
     ttl: fc.constantFrom(undefined, 0, 1, 60, 31_536_000),
     key: fc.constantFrom(undefined, undefined, 'one', 'two'),
@@ -32,7 +33,9 @@ async function sendPush(args: PushArgs, model: Specification, world: World): Pro
   const user = model.userNamed('stub', world.nameOf(args.name));
   const device = args.device === undefined ? null : deviceId(args.device);
   const body = {
-    ...{ user_id: idOf(user), event: 'news', data: args.data },
+    user_id: idOf(user),
+    event: 'news',
+    data: args.data,
     ...(device !== null && { device_id: device }),
     ...(args.ttl !== undefined && { ttl: args.ttl }),
   };
@@ -89,7 +92,10 @@ async function hear(args: ListenArgs, model: Specification, world: World): Promi
     const { events, recovered } = model.missed(user, device, offset);
     const { id: _id, ...ready } = await client.ready();
     expect(ready).toEqual({
-      ...{ user_id: user.id, session_id: sessionId, device_id: device, recovered },
+      user_id: user.id,
+      session_id: sessionId,
+      device_id: device,
+      recovered,
       expires_at: isoOf(token.expires),
       offset: offset === undefined || offset > user.offset ? user.offset : offset,
     });

@@ -12,7 +12,7 @@ import { deleteUser, endUser } from './users.js';
 /** All that anybody can do, each about as often as it tells something. */
 const WEIGHTS: readonly (readonly [number, Arbitrary<Step>])[] = [
   [8, signIn],
-  [2, authorize],
+  [3, authorize],
   [4, exchange],
   [7, refresh],
   [4, useToken],
@@ -39,7 +39,8 @@ const step = fc.oneof(...WEIGHTS.map(([weight, arbitrary]) => ({ weight, arbitra
  */
 export function sequences(replayPath?: string): Arbitrary<Iterable<Step>> {
   const commands = fc.commands([step], {
-    ...{ maxCommands: 30, size: 'max' },
+    maxCommands: 30,
+    size: 'max',
     ...(replayPath !== undefined && { replayPath }),
   });
   return fc.noBias(commands); // which would make most of them short

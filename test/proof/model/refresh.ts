@@ -40,7 +40,9 @@ const proof = fc.oneof(
 export const refresh = step<Args>(
   'refresh',
   {
-    ...{ at, session: which, proof },
+    at,
+    session: which,
+    proof,
     path: fc.constantFrom<Args['path'][]>('/oauth2/refresh', '/oauth2/token'),
     altered: fc.oneof(
       { weight: 9, arbitrary: fc.constant(false) },
@@ -96,8 +98,10 @@ function proofOf(
   const signer = kind === 'of another key' ? STRANGER : (key ?? STRANGER);
   const other = path === '/oauth2/token' ? '/oauth2/refresh' : '/oauth2/token';
   const off = {
-    ...{ 'a minute old': -PROOF_WINDOW, 'too old': -PROOF_WINDOW - 1 },
-    ...{ 'a minute ahead': PROOF_WINDOW, 'too early': PROOF_WINDOW + 1 },
+    'a minute old': -PROOF_WINDOW,
+    'too old': -PROOF_WINDOW - 1,
+    'a minute ahead': PROOF_WINDOW,
+    'too early': PROOF_WINDOW + 1,
   }[kind as string];
   return signer.proof(ISSUER + (kind === 'of another address' ? other : path), {
     claims: { iat: (now + (off ?? 0)) / 1000 },

@@ -1,8 +1,8 @@
 import fc, { type IAsyncPropertyWithHooks } from 'fast-check';
 import { sequences } from './commands.js';
+import { turnTo } from './keys.js';
 import { HOUR, Specification, type Key } from './specification.js';
 import type { Step } from './step.js';
-import { turnTo } from './time.js';
 import { askMe } from './tokens.js';
 import type { World } from './world.js';
 
@@ -32,6 +32,8 @@ async function beginRun(world: World): Promise<Specification> {
 
 async function keysOf(world: World): Promise<Key[]> {
   return (await world.keys()).map(({ kid, activeAt, revokedAt }) => ({
-    ...{ kid, firstUse: activeAt.getTime(), revoked: revokedAt !== null },
+    kid,
+    firstUse: activeAt.getTime(),
+    revoked: revokedAt !== null,
   }));
 }

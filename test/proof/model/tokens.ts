@@ -41,7 +41,10 @@ export async function askMe(to: At, token: AccessToken, model: Specification, wo
   const { id, name, createdAt } = token.session.user;
   expect(answer.status).toBe(200);
   expect(answer.body).toEqual({
-    ...{ user_id: id, username: name, email: `${name}@example.org`, avatar_url: null },
+    user_id: id,
+    username: name,
+    email: `${name}@example.org`,
+    avatar_url: null,
     created_at: isoOf(createdAt),
   });
 }
@@ -62,7 +65,7 @@ export const introspect = step<Either & { hint: boolean }>(
     needs: thereAreTokens,
     async run(args, model, world) {
       const body = {
-        ...{ token: textOf(args, model) },
+        token: textOf(args, model),
         ...(args.hint && { token_type_hint: 'refresh_token' }),
       };
       const answer = await world.call(args.at, 'POST', '/oauth2/introspect', { bearer: SERVICE_KEY, body });
@@ -112,8 +115,13 @@ function saysOf({ kind, token: place, hint }: Either & { hint: boolean }, model:
 
 function commonOf({ session, issued, expires }: Pick<AccessToken, 'session' | 'issued' | 'expires'>): object {
   return {
-    ...{ active: true, sub: session.user.id, sid: session.id, iss: ISSUER, aud: ISSUER },
-    ...{ iat: issued / 1000, exp: expires / 1000 },
+    active: true,
+    sub: session.user.id,
+    sid: session.id,
+    iss: ISSUER,
+    aud: ISSUER,
+    iat: issued / 1000,
+    exp: expires / 1000,
     ...(session.deviceId !== null && { device_id: session.deviceId }),
   };
 }
