@@ -4,14 +4,38 @@ import type { Socket } from 'node:net';
 const MOST_WAITING = 1 << 20;
 const NOTHING = Buffer.alloc(0);
 
+/** One connection through a proxy. */
+export interface Connection {
+  readonly toServer: Line;
+  readonly toClient: Line;
+  /** Resets it on both sides: what waits in it is lost. */
+  cut(): void;
+}
+
+/** Is shown the bytes of a connection before they go on, and may hold its lines. */
+export type Watch = (chunk: Buffer, connection: Connection) => void;
+
+const nothing = (): boolean => false;
+
 /** How a proxy treats one direction of all its connections. */
 export class Direction {
   /** By how much everything is late. */
   delayMs = 0;
   /** Whether bytes are thrown away, and with no bytes: FIN and RST; by default none are. A connection that has lost some is cut when its proxy is restored. */
-  drops: (chunk: Buffer) => boolean = () => false;
+  drops: (chunk: Buffer) => boolean = nothing;
   /** While true nothing comes through, and nothing is lost. */
   isFrozen = false;
+  readonly watches = new Set<Watch>();
+
+  show(chunk: Buffer, connection: Connection): void {
+    for (const watch of this.watches) watch(chunk, connection);
+  }
+
+  /** Everything passes, and nobody watches. */
+  reset(): void {
+    Object.assign(this, { delayMs: 0, drops: nothing, isFrozen: false });
+    this.watches.clear();
+  }
 }
 
 /** One direction of one connection: bytes come out as they came in and in their order, FIN as FIN, and a reset as a reset. */

@@ -1,26 +1,12 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Direction, Line } from './tcp-line.js';
+import { Direction, Line, type Connection } from './tcp-line.js';
 
 const everything = (): boolean => true;
-const nothing = (): boolean => false;
-
-/** One connection through a proxy. */
-export interface Connection {
-  readonly toServer: Line;
-  readonly toClient: Line;
-  /** Resets it on both sides: what waits in it is lost. */
-  cut(): void;
-}
-
-/** Is shown the bytes of a connection before they go on, and may hold its lines. */
-export type Watch = (chunk: Buffer, connection: Connection) => void;
 
 /** A TCP proxy that delays, freezes, drops and cuts the connections through it, in each direction by itself. */
 export class TcpProxy {
   readonly toServer = new Direction();
   readonly toClient = new Direction();
-  watchToServer: Watch | undefined;
-  watchToClient: Watch | undefined;
   private readonly connections = new Set<Connection>();
 
   private constructor(
@@ -66,10 +52,8 @@ export class TcpProxy {
 
   /** Everything passes again; what was delayed, frozen or held goes on, and what has lost bytes is cut. */
   async restore(): Promise<void> {
-    for (const direction of [this.toServer, this.toClient]) {
-      Object.assign(direction, { delayMs: 0, isFrozen: false, drops: nothing });
-    }
-    this.watchToServer = this.watchToClient = undefined;
+    this.toServer.reset();
+    this.toClient.reset();
     for (const connection of this.connections) {
       const { toServer, toClient } = connection;
       if (toServer.isLossy || toClient.isLossy) connection.cut();
@@ -87,8 +71,8 @@ export class TcpProxy {
       upstream.resetAndDestroy();
     };
     const connection: Connection = {
-      toServer: new Line(client, upstream, this.toServer, (chunk) => this.watchToServer?.(chunk, connection)),
-      toClient: new Line(upstream, client, this.toClient, (chunk) => this.watchToClient?.(chunk, connection)),
+      toServer: new Line(client, upstream, this.toServer, (chunk) => this.toServer.show(chunk, connection)),
+      toClient: new Line(upstream, client, this.toClient, (chunk) => this.toClient.show(chunk, connection)),
       cut,
     };
     this.connections.add(connection);

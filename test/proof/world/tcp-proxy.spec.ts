@@ -121,9 +121,9 @@ describe('the TCP proxy', () => {
   });
 
   it('holds a connection from a moment on that its bytes tell, or in the middle of them', async () => {
-    proxy.watchToServer = (chunk, connection) => {
+    proxy.toServer.watches.add((chunk, connection) => {
       if (chunk.includes('COMMIT')) connection.toClient.hold(2);
-    };
+    });
     near.socket.write('BEGIN');
     await until(() => far.text === 'BEGIN');
     far.socket.write('begun.');

@@ -1,0 +1,36 @@
+import { request } from 'node:http';
+import { json } from 'node:stream/consumers';
+
+export interface CallAnswer {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+}
+
+/** A POST of JSON under way, on a connection of its own. */
+export interface Call {
+  /** The whole answer; undefined where the connection ended before that. Never rejects. */
+  readonly answer: Promise<CallAnswer | undefined>;
+  /** Whether `answer` has come, or cannot come any more. */
+  isOver(): boolean;
+  /** Bytes of the answer so far. */
+  bytes(): number;
+}
+
+/** @param more headers */
+export function post(url: string, body: object, more: Record<string, string> = {}): Call {
+  const headers = { 'Content-Type': 'application/json', ...more };
+  const call = request(url, { method: 'POST', agent: false, headers });
+  let over = false;
+  const answer = new Promise<CallAnswer | undefined>((resolve) => {
+    call.on('error', () => resolve(undefined));
+    call.on('response', (response) => {
+      json(response).then(
+        (value) => resolve({ status: response.statusCode!, body: value as CallAnswer['body'] }),
+        () => resolve(undefined),
+      );
+    });
+  });
+  void answer.then(() => (over = true));
+  call.end(JSON.stringify(body));
+  return { answer, isOver: () => over, bytes: () => call.socket?.bytesRead ?? 0 };
+}
