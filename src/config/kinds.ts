@@ -1,4 +1,4 @@
-import { isIP, isIPv4 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
@@ -61,10 +61,11 @@ export const directory = kind('a directory on a disk', (value) =>
   /^\/proc(?:\/|$)/.test(resolve(value)) ? undefined : text.parse(value),
 );
 
-/** An address or host name to listen on, without brackets. */
-export const host = kind('an IP address or a host name', (value) =>
-  isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252})$/.test(value) ? value : undefined,
-);
+/** An address or host name to listen on, without brackets. It is written into URLs, which know neither zones nor all dotted numbers. */
+export const host = kind('an IP address without a zone, or a host name', (value) => {
+  const isHost = isIP(value) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(value);
+  return isHost && URL.canParse(`http://${isIPv6(value) ? `[${value}]` : value}`) ? value : undefined;
+});
 
 /** One or more entries, separated by commas; blanks around them are dropped. */
 export function list(entries: string, accepts: (entry: string) => boolean): Kind<readonly string[]> {
