@@ -1,0 +1,349 @@
+import { randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { importJWK, jwtVerify } from 'jose';
+import type { ProviderSettings } from '../../src/config/settings.js';
+import { OidcAdapter } from '../../src/provider/adapters/oidc.adapter.js';
+import { unpacked } from '../../src/provider/content-encoding.js';
+import { parseIdentity, type Identity } from '../../src/provider/identity.js';
+import { readAnswer } from '../../src/provider/provider-answer.js';
+import { batchOf, parcelOf, parseBatch } from '../../src/realtime/hint-batch.js';
+import { parseHint, type Hint } from '../../src/realtime/hint.js';
+import { seal, unseal } from '../../src/realtime/seal.js';
+import { parseCursor } from '../../src/token/ended-sessions.cursor.js';
+import { ClientKey } from '../support/dpop.js';
+import { fuzz, type Verdict } from './fuzz/fuzz.js';
+import { jsonByTheBook } from './fuzz/json-reference.js';
+import { mutatedJws } from './fuzz/jws.js';
+import { boundaryNumber, mutatedBytes, mutatedText } from './fuzz/mutate.js';
+import type { Random } from './fuzz/random.js';
+
+const SECRET = 'hunter2xyzzy';
+const WORDS = [
+  '"provider_user_id":1',
+  '"provider_user_id":null',
+  '"error":"invalid_grant"',
+  '"error":{}',
+  '"email_verified":false',
+  '"verified":"False"',
+  '"__proto__":{"provider_user_id":"eve"}',
+  'null',
+  '[]',
+  '{}',
+  '\\u0000',
+  '\\ud800',
+  '"',
+  ',',
+  ':',
+  '{',
+  '}',
+  '[[[[',
+  'a'.repeat(300),
+  '1e999',
+  '\ufeff',
+];
+
+const isStorable = (value: unknown, most: number): value is string =>
+  typeof value === 'string' && !/\p{Surrogate}|\0/u.test(value) && [...value].length <= most;
+
+/** The identity in an answer, by spec §2.5 and the contract's §6; undefined where there is none. */
+function identityByTheBook(body: Buffer): Partial<Identity> | undefined {
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return undefined;
+  }
+  const { value } = jsonByTheBook(text, []) ?? {};
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  const fields = value as Record<string, unknown>;
+  const own = (name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);
+  const id = own('provider_user_id');
+  if (own('error') !== undefined && own('error') !== null) return undefined;
+  if (!isStorable(id, 255) || id === '') return undefined;
+  const isDoubtful = ['email_verified', 'verified'].some(
+    (name) => String(own(name)).toLowerCase() === 'false' && typeof own(name) !== 'object',
+  );
+  const [username, email, avatar] = [own('username'), own('email'), own('avatar_url')];
+  return {
+    providerUserId: id,
+    username: isStorable(username, 255) ? username : null,
+    email: isStorable(email, 255) && !isDoubtful ? email : null,
+    avatarUrl:
+      isStorable(avatar, 2048) && /^https?:\/\//i.test(avatar) && URL.canParse(avatar) ? avatar : null,
+  };
+}
+
+it('a provider of the contract names the user that a strict reader finds in its answer, or nobody', async () => {
+  const answer = {
+    provider_user_id: 'ada',
+    username: 'Ada é',
+    email: 'ada@example.test',
+    avatar_url: 'https://img.example/a.png',
+    email_verified: true,
+  };
+  await fuzz({
+    name: "provider's answers, contract",
+    short: 4000,
+    full: 400_000,
+    generate: (random) =>
+      random.chance(0.3)
+        ? mutatedBytes(random, Buffer.from(JSON.stringify(answer)))
+        : Buffer.from(mutatedText(random, JSON.stringify(answer), WORDS)),
+    judge(body): Verdict {
+      const expected = identityByTheBook(body);
+      try {
+        const { subject: _subject, session: _session, ...identity } = parseIdentity(readAnswer(200, body));
+        expect(identity).toEqual(expected);
+        return 'accepted';
+      } catch (error) {
+        if (error instanceof Error && 'matcherResult' in error) throw error;
+        if (expected) throw new Error('refused, against the book', { cause: error });
+        if ((error as Error).message.length > 200)
+          throw new Error('the error quotes the answer', { cause: error });
+        return 'refused';
+      }
+    },
+  });
+});
+
+it('a packed answer is unpacked within its limit, or refused', async () => {
+  const plain = Buffer.from(JSON.stringify({ provider_user_id: 'ada', more: 'x'.repeat(2000) }));
+  const largest = 64 * 1024;
+  await fuzz({
+    name: "provider's answers, packed",
+    short: 600,
+    full: 60_000,
+    generate: (random) =>
+      mutatedBytes(random, gzipSync(random.chance(0.9) ? plain : Buffer.alloc(10 * largest))),
+    judge: (packed) =>
+      new Promise<Verdict>((resolve, reject) => {
+        unpacked(packed, 'gzip', largest, (error, body) => {
+          if (!error && body.length > largest) reject(new Error('more than its limit'));
+          else resolve(error ? 'refused' : 'accepted');
+        });
+      }),
+  });
+});
+
+it('a provider of OpenID Connect names the user of an ID token that is good for jose as well', async () => {
+  const key = new ClientKey();
+  const [issuer, clientId, nonce] = ['https://idp.example', 'latchkey', 'the-nonce'];
+  const jwk = { ...key.jwk, kid: 'k1', alg: 'ES256' };
+  const settings = {
+    name: 'idp',
+    adapter: 'oidc',
+    url: issuer,
+    clientId,
+    clientSecret: SECRET,
+    variables: { adapter: '', issuer: '' },
+    options: {},
+  } as ProviderSettings;
+  const discovery = {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize`,
+    token_endpoint: `${issuer}/token`,
+    jwks_uri: `${issuer}/jwks`,
+    id_token_signing_alg_values_supported: ['ES256'],
+  };
+  const now = Math.floor(Date.now() / 1000);
+  const claims = {
+    iss: issuer,
+    aud: clientId,
+    sub: 'ada',
+    iat: now,
+    exp: now + 600,
+    nonce,
+    name: 'Ada',
+    sid: 'of-ada',
+  };
+  const publicKey = await importJWK(jwk, 'ES256');
+  const answers = new Map<string, string>();
+  const http = {
+    send: async ({ url }: { url: string }) => ({
+      status: 200,
+      contentType: 'application/json',
+      body: Buffer.from(answers.get(new URL(url).pathname) ?? ''),
+    }),
+  };
+  const answer = (idToken: string): string =>
+    JSON.stringify({ access_token: SECRET, token_type: 'Bearer', id_token: idToken });
+  const changedDocument = (random: Random, document: object, unchanged: number): string =>
+    random.chance(unchanged)
+      ? JSON.stringify(document)
+      : mutatedText(random, JSON.stringify(document), WORDS);
+  await fuzz({
+    name: "provider's answers, oidc",
+    short: 400,
+    full: 40_000,
+    generate: (random) =>
+      JSON.stringify([
+        changedDocument(random, discovery, 0.9),
+        changedDocument(random, { keys: [jwk] }, 0.9),
+        random.chance(0.85)
+          ? answer(
+              mutatedJws(random, {
+                header: { alg: 'ES256', kid: 'k1' },
+                claims,
+                sign: (input) => key.sign(input),
+                signsAnything: false,
+              }),
+            )
+          : mutatedText(random, answer('e30.e30.e30'), WORDS),
+      ]),
+    async judge(input): Promise<Verdict> {
+      const [document, keys, token] = JSON.parse(input) as [string, string, string];
+      answers.set('/.well-known/openid-configuration', document).set('/jwks', keys).set('/token', token);
+      const adapter = new OidcAdapter(http as never);
+      const request = {
+        code: 'c',
+        redirectUri: 'https://app.example/cb',
+        state: 's',
+        memory: { codeVerifier: 'v'.repeat(43), nonce },
+        signal: AbortSignal.timeout(5000),
+      };
+      let identity;
+      try {
+        identity = await adapter.exchange(settings, request);
+      } catch (error) {
+        mustTellNoSecret(error);
+        return 'refused';
+      }
+      const { id_token: idToken } = JSON.parse(token) as { id_token: string };
+      const [signed, tail] = [idToken.slice(0, idToken.lastIndexOf('.') + 1), idToken.split('.')[2]!];
+      // openid-client reads a signature in other spellings of its base64, too: the bytes are what counts.
+      const spelled = signed + Buffer.from(tail, 'base64url').toString('base64url');
+      const { payload } = await jwtVerify(spelled, publicKey, {
+        issuer,
+        audience: clientId,
+        algorithms: ['ES256'],
+        clockTolerance: 30,
+      });
+      expect([payload.sub, payload['nonce']]).toEqual([identity.provider_user_id, nonce]);
+      return 'accepted';
+    },
+  });
+});
+
+function mustTellNoSecret(error: unknown): void {
+  for (let at = error as Error & { cause?: unknown }; at; at = at.cause as Error) {
+    if (JSON.stringify([at.message, at]).includes(SECRET))
+      throw new Error('the error tells a secret', { cause: error });
+  }
+}
+
+describe('what neighbours write', () => {
+  const key = Buffer.alloc(32, 7);
+  const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
+  const event = {
+    id: ids[0],
+    userId: ids[1],
+    deviceId: null,
+    offset: 7,
+    event: 'demo.x',
+    data: { a: [1, 'é'] },
+    sentAt: '2026-01-01T00:00:00.000Z',
+  };
+  const whole = JSON.stringify({ ...event, from: ids[2] });
+  const batch = batchOf(ids[2], [
+    parcelOf(event, 2048).whole!,
+    parcelOf({ userId: ids[1], offset: 9 }, 2048).reach!,
+  ]);
+  const HINT_WORDS = [
+    'null',
+    '"offset":1',
+    '"id":null',
+    '"event":"connect"',
+    '"event":"session.ended"',
+    '"data":[[[[',
+    '"from":"x"',
+    '"__proto__":{}',
+    '[]',
+    '{}',
+    ',',
+    '"',
+    '{"seal":"',
+    ...['0', '-1', '9007199254740993'],
+  ];
+  const NAME =
+    /^(?!(?:(?:session|token)\..*|ready|authenticate|connect|connect_error|disconnect|disconnecting|newListener|removeListener|error)$)[\w.:-]{1,128}$/;
+
+  /** What may be given to somebody: of the form that contract §7 says. */
+  function mustBeDeliverable(hint: Omit<Hint, 'from'>): void {
+    if (!('id' in hint)) return void expect(Number.isSafeInteger(hint.offset) && hint.offset! > 0).toBe(true);
+    const {
+      event: name,
+      sentAt,
+      data,
+      offset,
+      deviceId,
+    } = hint as typeof event & { deviceId: string | null };
+    expect(name).toMatch(NAME);
+    expect([
+      Number.isNaN(Date.parse(sentAt)),
+      data === undefined,
+      offset === null || Number.isSafeInteger(offset),
+    ]).toEqual([false, false, true]);
+    expect(deviceId ?? ids[0]).toMatch(/^[\da-f-]{36}$/i);
+    JSON.stringify(data);
+  }
+
+  it('is a message of ours only if it was sealed with our key', async () => {
+    const sealed = seal(whole, key);
+    await fuzz({
+      name: 'messages between instances, their seal',
+      short: 4000,
+      full: 500_000,
+      generate: (random) =>
+        random.chance(0.1)
+          ? seal(mutatedText(random, whole, HINT_WORDS).replace(/^[^]?/, '{'), key)
+          : mutatedText(random, sealed, HINT_WORDS),
+      judge(message): Verdict {
+        const json = unseal(message, key);
+        if (json === undefined) return 'refused';
+        const [mine, theirs] = [seal(json, key), message];
+        if (mine.slice(0, 50) !== theirs.slice(0, 50) || mine.slice(54) !== theirs.slice(54))
+          throw new Error('it was not sealed');
+        return 'accepted';
+      },
+    });
+  });
+
+  it('is delivered only if anybody could have pushed it, and never throws', async () => {
+    await fuzz({
+      name: 'messages between instances, their content',
+      short: 6000,
+      full: 600_000,
+      generate: (random) => mutatedText(random, random.pick([whole, batch]), HINT_WORDS),
+      judge(message): Verdict {
+        const hint = parseHint(message);
+        const found = [...(hint ? [hint] : []), ...(parseBatch(message)?.hints ?? [])];
+        for (const one of found) mustBeDeliverable(one);
+        return found.length > 0 ? 'accepted' : 'refused';
+      },
+    });
+  });
+
+  it('in a cursor is what the database can read', async () => {
+    await fuzz({
+      name: 'cursors of ended sessions',
+      short: 4000,
+      full: 500_000,
+      generate: (random) =>
+        mutatedText(
+          random,
+          `${random.chance(0.3) ? boundaryNumber(random) : '1800000000000'}-${random.chance(0.3) ? boundaryNumber(random) : '12345'}`,
+          ['-', '--', '\n', ' ', 'e5', '٣'],
+        ),
+      judge(text): Verdict {
+        const cursor = parseCursor(text);
+        if (!cursor) return 'refused';
+        expect(text).toMatch(/^[0-9]+-[0-9]+$/);
+        expect([Number.isSafeInteger(cursor.ms), BigInt(cursor.xmin) <= 2n ** 63n - 1n - 10n ** 12n]).toEqual(
+          [true, true],
+        );
+        expect(new Date(cursor.ms).getTime()).toBe(cursor.ms);
+        return 'accepted';
+      },
+    });
+  });
+});
