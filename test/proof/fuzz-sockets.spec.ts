@@ -1,0 +1,219 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { Cluster } from '../support/cluster.js';
+import { frame, TEXT } from '../support/frame-flood.js';
+import { RawSocket } from '../support/raw-socket.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { until } from '../support/until.js';
+import { Witness } from '../support/witness.js';
+import { isFull, reportFigure } from '../support/proof.js';
+import { fuzz, type Verdict } from './fuzz/fuzz.js';
+import { mutatedBytes, mutatedText } from './fuzz/mutate.js';
+import type { Random } from './fuzz/random.js';
+import { answersIn, exchange } from './fuzz/raw-http.js';
+
+const PACKETS = [
+  ...[
+    '2',
+    '2probe',
+    '3',
+    '1',
+    '5',
+    '6',
+    '4',
+    '40',
+    '41',
+    '42["x",1]',
+    '421["authenticate",{"token":"x"}]',
+    '43["x"]',
+    '431[]',
+    '44{"message":"x"}',
+  ],
+  ...[
+    '451-["x",{"_placeholder":true,"num":0}]',
+    'bAAAA',
+    '40/admin,{"token":"x"}',
+    '42/x,["y"]',
+    '42["error"]',
+    '42["disconnect"]',
+    '42["newListener",1]',
+    '42["authenticate",{"toString":1},0]',
+  ],
+];
+const WORDS = [
+  ...PACKETS,
+  '["',
+  '"]',
+  '{',
+  '}',
+  '[',
+  ']',
+  ',',
+  '-',
+  '/',
+  '0',
+  '9'.repeat(20),
+  '"_placeholder":true',
+  '"num":-1',
+  '__proto__',
+  '\x1e',
+  '"token":{}',
+  '[[[[',
+];
+const UPGRADE =
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+const CLOSE = '\x88';
+const SEPARATOR = '\x1e';
+const MOST_MEMORY_MIB = 300;
+
+describe('packets of strangers', () => {
+  let cluster: Cluster;
+  let service: ServiceProcess;
+  let watcher: Witness;
+  let witness: SocketClient;
+  let [ada, eve] = [] as unknown as [Tokens, Tokens];
+  let pushed = 0;
+
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    service = await cluster.start();
+    [ada, eve] = [await signIn(service.url), await signIn(service.url)];
+    witness = await SocketClient.connect(service.url, ada.access_token);
+    watcher = new Witness(service);
+  });
+  afterEach(async () => {
+    expect(service.child.exitCode).toBeNull();
+    expect((await cluster.push(service, { user_id: ada.user_id, event: 'w', data: ++pushed })).status).toBe(
+      202,
+    );
+    await witness.until(() => witness.of('w').length === pushed);
+    expect(witness.received.map(({ event }) => event)).toEqual(['ready', ...Array<string>(pushed).fill('w')]);
+    await until(async () => (await sockets()) === 1);
+    expect(witness.disconnects).toEqual([]);
+  });
+  afterAll(async () => {
+    const { memory, gap } = await watcher.stop();
+    reportFigure({
+      part: 'fuzzing',
+      what: 'packets of strangers: memory afterwards, longest gap of /health/live',
+      figure: `${memory.toFixed(0)} MiB more, ${gap.toFixed(0)} ms`,
+    });
+    witness?.close();
+    await cluster?.close();
+    if (isFull) expect(memory).toBeLessThan(MOST_MEMORY_MIB);
+    expect(claimsOf(ada.access_token)['sub']).toBe(ada.user_id);
+  });
+
+  async function sockets(): Promise<number> {
+    const text = await (await fetch(`${service.url}/metrics`)).text();
+    return Number(/^latchkey_sockets (\d+)/m.exec(text)?.[1]);
+  }
+
+  function packets(random: Random): string {
+    const connectPacket = `40${JSON.stringify({ token: eve.access_token, ...(random.chance(0.3) && { offset: random.below(3) }) })}`;
+    const first = random.chance(0.6) ? connectPacket : mutatedText(random, connectPacket, WORDS);
+    return [
+      first,
+      ...random.some(0, 6, () =>
+        random.chance(0.3) ? random.pick(PACKETS) : mutatedText(random, random.pick(PACKETS), WORDS),
+      ),
+    ].join(SEPARATOR);
+  }
+
+  /** Nothing was said to a stranger who has shown no token, and nothing of another user to anybody. */
+  function mustBeTheirs(received: readonly string[]): void {
+    if (received.some((packet) => packet.includes(ada.user_id) || packet.includes('["w"')))
+      throw new Error("another user's events");
+    const allowed = /^(?:0\{|2|3|40\{|44\{|42\["(?:ready|session\.ended|token\.expiring)"|43\d*\[|41$|6|1$)/;
+    const strange = received.find((packet) => !allowed.test(packet));
+    if (strange !== undefined) throw new Error(`an unknown packet: ${strange.slice(0, 200)}`);
+  }
+
+  it('of Socket.IO end in an answer or a close, and reach nobody else', async () => {
+    await fuzz({
+      name: 'packets of Engine.IO and Socket.IO',
+      short: 60,
+      full: 6000,
+      atOnce: 4,
+      generate: packets,
+      async judge(input): Promise<Verdict> {
+        const socket = await RawSocket.open(service.url);
+        for (const packet of input.split(SEPARATOR))
+          socket.send(packet.startsWith('b') ? Buffer.from(packet) : packet);
+        const isOpen = await Promise.race([
+          socket.ping('alive').then(() => true),
+          socket.closed.then(() => false),
+        ]);
+        socket.destroy();
+        await socket.closed;
+        mustBeTheirs(socket.received);
+        return isOpen ? 'accepted' : 'refused';
+      },
+    });
+  });
+
+  it('of WebSockets, byte by byte, end with their connection', async () => {
+    await fuzz({
+      name: 'frames of WebSockets, bytes',
+      short: 60,
+      full: 6000,
+      atOnce: 4,
+      generate: (random) =>
+        mutatedBytes(
+          random,
+          Buffer.concat(
+            packets(random)
+              .split(SEPARATOR)
+              .map((packet) =>
+                frame(random.pick([TEXT, TEXT, 0x01, 0x80, 0x82, 0x89, 0x8a, 0x88, 0xc1]), packet),
+              ),
+          ),
+        ),
+      async judge(bytes): Promise<Verdict> {
+        const { hostname, port } = new URL(service.url);
+        const socket = connect(Number(port), hostname);
+        let received = '';
+        socket
+          .on('error', () => undefined)
+          .on('data', (data: Buffer) => (received += data.toString('latin1')));
+        socket.write(UPGRADE);
+        await until(() => received.includes('"sid"') || socket.destroyed);
+        socket.end(bytes);
+        const late = setTimeout(() => socket.destroy(new Error('late')), 5000);
+        if (!socket.destroyed) await once(socket, 'close').catch(() => undefined);
+        clearTimeout(late);
+        if (socket.errored?.message === 'late') throw new Error('the connection was not ended within 5 s');
+        if (received.includes(ada.user_id)) throw new Error("another user's events");
+        return received.slice(received.indexOf('"sid"')).includes(CLOSE) ? 'refused' : 'accepted';
+      },
+    });
+  });
+
+  it('of long polling are answered, never with 5xx', async () => {
+    await fuzz({
+      name: 'requests of long polling',
+      short: 60,
+      full: 6000,
+      atOnce: 2,
+      generate: (random) =>
+        random.chance(0.5) ? packets(random) : mutatedText(random, packets(random), WORDS),
+      async judge(payload): Promise<Verdict> {
+        const open = await fetch(`${service.url}/socket.io/?EIO=4&transport=polling`);
+        const said = await open.text();
+        if (open.status !== 200) return 'refused'; // too many wait for admission at the moment
+        const { sid } = JSON.parse(said.slice(1)) as { sid: string };
+        const body = Buffer.from(payload);
+        const head = `POST /socket.io/?EIO=4&transport=polling&sid=${sid} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n`;
+        const [answer] = answersIn(await exchange(service.url, Buffer.concat([Buffer.from(head), body])));
+        if (answer && answer.status >= 500) throw new Error(`answered with ${answer.status}`);
+        await exchange(
+          service.url,
+          Buffer.from(head.replace(/Content-Length: \d+/, 'Content-Length: 1') + '1'),
+        ); // it leaves
+        return answer?.status === 200 ? 'accepted' : 'refused';
+      },
+    });
+  });
+});
