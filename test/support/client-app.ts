@@ -61,6 +61,8 @@ export class ClientApp {
   reportedPolicy = '';
   /** `Cross-Origin-Opener-Policy` of all pages. */
   openerPolicy = '';
+  /** More of the application's script, which may call `latchkey` and `SERVICE`. */
+  also = '';
 
   private constructor(
     private readonly server: Server,
@@ -68,16 +70,15 @@ export class ClientApp {
     readonly foreignUrl: string,
   ) {}
 
-  static async start(): Promise<ClientApp> {
+  /** @param client the files of another client than the built one, by their names */
+  static async start(client?: ReadonlyMap<string, string>): Promise<ClientApp> {
     const scripts: Record<string, () => string> = {
-      '/app.js': () => APP.replace('SERVICE', JSON.stringify(app.service)),
+      '/app.js': () => (APP + app.also).replaceAll('SERVICE', JSON.stringify(app.service)),
       '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
       '/stranger.js': () => STRANGER,
       '/worker.js': () => WORKER.replaceAll('SERVICE', JSON.stringify(app.service)),
     };
-    for (const name of await readdir(CLIENT)) {
-      if (!name.endsWith('.js')) continue;
-      const text = await readFile(new URL(name, CLIENT), 'utf8');
+    for (const [name, text] of client ?? (await builtClient())) {
       scripts[`/latchkey-client/${name}`] = () => text;
     }
     const pages: Record<string, string> = {
@@ -118,4 +119,13 @@ export class ClientApp {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
+}
+
+async function builtClient(): Promise<Map<string, string>> {
+  const names = (await readdir(CLIENT)).filter((name) => name.endsWith('.js'));
+  return new Map(
+    await Promise.all(
+      names.map(async (name) => [name, await readFile(new URL(name, CLIENT), 'utf8')] as const),
+    ),
+  );
 }

@@ -1,4 +1,10 @@
-import { createServer, request as send, type IncomingMessage, type Server } from 'node:http';
+import {
+  createServer,
+  request as send,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,18 +41,7 @@ export class Gate {
     server.on('request', (incoming: IncomingMessage, response) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('end', () => {
-        const seen = this.note(incoming);
-        response.on('close', () => (seen.ended = Date.now()));
-        const answered = this.away ? Promise.reject(new Error('away')) : this.answer(incoming, seen, chunks);
-        answered.then(
-          (answer) => {
-            answer.on('error', () => response.destroy());
-            answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders));
-          },
-          () => incoming.socket.destroy(),
-        );
-      });
+      incoming.on('end', () => void this.serve(incoming, response, Buffer.concat(chunks)));
     });
     server.on('upgrade', (incoming: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.upgrade(incoming, socket, head),
@@ -92,6 +87,19 @@ export class Gate {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
+  private async serve(incoming: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
+    const seen = this.note(incoming);
+    response.on('close', () => (seen.ended = Date.now()));
+    try {
+      if (this.away) throw new Error('away');
+      const answer = await this.answer(incoming, seen, body);
+      answer.on('error', () => response.destroy());
+      answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders));
+    } catch {
+      incoming.socket.destroy();
+    }
+  }
+
   private note({ method = '', url = '', headers }: IncomingMessage): Seen {
     const { pathname, searchParams } = new URL(url, this.url);
     const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
@@ -109,12 +117,7 @@ export class Gate {
     return seen;
   }
 
-  private async answer(
-    incoming: IncomingMessage,
-    seen: Seen,
-    chunks: readonly Buffer[],
-  ): Promise<IncomingMessage> {
-    const body = Buffer.concat(chunks);
+  private async answer(incoming: IncomingMessage, seen: Seen, body: Buffer): Promise<IncomingMessage> {
     let answer = await this.forward(incoming, body);
     if (incoming.method === 'POST') {
       if (this.lost > 0) {

@@ -89,7 +89,7 @@ export function wrongEvents(
   got: readonly number[],
   pushed: ReadonlySet<number>,
 ): string | undefined {
-  const sorted = [...got].sort((a, b) => a - b);
+  const sorted = got.toSorted((a, b) => a - b);
   if (new Set(got).size < got.length) return `twice: ${got.join()}`;
   if (sorted.join() !== got.join()) return `out of order: ${got.join()}`;
   const missing = [...pushed].filter((offset) => offset > first && !got.includes(offset));

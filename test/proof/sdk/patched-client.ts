@@ -28,8 +28,8 @@ export async function patchedClient({ file, from, to }: Patch): Promise<Map<stri
     plugins: [
       {
         name: 'patch',
-        setup({ onLoad }) {
-          onLoad({ filter: new RegExp(`/${file}$`) }, async ({ path }) => {
+        setup(bundling) {
+          bundling.onLoad({ filter: new RegExp(`/${file}$`) }, async ({ path }) => {
             const parts = (await readFile(path, 'utf8')).split(from);
             if (parts.length !== 2) throw new Error(`${file} has "${from}" ${parts.length - 1} times`);
             return { contents: parts.join(to), loader: 'ts' };

@@ -14,7 +14,7 @@ const MOST_TABS = 3;
 export interface Dice {
   /** A whole number below. */
   readonly pick: (below: number) => number;
-  /** Tells of a reason for one more refresh than before. */
+  /** Tells of a reason for a refresh besides the time that has gone by. */
   readonly mayRefresh: () => void;
 }
 
@@ -28,10 +28,7 @@ export function stormSteps(
   const any = (): Tab => awake()[pick(awake().length)]!;
   const ask = (tab: Tab): Promise<unknown> => tab.page.evaluate('latchkey.accessToken().catch(() => 0)');
   const moment = (): Promise<unknown> => delay(50 + pick(250));
-  const elapse = (milliseconds: number, isAwake = pick(2) === 0): Promise<void> => {
-    mayRefresh();
-    return world.elapse(milliseconds, isAwake);
-  };
+  const elapse = (milliseconds: number): Promise<void> => world.elapse(milliseconds, pick(2) === 0);
   /** Another request for a token is made, and its answer kept; returns what lets it go, and undefined where none came. */
   const inMidRefresh = async (): Promise<() => void> => {
     const release = gate.keepRefreshes();
@@ -80,7 +77,6 @@ export function stormSteps(
       mayRefresh();
     },
     'the clock is set forward': async () => {
-      mayRefresh();
       await world.trouble(() => world.setClock((1 + pick(180)) * MINUTE));
     },
     'the clock is set back': async () => {
@@ -90,6 +86,7 @@ export function stormSteps(
     'the network is away': () =>
       world.trouble(async () => {
         await context.setOffline(true);
+        await world.push('offline');
         if (pick(2)) await elapse(pick(120) * MINUTE);
         await moment();
         await context.setOffline(false);
@@ -105,6 +102,7 @@ export function stormSteps(
     'connections break': () =>
       world.trouble(async () => {
         gate.cut();
+        await world.push('broken');
         await moment();
       }),
     'answers are slow': async () => {
@@ -179,6 +177,7 @@ export function stormSteps(
         await tab.page.reload();
         await elapse(AN_HOUR);
         await ask(tab);
+        mayRefresh();
         await tab.page.evaluate(`delete sessionStorage.fails`);
       }),
     'news of the storage come at any time': () =>

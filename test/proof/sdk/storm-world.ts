@@ -27,7 +27,9 @@ export class StormWorld {
   /** Offsets of the events that were pushed to the user. */
   readonly pushed = new Set<number>();
   /** Milliseconds by which the device's clock is ahead of the true time: somebody set it. */
-  wrong = 0;
+  private wrong = 0;
+  /** Milliseconds by which it was set forward, in all: for the device they have gone by. */
+  setForward = 0;
   private env: Record<string, string> = {};
   private userId = '';
   services: TestService[] = [];
@@ -172,6 +174,7 @@ export class StormWorld {
   /** Somebody sets the device's clock. @param by milliseconds, forward or back */
   async setClock(by: number): Promise<void> {
     this.wrong += by;
+    this.setForward += Math.max(0, by);
     await this.setDeviceClock();
   }
 

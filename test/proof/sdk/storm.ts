@@ -3,8 +3,9 @@ import { overlapping, staleRequests, wrongEvents, type Overlaps } from './judgem
 import type { Patch } from './patched-client.js';
 import { mulberry } from './random.js';
 import { stormSteps, thaw } from './storm-steps.js';
+import type { Seen } from './seen.js';
 import { StormWorld } from './storm-world.js';
-import type { Told } from './tab.js';
+import type { Tab, Told } from './tab.js';
 
 /** How often all trouble ends, and everything has to be well again. */
 const STEPS_TO_CALM = 8;
@@ -12,6 +13,10 @@ const STEPS_TO_CALM = 8;
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
+/** For how long a token is used before it is replaced: an hour less five and a half minutes. */
+const SHORTEST_USE_MS = 54.5 * 60_000;
+/** In the report of a failure. */
+const REQUESTS_TOLD = 30;
 const MOMENT_MS = 100;
 /** Seconds: a token that is good for less is to be replaced, at once or within a minute. */
 const FRESH_S = 240;
@@ -31,12 +36,15 @@ export class Storm {
   readonly counts = new Map<string, number>();
   /** What the application's requests were answered: a status, or the client's code. */
   readonly answers = new Map<number | string, number>();
-  /** Events that the tabs got, with those that are closed. */
-  events = 0;
+  signOuts = 0;
+  /** How many events each tab got, also of those that are closed. */
+  private readonly got = new Map<Tab, number>();
   /** Milliseconds, of each time that everything had to be well again. */
   readonly calms: number[] = [];
-  private readonly done: string[] = [];
-  private mayRefresh = 1;
+  readonly done: string[] = [];
+  private readonly begun = Date.now();
+  /** Reasons for a refresh besides the time that has gone by. */
+  private mayRefresh = 0;
 
   private constructor(
     readonly world: StormWorld,
@@ -56,13 +64,25 @@ export class Storm {
     return storm;
   }
 
+  /** How many there were, how many of them were answered with a token, and how many of those a browser may need. */
   get refreshes(): { all: number; answered: number; most: number } {
-    const all = this.world.gate.seen.filter((one) => one.method === 'POST' && one.path === '/oauth2/refresh');
+    const { gate, clock, setForward } = this.world;
+    const all = gate.seen.filter(({ method, path }) => method === 'POST' && path === '/oauth2/refresh');
+    const gone = Date.now() - this.begun + clock.ahead + setForward;
     return {
       all: all.length,
       answered: all.filter(({ status }) => status === 200).length,
-      most: this.mayRefresh,
+      most: Math.floor(gone / SHORTEST_USE_MS) + this.mayRefresh,
     };
+  }
+
+  get events(): number {
+    return [...this.got.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  get stale(): Seen[] {
+    const { gate, troubles, clock } = this.world;
+    return staleRequests(gate.seen, troubles, (moment) => clock.at(moment));
   }
 
   get overlaps(): Overlaps {
@@ -88,8 +108,15 @@ export class Storm {
 
   /** No tab has lost its session. */
   private async look(): Promise<Told[]> {
-    const told = await Promise.all(this.world.tabs.map((tab) => tab.tell(this.world.key)));
+    const told = await Promise.all(
+      this.world.tabs.map(async (tab) => {
+        const one = await tab.tell(this.world.key);
+        this.got.set(tab, one.got.length);
+        return one;
+      }),
+    );
     for (const { signedOut, bound, answers } of told) {
+      this.signOuts += signedOut.length;
       if (signedOut.length > 0) this.fail(`signed out: ${signedOut[0]!.reason}`);
       if (!bound) this.fail('the session is gone, or bound no more');
       for (const [, answer] of answers) this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
@@ -98,7 +125,7 @@ export class Storm {
   }
 
   /** Without trouble everything is well soon; then the record of the gate is judged. */
-  private async calm(): Promise<void> {
+  async calm(): Promise<void> {
     const { world } = this;
     await thaw(world);
     for (const tab of world.tabs) if (tab.isHidden) await tab.hide(false);
@@ -112,7 +139,6 @@ export class Storm {
       if (now - begun > LONGEST_CALM_MS) this.fail(`not well again: ${wrong}`);
       if (now - waited > BACKOFF_EVERY_MS) {
         waited = now;
-        this.mayRefresh++;
         await world.elapse(LONGEST_BACKOFF_MS, true);
       }
       await delay(50);
@@ -132,8 +158,8 @@ export class Storm {
   }
 
   private judge(): void {
-    const { gate, troubles, clock } = this.world;
-    const stale = staleRequests(gate.seen, troubles, (moment) => clock.at(moment));
+    const { stale, overlaps } = { stale: this.stale, overlaps: this.overlaps.overlaps };
+    const { clock } = this.world;
     if (stale.length > 0) {
       const seconds = (one: { exp?: number; begun: number }): string =>
         (one.exp! - clock.at(one.begun) / 1000).toFixed(0);
@@ -144,7 +170,6 @@ export class Storm {
           .join('; ')}`,
       );
     }
-    const { overlaps } = this.overlaps;
     if (overlaps.length > 0) {
       const [[one, other]] = overlaps as [Overlaps['overlaps'][0]];
       this.fail(
@@ -157,6 +182,21 @@ export class Storm {
 
   private fail(what: string): never {
     const last = this.done.slice(-STEPS_TO_CALM - 2).join(', ');
-    throw new Error(`${what}\nSEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${last}`);
+    const { seen } = this.world.gate;
+    const requests = seen.slice(-REQUESTS_TOLD).map((one) => `  ${this.line(one)}`);
+    throw new Error(
+      [
+        what,
+        `SEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${last}`,
+        'the last requests, with their begin and end in milliseconds before now:',
+        ...requests,
+      ].join('\n'),
+    );
+  }
+
+  private line({ method, path, begun, at, ended, status, exp }: Seen): string {
+    const now = Date.now();
+    const left = exp && `, its token good for ${(exp - this.world.clock.at(begun) / 1000).toFixed(0)} s`;
+    return `${method} ${path} ${begun - now} ${at - now} ${ended ? ended - now : ''}: ${status ?? '-'}${left ?? ''}`;
   }
 }

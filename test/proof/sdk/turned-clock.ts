@@ -52,7 +52,7 @@ export class TurnedClock {
     const ahead = this.ahead + milliseconds;
     await query(this.ownUrl, `UPDATE turned.ahead SET by = $1 * interval '1 millisecond'`, [ahead]);
     this.turns.push({ since: Date.now(), ahead });
-    const clocks = services.map(({ app }) => app.get(Clock) as unknown as { measure(): Promise<void> });
+    const clocks = services.map(({ app }) => app.get<Clock, { measure(): Promise<void> }>(Clock));
     await Promise.all(clocks.map((clock) => clock.measure()));
   }
 }

@@ -1,0 +1,129 @@
+import { handshakeReader } from './first-message.js';
+import { overlapping, staleRequests, wrongEvents } from './judgement.js';
+import type { Seen } from './seen.js';
+
+const same = (moment: number): number => moment;
+const HOUR = 3_600_000;
+
+const request = (begun: number, changes: Partial<Seen> = {}): Seen => ({
+  begun,
+  at: begun + 20,
+  method: 'GET',
+  path: '/me',
+  exp: 10 * 3600,
+  ended: begun + 50,
+  status: 200,
+  ...changes,
+});
+const refresh = (at: number, ended: number | undefined, changes: Partial<Seen> = {}): Seen => {
+  const { exp: _, ...rest } = request(at);
+  return { ...rest, method: 'POST', path: '/oauth2/refresh', at, ended: ended!, ...changes };
+};
+
+/** The token of these requests ends at 10:00. */
+describe('a request with a token that ends', () => {
+  const end = 10 * HOUR;
+
+  it.each<[string, number, Seen[], number]>([
+    ['in half an hour', end - HOUR / 2, [], 0],
+    ['in four minutes', end - 240_000, [], 1],
+    ['a second ago', end + 1000, [], 1],
+    [
+      'a second ago, waiting for a refresh that began in trouble',
+      end + 1000,
+      [refresh(end - 9000, end + 2000)],
+      0,
+    ],
+    ['a second ago, after a refresh that began in trouble', end + 1000, [refresh(end - 9000, end)], 1],
+    [
+      'a second ago, when the service has said to wait',
+      end + 1000,
+      [refresh(end - 2000, end - 1900, { status: 503, retryAfter: 5 })],
+      0,
+    ],
+    [
+      'a second ago, after the service has said to wait',
+      end + 1000,
+      [refresh(end - 8000, end - 7000, { status: 503, retryAfter: 5 })],
+      1,
+    ],
+  ])('%s', (_name, begun, refreshes, count) => {
+    const troubles = [{ from: end - 9500, to: end - 8500 }];
+    expect(staleRequests([...refreshes, request(begun)], troubles, same)).toHaveLength(count);
+  });
+
+  it('while there is trouble, or there was while it was under way', () => {
+    const late = request(end + 1000, { at: end + 5000 });
+    expect(staleRequests([late], [{ from: end + 4000, to: end + 4500 }], same)).toEqual([]);
+    expect(staleRequests([late], [{ from: end + 4000 }], same)).toEqual([]);
+    expect(staleRequests([late], [{ from: end + 6000 }], same)).toEqual([late]);
+  });
+
+  it('by the true time, not by the clock of the machine', () => {
+    const one = request(end - HOUR);
+    expect(staleRequests([one], [], (moment) => moment + HOUR)).toEqual([one]);
+  });
+
+  it('of a socket as well', () => {
+    const one = request(end, { method: 'WS', path: '/socket.io/' });
+    expect(staleRequests([one], [], same)).toEqual([one]);
+  });
+});
+
+describe('two refreshes', () => {
+  const count = (later: Seen): object => {
+    const { overlaps, ...rest } = overlapping([refresh(1000, 2000, { proof: 'one' }), later], same);
+    return { overlaps: overlaps.length, ...rest };
+  };
+
+  it.each([
+    ['at once', refresh(1500, 1600, { proof: 'two' }), { overlaps: 1, resent: 0, overtaken: 0 }],
+    ['one after the other', refresh(2000, 2100), { overlaps: 0, resent: 0, overtaken: 0 }],
+    ['the same one again', refresh(1500, 1600, { proof: 'one' }), { overlaps: 0, resent: 1, overtaken: 0 }],
+  ])('%s', (_name, later, counts) => {
+    expect(count(later)).toEqual(counts);
+  });
+
+  it('of which the first one hangs', () => {
+    const hanging = refresh(1000, undefined);
+    expect(overlapping([hanging, refresh(9000, 9100)], same).overlaps).toHaveLength(1);
+    expect(overlapping([hanging, refresh(14_000, 14_100)], same)).toMatchObject({
+      overlaps: [],
+      overtaken: 1,
+    });
+  });
+});
+
+it.each([
+  [[5, 6, 8], undefined],
+  [[5, 6, 6, 8], 'twice: 5,6,6,8'],
+  [[6, 5, 8], 'out of order: 6,5,8'],
+  [[5, 8], 'never: 6'],
+])('events %j', (got, wrong) => {
+  expect(wrongEvents(4, got, new Set([3, 4, 5, 6, 8]))).toBe(wrong);
+});
+
+it.each([20, 200, 70_000])(
+  'the token of a handshake is read from frames, however they are cut: %i bytes',
+  (size) => {
+    const token = 'x'.repeat(size);
+    const bytes = Buffer.concat([frame('3'), frame(`40${JSON.stringify({ token })}`), frame('42["more"]')]);
+    const read = handshakeReader();
+    const found: (string | undefined)[] = [];
+    for (let begin = 0; begin < bytes.length; begin += 7) found.push(read(bytes.subarray(begin, begin + 7)));
+    expect(found.filter((one) => one !== undefined)).toEqual([token]);
+  },
+);
+
+/** A masked frame (RFC 6455 §5.2). */
+function frame(text: string): Buffer {
+  const mask = Buffer.from([1, 2, 3, 4]);
+  const payload = Buffer.from(text).map((byte, n) => byte ^ mask[n % 4]!);
+  const { length } = payload;
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  head[0] = 0x81;
+  head[1] = 0x80 | (length < 126 ? length : length < 65_536 ? 126 : 127);
+  if (head.length === 4) head.writeUInt16BE(length, 2);
+  if (head.length === 10) head.writeBigUInt64BE(BigInt(length), 2);
+  return Buffer.concat([head, mask, payload]);
+}
