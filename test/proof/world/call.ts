@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { json } from 'node:stream/consumers';
 
-export interface CallAnswer {
+interface CallAnswer {
   readonly status: number;
   readonly body: Record<string, unknown>;
 }
@@ -12,8 +12,6 @@ export interface Call {
   readonly answer: Promise<CallAnswer | undefined>;
   /** Whether `answer` has come, or cannot come any more. */
   isOver(): boolean;
-  /** Bytes of the answer so far. */
-  bytes(): number;
 }
 
 /** @param more headers */
@@ -32,5 +30,5 @@ export function post(url: string, body: object, more: Record<string, string> = {
   });
   void answer.then(() => (over = true));
   call.end(JSON.stringify(body));
-  return { answer, isOver: () => over, bytes: () => call.socket?.bytesRead ?? 0 };
+  return { answer, isOver: () => over };
 }

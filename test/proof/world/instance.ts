@@ -79,6 +79,6 @@ export class Instance {
   /** Kills it, and closes its proxies. */
   async close(): Promise<void> {
     await this.end('SIGKILL');
-    await Promise.all([this.clients, this.database, this.redis].map((proxy) => proxy?.refuse()));
+    await Promise.all([this.clients.refuse(), this.database.refuse(), this.redis?.refuse()]);
   }
 }

@@ -44,7 +44,7 @@ export async function killAt(
     ]);
     attempts.push({ ...attempt, point, isThere });
   }
-  const standing = attempts.filter(({ isThere, isMissed }) => isThere && !isMissed());
+  const standing = attempts.filter((attempt) => attempt.isThere && !attempt.isMissed());
   await victim.end('SIGKILL');
   for (const attempt of standing) await named(attempt.point, attempt.settle());
   await Promise.all([victim.clients.restore(), victim.database.restore()]);

@@ -45,7 +45,7 @@ function push(
   };
   return {
     reached: stop.reached,
-    isMissed: call.isOver,
+    isMissed: () => call.isOver(),
     async settle() {
       stop.settle();
       await until(async () => (await events()).length === stored);

@@ -54,7 +54,7 @@ function refresh(
   };
   return {
     reached: stop.reached,
-    isMissed: call.isOver,
+    isMissed: () => call.isOver(),
     async settle() {
       stop.settle();
       await until(async () => (await tokens()) === 1 + stored); // the first is that of the sign-in
