@@ -116,7 +116,7 @@ const isUsable = (value: unknown): value is string =>
 it('JSON is read as the book says, or refused', async () => {
   await fuzz({
     name: 'JSON bodies, the readers',
-    short: 8000,
+    short: 3000,
     full: 800_000,
     generate: (random) => jsonBody(random, { refresh_token: 'lkr_x', code: 'c' }),
     judge(body): Verdict {
@@ -176,7 +176,7 @@ describe('bodies at a running service', () => {
   it('JSON that is accepted says what a strict reader finds in it', async () => {
     await fuzz({
       name: 'JSON bodies, POST /oauth2/refresh',
-      short: 300,
+      short: 100,
       full: 30_000,
       atOnce: 4,
       generate: (random) => jsonBody(random, { refresh_token: issued.refresh_token }),
@@ -194,7 +194,7 @@ describe('bodies at a running service', () => {
   it('forms that are accepted say what a strict reader finds in them', async () => {
     await fuzz({
       name: 'forms, POST /oauth2/refresh',
-      short: 300,
+      short: 150,
       full: 30_000,
       atOnce: 4,
       generate: (random) => formBody(random, { refresh_token: issued.refresh_token }),
@@ -215,7 +215,7 @@ describe('bodies at a running service', () => {
     const states = await Promise.all(Array.from({ length: 20 }, () => beginSignIn(service.url)));
     await fuzz({
       name: 'bodies, POST /oauth2/token, and their states afterwards',
-      short: 60,
+      short: 40,
       full: 6000,
       generate(random) {
         const members = {

@@ -83,7 +83,7 @@ it('a provider of the contract names the user that a strict reader finds in its 
   };
   await fuzz({
     name: "provider's answers, contract",
-    short: 4000,
+    short: 1500,
     full: 400_000,
     generate: (random) =>
       random.chance(0.3)
@@ -111,7 +111,7 @@ it('a packed answer is unpacked within its limit, or refused', async () => {
   const largest = 64 * 1024;
   await fuzz({
     name: "provider's answers, packed",
-    short: 600,
+    short: 300,
     full: 60_000,
     generate: (random) =>
       mutatedBytes(random, gzipSync(random.chance(0.9) ? plain : Buffer.alloc(10 * largest))),
@@ -173,7 +173,7 @@ it('a provider of OpenID Connect names the user of an ID token that is good for 
       : mutatedText(random, JSON.stringify(document), WORDS);
   await fuzz({
     name: "provider's answers, oidc",
-    short: 400,
+    short: 150,
     full: 40_000,
     generate: (random) =>
       JSON.stringify([
@@ -291,7 +291,7 @@ describe('what neighbours write', () => {
     const sealed = seal(whole, key);
     await fuzz({
       name: 'messages between instances, their seal',
-      short: 4000,
+      short: 2000,
       full: 500_000,
       generate: (random) =>
         random.chance(0.1)
@@ -311,7 +311,7 @@ describe('what neighbours write', () => {
   it('is delivered only if anybody could have pushed it, and never throws', async () => {
     await fuzz({
       name: 'messages between instances, their content',
-      short: 6000,
+      short: 2000,
       full: 600_000,
       generate: (random) => mutatedText(random, random.pick([whole, batch]), HINT_WORDS),
       judge(message): Verdict {
@@ -326,7 +326,7 @@ describe('what neighbours write', () => {
   it('in a cursor is what the database can read', async () => {
     await fuzz({
       name: 'cursors of ended sessions',
-      short: 4000,
+      short: 2000,
       full: 500_000,
       generate: (random) =>
         mutatedText(

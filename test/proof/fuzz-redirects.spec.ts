@@ -212,7 +212,7 @@ const OWN = ['localhost', '127.0.0.1', '[::1]', '[::ffff:7f00:1]', '0.0.0.0', '[
 it('a redirect URI is allowed as a reference of RFC 3986 and RFC 8252 says, and a browser goes where the list says', async () => {
   await fuzz({
     name: 'redirect URIs with a list, against the reference',
-    short: 20_000,
+    short: 8000,
     full: 3_000_000,
     generate: redirectUri,
     judge(uri): Verdict {
@@ -233,7 +233,7 @@ it('a redirect URI is allowed as a reference of RFC 3986 and RFC 8252 says, and 
 it('without a list, and as an entry of one, no text passes that a browser reads in another way', async () => {
   await fuzz({
     name: 'redirect URIs without a list, and entries of lists',
-    short: 20_000,
+    short: 8000,
     full: 3_000_000,
     generate: redirectUri,
     judge(uri): Verdict {
@@ -251,7 +251,7 @@ it('without a list, and as an entry of one, no text passes that a browser reads 
 it('no redirect URI leads to an endpoint of the service, and the answer goes where the URI goes', async () => {
   await fuzz({
     name: 'redirect URIs to endpoints of the service, and answers behind redirect URIs',
-    short: 10_000,
+    short: 8000,
     full: 1_500_000,
     generate: (random) =>
       redirectUri(random).replace(/^([^:]+:\/\/)[^/?]*/, (all, scheme: string) =>

@@ -129,7 +129,7 @@ describe('requests of strangers', () => {
   it('are answered in HTTP, never with 5xx, and never echoed', async () => {
     await fuzz({
       name: 'requests, bytes',
-      short: 200,
+      short: 100,
       full: 15_000,
       atOnce: 4,
       generate: request,
@@ -151,7 +151,7 @@ describe('requests of strangers', () => {
   it('of a browser lead only where the list says', async () => {
     await fuzz({
       name: 'query strings, GET /oauth2/authorize',
-      short: 200,
+      short: 100,
       full: 15_000,
       atOnce: 4,
       generate(random) {
@@ -182,7 +182,7 @@ describe('requests of strangers', () => {
     const known = new Map<string, unknown>();
     await fuzz({
       name: 'Idempotency-Key, POST /push',
-      short: 100,
+      short: 50,
       full: 8000,
       generate: (random) =>
         (random.chance(0.3)
@@ -225,7 +225,7 @@ describe('requests of strangers', () => {
     let told = 0;
     await fuzz({
       name: 'Last-Event-ID, GET /sessions/ended',
-      short: 60,
+      short: 25,
       full: 4000,
       generate(random) {
         const [ms, xmin] = [

@@ -63,7 +63,7 @@ describe('settings', () => {
   it('of an environment are read as they are meant, or refused in lines that name the variable and show no secret', async () => {
     await fuzz({
       name: 'settings of an environment',
-      short: 3000,
+      short: 1000,
       full: 300_000,
       generate: (random) => JSON.stringify(cases(random)),
       judge(input): Verdict {
@@ -78,7 +78,7 @@ describe('settings', () => {
   it('of a .env are those of the same environment', async () => {
     await fuzz({
       name: '.env against the environment',
-      short: 700,
+      short: 300,
       full: 60_000,
       generate: (random) =>
         JSON.stringify(cases(random).map((one) => ({ ...one, line: lineOf(random, one) }))),
@@ -112,7 +112,7 @@ describe('settings', () => {
   it('of any bytes in a .env end in settings or in faults', async () => {
     await fuzz({
       name: '.env, bytes',
-      short: 500,
+      short: 300,
       full: 60_000,
       generate: (random) =>
         mutatedBytes(

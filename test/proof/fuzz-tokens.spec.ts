@@ -51,7 +51,7 @@ describe('proofs (RFC 9449)', () => {
   it('that are accepted are good for jose as well, with the same key and id', async () => {
     await fuzz({
       name: 'DPoP proofs',
-      short: 3000,
+      short: 1000,
       full: 250_000,
       atOnce: 8,
       generate: (random) =>
@@ -113,7 +113,7 @@ describe('logout tokens (OpenID Connect Back-Channel Logout 1.0)', () => {
     };
     await fuzz({
       name: 'logout tokens',
-      short: 1500,
+      short: 400,
       full: 120_000,
       atOnce: 8,
       generate: (random) =>
@@ -182,7 +182,7 @@ describe('tokens of a running service', () => {
       sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' });
     await fuzz({
       name: 'access tokens, their signature and claims',
-      short: 2000,
+      short: 700,
       full: 250_000,
       generate: (random) =>
         mutatedJws(random, {
@@ -209,7 +209,7 @@ describe('tokens of a running service', () => {
   it('access tokens are accepted only as they were issued, byte by byte', async () => {
     await fuzz({
       name: 'access tokens, GET /me',
-      short: 300,
+      short: 80,
       full: 30_000,
       atOnce: 4,
       generate: (random) =>
@@ -238,7 +238,7 @@ describe('tokens of a running service', () => {
   it('refresh tokens are accepted only as they were issued, byte by byte', async () => {
     await fuzz({
       name: 'refresh tokens',
-      short: 400,
+      short: 100,
       full: 30_000,
       atOnce: 4,
       generate(random) {
