@@ -84,6 +84,16 @@ describe('two refreshes', () => {
     expect(count(later)).toEqual(counts);
   });
 
+  it('at once, right after one that hung had been given up, and long after that', () => {
+    const hung = refresh(1000, 14_000);
+    const [soon, late] = [
+      [refresh(14_100, 14_300), refresh(14_200, 14_300)],
+      [refresh(18_100, 18_300), refresh(18_200, 18_300)],
+    ];
+    expect(overlapping([hung, ...soon], same)).toMatchObject({ overlaps: [], overtaken: 1 });
+    expect(overlapping([hung, ...late], same).overlaps).toHaveLength(1);
+  });
+
   it('of which the first one hangs', () => {
     const hanging = refresh(1000, undefined);
     expect(overlapping([hanging, refresh(9000, 9100)], same).overlaps).toHaveLength(1);

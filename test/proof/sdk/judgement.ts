@@ -17,6 +17,9 @@ const SOCKET_MS = 300;
 /** The longest that a tab waits for another one's refresh is 12 s (exclusive.ts): what hangs for longer may be overtaken. */
 const PATIENCE_MS = 10_000;
 
+/** Whoever waited for it gives up at the same time as it does: after a sleep all of their timers are due. */
+const AFTER_HANGING_MS = 2000;
+
 const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
 
 /** Whether a time touches another. */
@@ -60,7 +63,7 @@ export interface Overlaps {
   readonly overlaps: readonly (readonly [Seen, Seen])[];
   /** The same request, which the browser sent again. */
   readonly resent: number;
-  /** The other one had hung for longer than a tab waits for it, by the device's clock. */
+  /** The other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock. */
   readonly overtaken: number;
 }
 
@@ -76,7 +79,11 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
         continue;
       }
       if ((earlier.ended ?? Infinity) <= later.at) continue;
-      if (deviceTime(later.at) - deviceTime(earlier.at) >= PATIENCE_MS) overtaken++;
+      const hung = refreshes.some(
+        ({ at, ended = Infinity }) =>
+          deviceTime(later.at) - deviceTime(at) >= PATIENCE_MS && ended >= earlier.at - AFTER_HANGING_MS,
+      );
+      if (hung) overtaken++;
       else overlaps.push([earlier, later]);
     }
   }
