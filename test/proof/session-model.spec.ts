@@ -61,18 +61,14 @@ describe('a model of sessions', () => {
       async (name, plant) => {
         plant(world);
         const limits = { numRuns: 10_000, interruptAfterTimeLimit: LONGEST_SEARCH_MS, endOnFailure: !isFull };
-        const { failed, counterexample, numRuns, numShrinks, errorInstance } = await fc.check(
-          sessionModel(world),
-          {
-            seed,
-            ...limits,
-          },
-        );
+        const { failed, counterexample, numRuns, numShrinks } = await fc.check(sessionModel(world), {
+          seed,
+          ...limits,
+        });
         const shortest = [...fc.stringify(counterexample).matchAll(/(\w+)\(\{/g)].map(
           ([, command]) => command,
         );
         const found = `in sequence ${numRuns}; shortened ${numShrinks} times to: ${shortest.join(', ')}`;
-        if (process.env['DEBUGGING']) console.log(String(errorInstance));
         report(`planted: ${name}`, failed ? found : 'not found', 'found');
         expect(failed).toBe(true);
       },

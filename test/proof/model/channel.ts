@@ -83,7 +83,7 @@ async function hear(args: ListenArgs, model: Specification, world: World): Promi
   const { user, deviceId: device, id: sessionId } = token.session;
   const offset = offsetOf(args, user.offset);
   const auth = { token: token.token, ...(offset !== undefined && { offset }) };
-  const client = SocketClient.open(world.instances[args.at].url, auth);
+  const client = SocketClient.open(world.instances[args.at]!.url, auth);
   try {
     if (!model.isGood(token)) {
       expect(await client.refusal()).toMatchObject({ error: 'invalid_token' });

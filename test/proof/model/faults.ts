@@ -88,7 +88,8 @@ export const FAULTS: Readonly<Record<string, Plant>> = {
       return refreshed;
     });
   }),
-  'refresh tokens of one instance live an hour longer': ({ instances: [, { settings }] }) => {
+  'refresh tokens of one instance live an hour longer': ({ instances }) => {
+    const { settings } = instances[1]!;
     jest.replaceProperty(settings, 'refreshTokenTtl', settings.refreshTokenTtl + 3600);
   },
   'a refresh token’s expiry ends its access token': judged((isLive, query) => async (presented) => {

@@ -11,19 +11,19 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 
 /** spec §2.1 */
-export const ACCESS_TOKEN_LIFE = HOUR;
+const ACCESS_TOKEN_LIFE = 3600 * SECOND;
 /** spec §2.2 */
 const REFRESH_TOKEN_LIFE = 30 * DAY;
 /** contract §2, STATE_TTL */
 const STATE_LIFE = 10 * MINUTE;
 /** contract §4: how long an Idempotency-Key is remembered; contract §7: how long the service's own events are kept. */
-export const KEPT = DAY;
+export const KEPT = 86_400 * SECOND;
 /** contract §5: from a key's publication to its first use. */
 export const KEY_LEAD = 10 * MINUTE;
 /** contract §5: keys rotate on a schedule. */
 const KEY_AGE = 90 * DAY;
 /** contract §5: how far the time of a proof may be off. */
-export const PROOF_WINDOW = MINUTE;
+export const PROOF_WINDOW = 60 * SECOND;
 
 /** One (provider, provider_user_id) (contract §6). */
 export interface User {

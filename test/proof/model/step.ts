@@ -39,7 +39,7 @@ export function pick<T>(all: readonly T[], place: number): T {
 }
 
 /** contract §3: the status and the code of each refusal. */
-export const REFUSALS = {
+const REFUSALS = {
   invalid_request: 400,
   invalid_grant: 401,
   invalid_token: 401,

@@ -44,29 +44,43 @@ export class World {
   private turns = 0;
   private readonly agent = new Agent({ keepAlive: true });
 
+  /** Two, once it has started. */
+  readonly instances: TestService[] = [];
+
   private constructor(
     readonly clock: TurnedClock,
     readonly providers: CodeProviders,
-    readonly instances: readonly [TestService, TestService],
   ) {}
 
   static async start(): Promise<World> {
-    const clock = await TurnedClock.start();
-    const providers = await codeProviders();
-    const env = { ...providers.env, PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY, LOG_LEVEL: 'warn' };
-    const first = await startTestService({ ...env, DATABASE_URL: clock.databaseUrl });
-    const second = await startTestService({ ...env, DATABASE_URL: clock.databaseUrl });
-    const world = new World(clock, providers, [first, second]);
-    for (const { app } of world.instances) {
-      // What an instance measures every ten seconds (contract §5, "Time"), without the wait.
-      Object.assign(app.get(Clock), { now: () => clock.now() });
-      // What it does twice a second, and every five, is done whenever the clock is turned.
-      clearInterval(app.get(LastSeen)['timer']);
-      clearTimeout(app.get(KeyService)['reading']);
+    const world = new World(await TurnedClock.start(), await codeProviders());
+    try {
+      await world.startInstance();
+      await world.startInstance();
+      await delay(50); // a reading of the keys that was under way
+      await world.timePasses();
+      return world;
+    } catch (error) {
+      await world.stop();
+      throw error;
     }
-    await delay(50); // a reading of the keys that was under way
-    await world.timePasses();
-    return world;
+  }
+
+  private async startInstance(): Promise<void> {
+    const instance = await startTestService({
+      ...this.providers.env,
+      PUBLIC_URL: ISSUER,
+      SERVICE_KEYS: SERVICE_KEY,
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: this.clock.databaseUrl,
+    });
+    this.instances.push(instance);
+    const { app } = instance;
+    // What an instance measures every ten seconds (contract §5, "Time"), without the wait.
+    Object.assign(app.get(Clock), { now: () => this.clock.now() });
+    // What it does twice a second, and every five, is done whenever the clock is turned.
+    clearInterval(app.get(LastSeen)['timer']);
+    clearTimeout(app.get(KeyService)['reading']);
   }
 
   /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */
@@ -104,20 +118,20 @@ export class World {
 
   /** All that are stored, the newest first. */
   keys(): Promise<KeyLife[]> {
-    return unlessBusy(new KeyReader(this.instances[0].app.get(Sql)).list());
+    return unlessBusy(new KeyReader(this.instances[0]!.app.get(Sql)).list());
   }
 
   /** Operators withdraw a key once in years, so the service never forgets one; here there would be thousands. */
   async forgetOtherKeys(kids: readonly string[]): Promise<void> {
-    await this.instances[0].app
-      .get(DataSource)
-      .query('DELETE FROM signing_keys WHERE kid <> ALL ($1)', [kids]);
+    await this.instances[0]!.app.get(DataSource).query('DELETE FROM signing_keys WHERE kid <> ALL ($1)', [
+      kids,
+    ]);
     await this.readKeys();
   }
 
   /** What the command `npm run keys` works with. */
   keyStore(at: At): KeyStore {
-    const { app, settings } = this.instances[at];
+    const { app, settings } = this.instances[at]!;
     return new KeyStore(app.get(DataSource), settings);
   }
 
@@ -135,7 +149,7 @@ export class World {
 
   private send(at: At, method: string, path: string, { bearer, headers, body }: Call): Promise<Answer> {
     const text = body && JSON.stringify(body);
-    const { hostname, port } = new URL(this.instances[at].url);
+    const { hostname, port } = new URL(this.instances[at]!.url);
     return new Promise((resolve, reject) => {
       const options = {
         agent: this.agent,
