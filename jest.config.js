@@ -22,6 +22,7 @@ export default {
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  testSequencer: '<rootDir>/test/support/longest-first.js',
   maxWorkers: 3, // two cores: while one test waits for a timer, a process or a browser, two others go on
   testTimeout: 60_000, // three workers, each with a database, browsers and services of its own, share the machine
 };

@@ -1,0 +1,27 @@
+import Sequencer from '@jest/test-sequencer';
+
+// What takes longest begins first, so that none of it is left when the other workers have nothing to do any more. Jest knows how long
+// each took only where it has run before.
+const LONGEST = [
+  'test/start.spec.ts',
+  'test/realtime-abuse.spec.ts',
+  'packages/embedded-postgres/test/role.spec.ts',
+  'test/start-build.spec.ts',
+  'test/crash.spec.ts',
+  'test/realtime-cluster.spec.ts',
+  'test/keys-command.spec.ts',
+  'test/installed-together.spec.ts',
+  'test/demo.spec.ts',
+  'test/sessions-ended.spec.ts',
+];
+
+/** The order of the spec files (Jest's `testSequencer`): the longest, then as Jest has them. */
+export default class LongestFirst extends Sequencer {
+  sort(tests) {
+    const rank = ({ path }) => {
+      const place = LONGEST.findIndex((name) => path.endsWith(`/${name}`));
+      return place < 0 ? LONGEST.length : place;
+    };
+    return super.sort(tests).toSorted((a, b) => rank(a) - rank(b));
+  }
+}
