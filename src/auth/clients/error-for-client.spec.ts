@@ -1,0 +1,70 @@
+import { OAuthError } from '../../errors/oauth-error.js';
+import { addressOf } from './answer-address.js';
+import { ErrorForClient, toldOf } from './error-for-client.js';
+
+const ISSUER = 'https://login.example';
+const client = { redirectUri: 'https://app.example/cb', state: 'a b&c' };
+const away = Object.assign(new Error('x'), { code: 'ECONNREFUSED' });
+
+describe('where a stock client’s browser goes', () => {
+  it.each<[string, { redirectUri: string; state: string | null }, string]>([
+    [
+      'with its state',
+      client,
+      'https://app.example/cb?code=1%2F2&state=a%20b%26c&iss=https%3A%2F%2Flogin.example',
+    ],
+    [
+      'without one',
+      { ...client, state: null },
+      'https://app.example/cb?code=1%2F2&iss=https%3A%2F%2Flogin.example',
+    ],
+    [
+      'with an empty one',
+      { ...client, state: '' },
+      'https://app.example/cb?code=1%2F2&state=&iss=https%3A%2F%2Flogin.example',
+    ],
+    [
+      'behind a query of its own',
+      { redirectUri: 'https://app.example/cb?x=1', state: null },
+      'https://app.example/cb?x=1&code=1%2F2&iss=https%3A%2F%2Flogin.example',
+    ],
+  ])('%s', (_name, request, address) => expect(addressOf(request, ISSUER, { code: '1/2' })).toBe(address));
+});
+
+describe('an error for a client', () => {
+  it('has a text for its developers, and a cause for our log', () => {
+    const error = new ErrorForClient(client, ISSUER, {
+      error: 'invalid_request',
+      description: 'no scope',
+      cause: away,
+    });
+    expect(error).toMatchObject({
+      name: 'ErrorForClient',
+      message: 'the client is told: invalid_request',
+      error: 'invalid_request',
+      cause: away,
+      address:
+        'https://app.example/cb?error=invalid_request&error_description=no%20scope&state=a%20b%26c&iss=https%3A%2F%2Flogin.example',
+    });
+  });
+
+  it('has neither where there is none', () => {
+    const error = new ErrorForClient({ ...client, state: null }, ISSUER, { error: 'access_denied' });
+    expect('cause' in error).toBe(false);
+    expect(error.address).toBe('https://app.example/cb?error=access_denied&iss=https%3A%2F%2Flogin.example');
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      'a provider that is away',
+      new OAuthError('server_error', 'x', { cause: away }),
+      'temporarily_unavailable',
+    ],
+    [
+      'a provider that answered wrongly',
+      new OAuthError('server_error', 'x', { cause: new Error('y') }),
+      'server_error',
+    ],
+    ['something of ours that is away', away, 'server_error'],
+  ])('of %s', (_name, fault, told) => expect(toldOf(fault)).toBe(told));
+});
