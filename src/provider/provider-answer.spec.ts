@@ -1,0 +1,56 @@
+import { ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
+
+const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+
+function refusalOf(work: () => unknown): { error: unknown; message: string } {
+  try {
+    work();
+  } catch (thrown) {
+    expect(thrown).toBeInstanceOf(ProviderRefusal);
+    expect((thrown as Error).name).toBe('ProviderRefusal');
+    return { error: (thrown as ProviderRefusal).error, message: (thrown as Error).message };
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a provider’s answer', () => {
+  it('is its JSON object', () => {
+    expect(readAnswer(200, bytes({ id: 1, error: null }))).toEqual({ id: 1, error: null });
+  });
+
+  it.each<[number, unknown, string]>([
+    [200, 'invalid_grant', 'the provider answered with status 200: invalid_grant'],
+    [400, 'access_denied', 'the provider answered with status 400: access_denied'],
+    [400, '', 'the provider answered with status 400: an unknown error'],
+    [400, false, 'the provider answered with status 400: an unknown error'],
+    [400, 'A<b>', 'the provider answered with status 400: an unknown error'],
+    [400, 'bad\nline', 'the provider answered with status 400: an unknown error'],
+    [400, 'x1', 'the provider answered with status 400: an unknown error'],
+    [400, '1x', 'the provider answered with status 400: an unknown error'],
+    [400, 'a'.repeat(64), `the provider answered with status 400: ${'a'.repeat(64)}`],
+    [400, 'a'.repeat(65), 'the provider answered with status 400: an unknown error'],
+  ])('with status %s and error %j is a refusal', (status, error, message) => {
+    expect(refusalOf(() => readAnswer(status, bytes({ error })))).toEqual({ error, message });
+  });
+
+  it('has its own words for errors', () => {
+    const words = new Map([['bad_code', 'invalid_grant']]);
+    expect(refusalOf(() => readAnswer(400, bytes({ error: 'bad_code' }), words)).error).toBe('invalid_grant');
+    expect(refusalOf(() => readAnswer(400, bytes({ error: 'other' }), words)).error).toBe('other');
+  });
+
+  it.each([201, 302, 500])('with status %s and no error is none', (status) => {
+    const message = `the provider answered with status ${status} and no error code`;
+    expect(() => readAnswer(status, bytes({}))).toThrow(new Error(message));
+  });
+
+  it.each<[string, Buffer, string]>([
+    ['no JSON', Buffer.from('s3cret'), 'something that is not JSON'],
+    ['bytes that are not UTF-8', Buffer.from('7b2261223a22ff227d', 'hex'), 'something that is not JSON'],
+    ['a list', bytes([]), 'JSON that is not an object'],
+    ['null', bytes(null), 'JSON that is not an object'],
+    ['a text', bytes('x'), 'JSON that is not an object'],
+  ])('of %s is refused without quoting it', (_name, body, what) => {
+    expect(() => readJson(body)).toThrow(new Error(`the provider answered with ${what}`));
+  });
+});
