@@ -19,6 +19,8 @@ export class Judge {
     private readonly mutants: readonly Mutant[],
     private readonly results: Results,
     private readonly budgetMs: number,
+    /** Whether all specs are used that there are. */
+    private readonly isComplete: boolean,
   ) {}
 
   async run(paths: readonly string[], workers: number): Promise<void> {
@@ -49,6 +51,7 @@ export class Judge {
     for (const { id, key, file } of this.mutants) {
       const verdict = this.results.of(key, file);
       const reaching = specs.filter(({ plan }) => plan.has(id));
+      if (reaching.length === 0 && !this.isComplete) continue; // others may reach it
       verdict.reached = reaching.length;
       verdict.left = reaching.filter(({ path }) => verdict.passed[path] !== this.results.hash(path)).length;
     }

@@ -56,10 +56,9 @@ try {
       (spec) => values.spec.length === 0 || values.spec.some((word) => spec.includes(word)),
     );
     if (specs.some((spec) => spec.startsWith('test/'))) await globalSetup({ rootDir: ROOT }); // those beside the code need no database
-    await new Judge(ROOT, all, mutants, results, Number(values.budget) * 1000).run(
-      specs,
-      Number(values.workers),
-    );
+    const budgetMs = Number(values.budget) * 1000;
+    const judge = new Judge(ROOT, all, mutants, results, budgetMs, values.spec.length === 0);
+    await judge.run(specs, Number(values.workers));
   }
   const judged = judgedOf(mutants, results);
   const figures = figuresOf(judged);

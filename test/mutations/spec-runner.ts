@@ -135,7 +135,10 @@ export default async function runSpec(
       active.currentTestId = 'hooks';
       if (event.test.errors.length === 0 || failure) return;
       const found = { test: tests.indexOf(event.test), error: textOf(event.test.errors[0]) };
-      if (failures) return void failures.push(found);
+      if (failures) {
+        failures.push(found);
+        return;
+      }
       failure = found;
       for (const test of tests) test.mode = 'skip'; // the rest need not run
     };

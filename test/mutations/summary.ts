@@ -11,7 +11,7 @@ export function judgedOf(mutants: readonly Mutant[], results: Results): Judged[]
 }
 
 /** Alive after all tests that reach it. */
-export function hasSurvived({ verdict }: Judged): boolean {
+function hasSurvived({ verdict }: Judged): boolean {
   return !verdict.killed && verdict.left === 0;
 }
 

@@ -1,4 +1,3 @@
-import type { ServerMetadata } from 'openid-client';
 import { judgeMetadata } from './judge-metadata.js';
 
 const GOOD = {
@@ -10,7 +9,7 @@ const GOOD = {
 const NAMED_11 = Array.from({ length: 11 }, (_, i) => `m${i}`);
 
 function judge(changes: Record<string, unknown>, setting?: string): string[] {
-  return judgeMetadata({ ...GOOD, ...changes } as ServerMetadata, setting).map(
+  return judgeMetadata({ ...GOOD, ...changes }, setting).map(
     ({ kind, message }) => `${kind} ${/\(([^()]*)\), which is not supported/.exec(message)![1]}`,
   );
 }
