@@ -1,0 +1,390 @@
+import { check } from './checker.js';
+import { LegalHistory } from './legal-history.js';
+import type { FaultEntry, HistoryEntry } from './operation.js';
+import { quietUser } from './quiet-user.js';
+import type { Rule } from './violation.js';
+
+const PATIENCE = { socketsMs: 1000, keysMs: 1000 };
+const LEGAL = new LegalHistory(1).entries;
+/** Unlike an entry's type this lets a plant change what belongs together elsewhere. */
+type Change = Record<string, unknown>;
+/** By the names of quietUser: what is changed of an entry, or an entry anew; null: it is taken out. */
+type Plant = Readonly<Record<string, Change | null>>;
+
+/** A legal history, in the midst of which one user's entries are changed. */
+function planted(plant: Plant): HistoryEntry[] {
+  const quiet: Record<string, object> = quietUser();
+  for (const [name, change] of Object.entries(plant)) {
+    if (change === null) delete quiet[name];
+    else quiet[name] = { ...quiet[name], ...change };
+  }
+  return [...LEGAL, ...(Object.values(quiet) as HistoryEntry[])];
+}
+
+/** What is found, without what shows it. */
+function found(entries: readonly HistoryEntry[]): string[] {
+  return check(entries, PATIENCE).map(({ rule, text }) => `${rule}: ${text}`);
+}
+
+const q = quietUser() as unknown as Record<string, Change>;
+const unknown = { outcome: 'unknown' } as const;
+const refused = { outcome: 'refused', status: 401, error: 'invalid_token' } as const;
+const fault = (name: string, target: string, begun: number, ended: number): FaultEntry => ({
+  kind: 'fault',
+  fault: name,
+  target,
+  begun,
+  ended,
+});
+
+/** Under which rule it is found, with which words, and what is planted. */
+const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
+  [
+    'succeeded twice',
+    'two sign-ins with state',
+    { again: { ...q['signIn'], code: 'code 3', client: 'thief' } },
+  ],
+  [
+    'succeeded twice',
+    'two sign-ins with code',
+    { again: { ...q['signIn'], state: 'state 3', client: 'thief' } },
+  ],
+  ['succeeded twice', 'the provider was asked twice', { again: { ...q['exchange'] } }],
+
+  [
+    'acknowledged and gone',
+    'state state 3 was refused to the first',
+    {
+      lost: {
+        ...q['signIn'],
+        ...refused,
+        error: 'invalid_grant',
+        state: 'state 3',
+        code: 'code 3',
+        user: undefined,
+        issued: undefined,
+      },
+    },
+  ],
+  [
+    'acknowledged and gone',
+    'session kept is gone',
+    { look: { outcome: 'refused', status: 401, error: 'invalid_grant', issued: undefined } },
+  ],
+  ['acknowledged and gone', 'session kept is gone', { look: null }],
+  [
+    'acknowledged and gone',
+    'push n 7 is not in the history',
+    { lost: { ...q['push4'], n: 'n 7', id: 'id 7', offset: 7, begun: 7000, ended: 7010 } },
+  ],
+  ['acknowledged and gone', 'push n 5 is not in the history', { stored5: { id: 'another id' } }],
+  ['acknowledged and gone', 'push n 5 is not in the history', { stored5: { n: 'another' } }],
+  ['acknowledged and gone', 'the device was renamed new name', { stored6: { name: 'old name' } }],
+
+  [
+    'accepted after its end',
+    'use of session left',
+    { late: { ...q['use'], token: q['signInLeft']!['issued'], begun: 6011, ended: 6020 } },
+  ],
+  [
+    'accepted after its end',
+    'refresh of session left',
+    {
+      late: {
+        ...q['refresh'],
+        session: 'left',
+        issued: { ...(q['signInLeft']!['issued'] as object), jti: 'left 2' },
+        begun: 6011,
+        ended: 6020,
+      },
+    },
+  ],
+  [
+    'accepted after its end',
+    'connect of session left',
+    {
+      late: {
+        ...q['connect'],
+        client: 'ghost',
+        socket: 9,
+        token: q['signInLeft']!['issued'],
+        begun: 6011,
+        ended: 6020,
+        offset: 6,
+        device: null,
+      },
+      gone: {
+        ...q['closed'],
+        client: 'ghost',
+        socket: 9,
+        token: q['signInLeft']!['issued'],
+        begun: 6500,
+        ended: 6500,
+      },
+    },
+  ],
+  [
+    'accepted after its end',
+    'use with key quiet key',
+    { late: { ...q['use'], begun: 21_011, ended: 21_020 } },
+  ],
+  ['accepted after its end', 'socket 1000002 was open', { told: { begun: 21_100, ended: 21_100 } }],
+  [
+    'accepted after its end',
+    'which had been refused before',
+    {
+      signOut: unknown,
+      refusal: {
+        ...q['refresh'],
+        outcome: 'refused',
+        status: 401,
+        error: 'invalid_grant',
+        issued: undefined,
+        session: 'left',
+        begun: 5200,
+        ended: 5210,
+      },
+      late: { ...q['use'], token: q['signInLeft']!['issued'], begun: 7000, ended: 7010 },
+    },
+  ],
+
+  ['delivered wrongly', 'received twice', { again: { ...q['receive4'] } }],
+  [
+    'delivered wrongly',
+    'received out of order',
+    { receive2: { offset: 3, id: 'id 3', n: 'n 3' }, receive3: { offset: 2, id: 'id 2', n: 'n 2' } },
+  ],
+  ['delivered wrongly', 'received by a stranger', { push4: { user: 'somebody', ttl: 0, offset: null } }],
+  [
+    'delivered wrongly',
+    'received by another device',
+    { push4: { device: 'phone' }, stored4: { device: 'phone' } },
+  ],
+  ['delivered wrongly', 'received, and nobody has pushed it', { receive4: { n: 'n 9' } }],
+  ['delivered wrongly', 'received, and not in the history', { receive4: { id: 'another id' } }],
+  ['delivered wrongly', 'never received', { receive4: null }],
+  ['delivered wrongly', 'never received', { receive6: null }],
+  ['delivered wrongly', 'could not go on', { back: { recovered: false } }],
+  ['delivered wrongly', 'could not go on', { back: { offset: 2 } }],
+  ['delivered wrongly', 'offset 6 follows 4', { pushElsewhere: null, stored5: null }],
+  ['delivered wrongly', 'offset 5 follows 5', { stored6: { offset: 5 }, receive6: null }],
+  [
+    'delivered wrongly',
+    'n 5 is in the history twice',
+    { stored7: { ...q['stored5'], id: 'id 7', offset: 7 } },
+  ],
+  [
+    'delivered wrongly',
+    'new name is in the history twice',
+    { stored7: { ...q['stored6'], device: 'phone', id: 'id 7', offset: 7 } },
+  ],
+  [
+    'delivered wrongly',
+    'offset 5 after 6 was known',
+    {
+      late: { ...q['push2'], begun: 1200, ended: 1210, n: 'n 7', id: 'id 6', offset: 6 },
+      stored6: { n: 'n 7' },
+    },
+  ],
+
+  [
+    'ended for no reason',
+    'a refresh was refused of session kept',
+    {
+      refresh: {
+        outcome: 'refused',
+        status: 401,
+        error: 'invalid_grant',
+        issued: undefined,
+        begun: 61_010,
+        ended: 61_020,
+      },
+    },
+  ],
+  ['ended for no reason', 'an access token was refused of session kept', { use: refused }],
+  [
+    'ended for no reason',
+    'an access token was refused of session kept',
+    { refusal: { ...q['rename'], ...refused, name: 'other', begun: 7000, ended: 7010 } },
+  ],
+  ['ended for no reason', 'a socket was told signed_out of session kept', { closed: { told: 'signed_out' } }],
+  ['ended for no reason', 'a socket was told expired of session kept', { closed: { told: 'expired' } }],
+  ['ended for no reason', 'a socket was told revoked of session kept', { closed: { told: 'revoked' } }],
+  [
+    'ended for no reason',
+    'an access token was refused of session left',
+    { signOut: { ...unknown, begun: 5111, ended: 5120 } },
+  ],
+
+  [
+    'unknown answer',
+    'use was answered 403',
+    { use: { ...refused, status: 403, error: 'insufficient_scope' } },
+  ],
+  [
+    'unknown answer',
+    'push was answered 404',
+    {
+      push: {
+        ...q['push4'],
+        outcome: 'refused',
+        status: 404,
+        error: 'not_found',
+        id: undefined,
+        offset: undefined,
+        n: 'n 7',
+      },
+    },
+  ],
+  [
+    'unknown answer',
+    'push was answered 404',
+    {
+      push: {
+        ...q['push3'],
+        outcome: 'refused',
+        status: 404,
+        error: 'not_found',
+        id: undefined,
+        offset: undefined,
+        n: 'n 7',
+      },
+    },
+  ],
+  [
+    'unknown answer',
+    'refresh was answered 500',
+    { refresh: { ...unknown, status: 500, error: 'server_error', issued: undefined } },
+  ],
+  [
+    'unknown answer',
+    'refresh was answered 502',
+    { refresh: { ...unknown, status: 502, retryAfter: true, issued: undefined } },
+  ],
+];
+
+/** What looks like a fault, and is none. */
+const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
+  ['nothing', {}],
+  [
+    'a state is refused to a second',
+    { rival: { ...q['signIn'], ...refused, error: 'invalid_grant', user: undefined, issued: undefined } },
+  ],
+  [
+    'an unanswered sign-in has spent the state',
+    {
+      lost: {
+        ...q['signIn'],
+        ...unknown,
+        state: 'state 3',
+        code: 'code 3',
+        user: undefined,
+        issued: undefined,
+      },
+      again: {
+        ...q['signIn'],
+        ...refused,
+        error: 'invalid_grant',
+        state: 'state 3',
+        code: 'code 3',
+        user: undefined,
+        issued: undefined,
+        begun: 120,
+        ended: 130,
+      },
+    },
+  ],
+  ['an unanswered sign-out ends the session at once', { signOut: unknown }],
+  [
+    'an unanswered sign-out ends the session seconds later',
+    {
+      signOut: { ...unknown, begun: 4000, ended: 4010 },
+      alive: { ...q['use'], token: q['signInLeft']!['issued'], begun: 5050, ended: 5060 },
+    },
+  ],
+  [
+    'an unanswered sign-out of a device ends it',
+    {
+      signOut: { ...unknown, scope: 'all' },
+      look: { outcome: 'refused', status: 401, error: 'invalid_grant', issued: undefined },
+    },
+  ],
+  [
+    'a call that began before the second was over',
+    { late: { ...q['use'], token: q['signInLeft']!['issued'], begun: 6009, ended: 9000 } },
+  ],
+  [
+    'the database of that instance was away meanwhile',
+    {
+      fault: { ...fault('database-cut', 'instance 1', 5900, 8000) },
+      late: { ...q['use'], token: q['signInLeft']!['issued'], begun: 8990, ended: 9000 },
+    },
+  ],
+  [
+    'a push is received that was never acknowledged',
+    { push4: { ...unknown, id: undefined, offset: undefined } },
+  ],
+  ['an unkept push is lost', { lost: { ...q['push4'], ttl: 0, offset: null, id: 'id 7', n: 'n 7' } }],
+  [
+    'a removed device is unknown',
+    {
+      removal: {
+        ...q['signOut'],
+        ...unknown,
+        by: 'removal',
+        scope: 'device',
+        session: null,
+        device: 'phone',
+        token: q['signIn']!['issued'],
+      },
+      push: {
+        ...q['push4'],
+        outcome: 'refused',
+        status: 404,
+        error: 'not_found',
+        id: undefined,
+        offset: undefined,
+        n: 'n 7',
+        device: 'phone',
+        begun: 5500,
+        ended: 5510,
+      },
+    },
+  ],
+  [
+    'the database is away',
+    { refresh: { ...unknown, status: 500, error: 'server_error', retryAfter: true, issued: undefined } },
+  ],
+];
+
+/** What excuses nothing. */
+const NO_EXCUSES: readonly (readonly [string, FaultEntry])[] = [
+  ['another instance', fault('database-cut', 'instance 2', 5900, 8000)],
+  ['Redis', fault('redis-cut', 'instance 1', 5900, 8000)],
+  ['a fault that began after the second was over', fault('database-cut', 'instance 1', 6500, 8000)],
+  ['a fault that has ended a second before', fault('database-cut', 'instance 1', 5900, 7500)],
+];
+
+describe('the checker of histories', () => {
+  it.each(Array.from({ length: 25 }, (_, i) => i + 1))(
+    'finds nothing in a legal history (seed %i)',
+    (seed) => {
+      expect(found(new LegalHistory(seed).entries)).toEqual([]);
+    },
+  );
+
+  it.each(LEGAL_CHANGES)('finds nothing where %s', (_, plant) => {
+    expect(found(planted(plant))).toEqual([]);
+  });
+
+  it.each(FAULTS)('finds %s: %s', (rule, text, plant) => {
+    const violations = found(planted(plant));
+    expect(violations).toContainEqual(expect.stringContaining(text));
+    for (const violation of violations) expect(violation).toMatch(`${rule}: `);
+  });
+
+  it.each(NO_EXCUSES)('does not excuse by %s', (_, { ...entry }) => {
+    const late = { ...q['use'], token: q['signInLeft']!['issued'], begun: 8990, ended: 9000 };
+    expect(found(planted({ fault: entry, late }))).toEqual([expect.stringContaining('use of session left')]);
+  });
+});

@@ -1,0 +1,190 @@
+/**
+ * What a history consists of, one JSON object a line. All times are milliseconds of `performance.now()` in the process of the
+ * test. Tokens are named by their claims, states and codes by their beginning: a history holds no secret.
+ */
+export type HistoryEntry = Operation | FaultEntry | Stall | Exchange | Stored;
+
+/** What clients have done, and what came to them. */
+export type Operation =
+  Authorize | SignIn | Refresh | Use | SignOut | Rename | Push | KeyChange | Connect | Receive | Closed;
+
+/**
+ * `refused`: 4xx, so that nothing was done, for certain. `unknown`: 5xx or no answer, so that it may have been done, or may still
+ * be done.
+ */
+export type Outcome = 'ok' | 'refused' | 'unknown';
+
+interface Timed {
+  /** Who did it: a client does one thing after the other. */
+  readonly client: string;
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** A call, and its answer. */
+export interface Call extends Timed {
+  /** The place of the instance among `World.urls`; -1: none, a command run against the database. */
+  readonly instance: number;
+  readonly outcome: Outcome;
+  readonly status?: number;
+  /** The `error` of the answer, or the code of a network error. */
+  readonly error?: string;
+  /** The answer says when to try again (contract §3: the database is away). */
+  readonly retryAfter?: boolean;
+}
+
+/** An access token, by its claims. */
+export interface TokenName {
+  readonly session: string;
+  readonly jti: string;
+  readonly kid: string;
+}
+
+/** One that was issued by this call. */
+export interface Issued extends TokenName {
+  /** Seconds. */
+  readonly expiresIn: number;
+}
+
+interface Authorize extends Call {
+  readonly kind: 'authorize';
+  readonly state?: string;
+}
+
+export interface SignIn extends Call {
+  readonly kind: 'sign-in';
+  readonly state: string;
+  readonly code: string;
+  readonly device: string | null;
+  readonly user?: string;
+  readonly issued?: Issued;
+}
+
+export interface Refresh extends Call {
+  readonly kind: 'refresh';
+  readonly session: string;
+  readonly issued?: Issued;
+}
+
+/** `GET /me`. */
+export interface Use extends Call {
+  readonly kind: 'use';
+  readonly token: TokenName;
+}
+
+/** Whatever ends sessions: `/sign-out`, `/oauth2/revoke`, `/users/:id/sign-out`, `DELETE /devices/:id`. */
+export interface SignOut extends Call {
+  readonly kind: 'sign-out';
+  readonly by: 'user' | 'revoke' | 'service' | 'removal';
+  /** Which sessions of the user: as in src/token/session.store.ts. */
+  readonly scope: 'session' | 'device' | 'others' | 'all';
+  readonly user: string;
+  readonly session: string | null;
+  readonly device: string | null;
+  /** The caller's; `revoke` and `service` have none. */
+  readonly token?: TokenName;
+}
+
+interface Rename extends Call {
+  readonly kind: 'rename';
+  readonly user: string;
+  readonly device: string;
+  /** Another one each time. */
+  readonly name: string;
+  readonly token: TokenName;
+}
+
+export interface Push extends Call {
+  readonly kind: 'push';
+  readonly user: string;
+  readonly device: string | null;
+  readonly ttl?: number;
+  /** What it carries, another one each time. Tried again with the same `key` (Idempotency-Key), it is the same push. */
+  readonly n: string;
+  readonly key?: string;
+  readonly id?: string;
+  readonly offset?: number | null;
+}
+
+export interface KeyChange extends Call {
+  readonly kind: 'key';
+  readonly change: 'rotate' | 'revoke';
+  readonly kid?: string;
+}
+
+/** A handshake, until `ready` came. */
+export interface Connect extends Call {
+  readonly kind: 'connect';
+  readonly socket: number;
+  readonly user: string;
+  readonly device: string | null;
+  readonly token: TokenName;
+  /** With which offset the client came; undefined: it had none. */
+  readonly from?: number;
+  readonly offset?: number;
+  readonly recovered?: boolean;
+}
+
+/** An event that came to a socket. */
+export interface Receive extends Timed {
+  readonly kind: 'receive';
+  readonly socket: number;
+  readonly user: string;
+  readonly device: string | null;
+  readonly event: string;
+  readonly id: string;
+  readonly offset: number | null;
+  /** Of the push. */
+  readonly n?: string;
+}
+
+/** A socket that was open is closed. */
+export interface Closed extends Timed {
+  readonly kind: 'closed';
+  readonly socket: number;
+  readonly instance: number;
+  readonly token: TokenName;
+  /** Socket.IO's reason. */
+  readonly reason: string;
+  /** The reason of `session.ended`, if that came first. */
+  readonly told?: string;
+}
+
+/** One thing that was done to the world; `ended`: all is whole again. */
+export interface FaultEntry {
+  readonly kind: 'fault';
+  readonly fault: string;
+  readonly target: string;
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** The process of the test stood still: clients have seen nothing meanwhile. */
+export interface Stall {
+  readonly kind: 'stall';
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** The provider was asked about a code. */
+interface Exchange {
+  readonly kind: 'exchange';
+  readonly code: string;
+  readonly begun: number;
+  readonly ended: number;
+}
+
+/** An event that was in the database at the end. */
+export interface Stored {
+  readonly kind: 'stored';
+  readonly user: string;
+  readonly device: string | null;
+  readonly event: string;
+  readonly id: string;
+  readonly offset: number;
+  readonly n?: string;
+  /** Of a device that was renamed. */
+  readonly name?: string;
+  readonly begun: number;
+  readonly ended: number;
+}

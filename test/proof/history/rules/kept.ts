@@ -1,0 +1,75 @@
+import type { HistoryEntry, SignIn, Stored } from '../operation.js';
+import type { Sessions } from '../sessions.js';
+import type { Violation } from '../violation.js';
+
+/** The client that looks, when everything is whole again, for what was acknowledged. */
+export const FINAL = 'final';
+
+/** P4: what was acknowledged is there at the end: states, sessions, renames, pushes with a `ttl`. */
+export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: Sessions): Violation[] {
+  return [...lostStates(entries), ...lostSessions(entries, sessions), ...lostEvents(entries)].map(
+    (found) => ({
+      rule: 'acknowledged and gone',
+      ...found,
+    }),
+  );
+}
+
+type Found = Omit<Violation, 'rule'>;
+
+/** A state that was handed out, and refused to the first who came with it. */
+function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
+  const firstOf = new Map<string, SignIn>();
+  for (const entry of entries) {
+    if (entry.kind !== 'sign-in') continue;
+    const first = firstOf.get(entry.state);
+    if (!first || entry.begun < first.begun) firstOf.set(entry.state, entry);
+  }
+  const others = new Map<string, SignIn[]>();
+  for (const entry of entries) {
+    if (entry.kind !== 'sign-in' || entry === firstOf.get(entry.state)) continue;
+    others.set(entry.state, [...(others.get(entry.state) ?? []), entry]);
+  }
+  for (const [state, first] of firstOf) {
+    if (first.outcome !== 'refused') continue;
+    const rivals = (others.get(state) ?? []).filter(({ begun }) => begun <= first.ended);
+    if (rivals.length === 0) yield { text: `state ${state} was refused to the first`, entries: [first] };
+  }
+}
+
+function* lostSessions(entries: readonly HistoryEntry[], sessions: Sessions): Generator<Found> {
+  const looks = new Map<string, HistoryEntry>();
+  for (const entry of entries) {
+    if (entry.kind === 'refresh' && entry.client === FINAL) looks.set(entry.session, entry);
+  }
+  for (const [session, { signIn }] of sessions.lives) {
+    if (sessions.mayHaveEnded(session, Infinity)) continue;
+    const look = looks.get(session);
+    if (look?.kind === 'refresh' && look.outcome === 'ok') continue;
+    yield { text: `session ${session} is gone at the end`, entries: [signIn, ...(look ? [look] : [])] };
+  }
+}
+
+function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
+  const byId = new Map<string, Stored>();
+  const names = new Set<string>();
+  for (const entry of entries) {
+    if (entry.kind !== 'stored') continue;
+    byId.set(entry.id, entry);
+    if (entry.name !== undefined) names.add(entry.name);
+  }
+  for (const entry of entries) {
+    if (entry.kind === 'rename' && entry.outcome === 'ok' && !names.has(entry.name)) {
+      yield { text: `the device was renamed ${entry.name}, and no event says so`, entries: [entry] };
+    }
+    if (entry.kind !== 'push' || entry.outcome !== 'ok' || entry.ttl === 0) continue;
+    const stored = byId.get(entry.id!);
+    const isSame =
+      stored?.offset === entry.offset &&
+      stored?.user === entry.user &&
+      stored.device === entry.device &&
+      stored.n === entry.n;
+    if (!isSame)
+      yield { text: `push ${entry.n} is not in the history`, entries: [entry, ...(stored ? [stored] : [])] };
+  }
+}

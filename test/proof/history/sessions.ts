@@ -1,0 +1,165 @@
+import type { Disturbances } from './disturbances.js';
+import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
+
+/**
+ * How long after its client gave up a call may still take effect, in milliseconds; and after the faults that it met, since a
+ * process that was frozen goes on with it. The service itself gives up earlier (docs/scaling-out.md).
+ */
+const LATE_MS = 30_000;
+
+/** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
+export const BOUND_MS = 1000;
+
+/** A session that was acknowledged, and what may have ended it. */
+export interface SessionLife {
+  readonly signIn: SignIn;
+  readonly user: string;
+  readonly device: string | null;
+  /** All that may have ended it, up to the first that has for certain. */
+  readonly enders: readonly SignOut[];
+  /** The one whose acknowledgement came first, of those that have ended it for certain. */
+  readonly ended: SignOut | undefined;
+  /** When the last call began that the service accepted for it. */
+  lastAlive: number;
+}
+
+/** When an access token was issued. */
+export interface TokenBirth extends Issued {
+  /** By a sign-in or a refresh. */
+  readonly by: SignIn | Refresh;
+}
+
+/** Sessions and tokens of a history, by their ids. */
+export class Sessions {
+  readonly lives = new Map<string, SessionLife>();
+  readonly tokens = new Map<string, TokenBirth>();
+  /** Acknowledged revocations of keys, and those that may have happened. */
+  readonly revocations = new Map<string, KeyChange[]>();
+
+  constructor(
+    entries: readonly HistoryEntry[],
+    private readonly disturbances: Disturbances,
+  ) {
+    const signOuts = this.signOutsByUser(entries);
+    for (const entry of entries) {
+      if (entry.kind === 'sign-in' && entry.outcome === 'ok') {
+        this.lives.set(entry.issued!.session, lifeOf(entry, signOuts.get(entry.user!) ?? []));
+      }
+      if ((entry.kind === 'sign-in' || entry.kind === 'refresh') && entry.issued) {
+        this.tokens.set(entry.issued.jti, { ...entry.issued, by: entry });
+      }
+      if (entry.kind === 'key' && entry.change === 'revoke' && entry.outcome !== 'refused') {
+        this.revocations.set(entry.kid!, [...(this.revocations.get(entry.kid!) ?? []), entry]);
+      }
+    }
+    for (const entry of entries) this.noteAlive(entry);
+  }
+
+  /** Whether a sign-out, also one of unknown outcome, explains that a session had ended when something ended. */
+  mayHaveEnded(session: string, by: number): boolean {
+    const life = this.lives.get(session);
+    if (!life) return true; // of a sign-in that was never answered
+    return life.enders.some(
+      // One that is not certain has not, if the session was alive after the last moment at which it could have taken effect.
+      (ender) =>
+        ender.begun <= by && (ender === life.ended || life.lastAlive <= this.latestEffect(ender) + BOUND_MS),
+    );
+  }
+
+  /** Whether a revocation explains that a key's tokens were refused when something ended. */
+  mayBeRevoked(kid: string, by: number): boolean {
+    return (this.revocations.get(kid) ?? []).some(({ begun }) => begun <= by);
+  }
+
+  private signOutsByUser(entries: readonly HistoryEntry[]): Map<string, Effect[]> {
+    const byUser = new Map<string, Effect[]>();
+    for (const signOut of entries) {
+      if (signOut.kind !== 'sign-out' || signOut.outcome === 'refused') continue;
+      const effect = { signOut, latest: this.latestEffect(signOut), reach: 0 };
+      const list = byUser.get(signOut.user);
+      if (list) list.push(effect);
+      else byUser.set(signOut.user, [effect]);
+    }
+    for (const list of byUser.values()) {
+      list.sort((a, b) => a.signOut.begun - b.signOut.begun);
+      let reach = 0;
+      for (const effect of list) effect.reach = reach = Math.max(reach, effect.latest);
+    }
+    return byUser;
+  }
+
+  /** The last moment at which a sign-out can have taken effect. */
+  private latestEffect(signOut: SignOut): number {
+    if (signOut.outcome === 'ok') return signOut.ended;
+    return this.disturbances.endOf(signOut) + LATE_MS;
+  }
+
+  private noteAlive(entry: HistoryEntry): void {
+    const session = acceptedSession(entry);
+    const life = session === undefined ? undefined : this.lives.get(session);
+    if (life) life.lastAlive = Math.max(life.lastAlive, entry.begun);
+  }
+}
+
+/** A sign-out, with the last moment at which it can have taken effect, and the last of it and those that began earlier. */
+interface Effect {
+  readonly signOut: SignOut;
+  readonly latest: number;
+  reach: number;
+}
+
+/** @param all sign-outs of the user, in the order in which they began */
+function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
+  const enders: SignOut[] = [];
+  let ended: SignOut | undefined;
+  for (let i = firstToReach(all, signIn.begun); i < all.length; i++) {
+    const { signOut, latest } = all[i]!;
+    if (ended && signOut.begun > ended.ended) break; // nothing is left to end
+    if (latest < signIn.begun || !covers(signOut, signIn)) continue;
+    enders.push(signOut);
+    // Only what had been acknowledged before was there to be ended for certain.
+    const isCertain = signOut.outcome === 'ok' && signIn.ended <= signOut.begun;
+    if (isCertain && (!ended || signOut.ended < ended.ended)) ended = signOut;
+  }
+  return { signIn, user: signIn.user!, device: signIn.device, enders, ended, lastAlive: signIn.begun };
+}
+
+/** The place of the first that can have taken effect after a moment, by halves. */
+function firstToReach(all: readonly Effect[], moment: number): number {
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle]!.reach < moment) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function covers({ scope, user, session, device }: SignOut, signIn: SignIn): boolean {
+  if (user !== signIn.user) return false;
+  if (scope === 'all') return true;
+  if (scope === 'session') return session === signIn.issued!.session;
+  if (scope === 'device') return device === signIn.device;
+  return device === null ? session !== signIn.issued!.session : device !== signIn.device;
+}
+
+/** The session for which a call was accepted, if it was. */
+function acceptedSession(entry: HistoryEntry): string | undefined {
+  if (entry.kind === 'refresh') return entry.outcome === 'ok' ? entry.session : undefined;
+  const call = tokenCall(entry);
+  return call?.outcome === 'ok' ? call.token.session : undefined;
+}
+
+/** A call that showed an access token. */
+export type TokenCall = (
+  Use | Connect | (SignOut & Pick<Use, 'token'>) | Extract<HistoryEntry, { kind: 'rename' }>
+) & {
+  readonly token: NonNullable<SignOut['token']>;
+};
+
+/** The entry, if it is a call with an access token. */
+export function tokenCall(entry: HistoryEntry): TokenCall | undefined {
+  const isOne =
+    entry.kind === 'use' || entry.kind === 'connect' || entry.kind === 'rename' || entry.kind === 'sign-out';
+  return isOne && entry.token ? (entry as TokenCall) : undefined;
+}
