@@ -1,0 +1,193 @@
+import type { Answered, Calls } from './calls.js';
+import { nameOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
+import type { Issued, Push, SignOut } from './operation.js';
+import type { Recorder } from './recorder.js';
+
+/** What all clients of a run share. */
+export interface Shared {
+  readonly calls: Calls;
+  readonly recorder: Recorder;
+  readonly ledger: Ledger;
+  readonly serviceKey: string;
+}
+
+/** The calls that a client makes, each of which is written down. */
+export class Client {
+  constructor(
+    private readonly shared: Shared,
+    readonly name: string,
+  ) {}
+
+  /** @returns the state; undefined where there is none */
+  async authorize(instance: number): Promise<string | undefined> {
+    const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
+    const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
+    this.record({
+      kind: 'authorize',
+      ...this.of(answer),
+      ...(state !== undefined && { state: short(state) }),
+    });
+    return state;
+  }
+
+  /** @returns the session, or how the call ended without one */
+  async signIn(
+    instance: number,
+    state: string,
+    code: string,
+    device: string | null,
+  ): Promise<HeldSession | Exclude<Answered['outcome'], 'ok'>> {
+    const body = { code, state, ...(device !== null && { device_id: device }) };
+    const answer = await this.shared.calls.ask(instance, '/oauth2/token', { method: 'POST', body });
+    const call = { kind: 'sign-in', ...this.of(answer), state: short(state), code, device } as const;
+    if (answer.outcome !== 'ok') {
+      this.record(call);
+      return answer.outcome;
+    }
+    const user = answer.body['user_id'] as string;
+    const [token, issued] = issuedBy(answer);
+    this.record({ ...call, user, issued });
+    const refreshToken = answer.body['refresh_token'] as string;
+    const session = { id: issued.session, user, device, refreshToken, token };
+    this.shared.ledger.add(session);
+    return session;
+  }
+
+  /** The session gets the new token. @returns how it ended */
+  async refresh(instance: number, session: HeldSession): Promise<Answered['outcome']> {
+    const body = { refresh_token: session.refreshToken };
+    const answer = await this.shared.calls.ask(instance, '/oauth2/refresh', { method: 'POST', body });
+    const call = { kind: 'refresh', ...this.of(answer), session: session.id } as const;
+    if (answer.outcome !== 'ok') {
+      this.record(call);
+      return answer.outcome;
+    }
+    const [token, issued] = issuedBy(answer);
+    session.token = token;
+    this.record({ ...call, issued });
+    return 'ok';
+  }
+
+  async use(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
+    const answer = await this.shared.calls.ask(instance, '/me', { bearer: text });
+    this.record({ kind: 'use', ...this.of(answer), token: name });
+    return answer.outcome;
+  }
+
+  /** `POST /sign-out`. */
+  async signOut(
+    instance: number,
+    { token, user, device }: HeldSession,
+    scope: 'current' | 'others' | 'all',
+  ): Promise<Answered['outcome']> {
+    const body = { scope };
+    const answer = await this.shared.calls.ask(instance, '/sign-out', {
+      method: 'POST',
+      body,
+      bearer: token.text,
+    });
+    const current = device === null ? 'session' : 'device';
+    const { session } = token.name;
+    const what = { scope: scope === 'current' ? current : scope, user, session, device } as const;
+    return this.ended(answer, { by: 'user', ...what, token: token.name });
+  }
+
+  /** `POST /oauth2/revoke` with the refresh token, which is known whatever becomes of keys. */
+  async revoke(instance: number, { id, user, refreshToken }: HeldSession): Promise<Answered['outcome']> {
+    const body = { token: refreshToken };
+    const answer = await this.shared.calls.ask(instance, '/oauth2/revoke', { method: 'POST', body });
+    return this.ended(answer, { by: 'revoke', scope: 'session', user, session: id, device: null });
+  }
+
+  /** What an application's backend does. @param device null: all of the user's */
+  async signOutUser(instance: number, user: string, device: string | null): Promise<Answered['outcome']> {
+    const { calls, serviceKey: bearer } = this.shared;
+    const body = device === null ? {} : { device_id: device };
+    const answer = await calls.ask(instance, `/users/${user}/sign-out`, { method: 'POST', body, bearer });
+    return this.ended(answer, {
+      by: 'service',
+      scope: device === null ? 'all' : 'device',
+      user,
+      session: null,
+      device,
+    });
+  }
+
+  async removeDevice(
+    instance: number,
+    { token, user }: HeldSession,
+    device: string,
+  ): Promise<Answered['outcome']> {
+    const asked = { method: 'DELETE', bearer: token.text } as const;
+    const answer = await this.shared.calls.ask(instance, `/devices/${device}`, asked);
+    return this.ended(answer, {
+      by: 'removal',
+      scope: 'device',
+      user,
+      session: null,
+      device,
+      token: token.name,
+    });
+  }
+
+  async rename(instance: number, { token, user }: HeldSession, device: string): Promise<void> {
+    const name = `name ${this.shared.ledger.number()}`;
+    const asked = { method: 'PATCH', bearer: token.text, body: { device_name: name } } as const;
+    const answer = await this.shared.calls.ask(instance, `/devices/${device}`, asked);
+    this.record({ kind: 'rename', ...this.of(answer), user, device, name, token: token.name });
+  }
+
+  /** @param push `n` is another one each time, but for tries with the same `key` */
+  async push(
+    instance: number,
+    push: Pick<Push, 'user' | 'device' | 'ttl' | 'n' | 'key'>,
+  ): Promise<Answered['outcome']> {
+    const { user, device, ttl, n, key } = push;
+    const answer = await this.shared.calls.ask(instance, '/push', {
+      method: 'POST',
+      bearer: this.shared.serviceKey,
+      body: {
+        user_id: user,
+        event: 'proof.push',
+        data: { n },
+        ...(device !== null && { device_id: device }),
+        ...(ttl !== undefined && { ttl }),
+      },
+      ...(key !== undefined && { headers: { 'idempotency-key': key } }),
+    });
+    const { id, offset } = answer.body as { id?: string; offset?: number | null };
+    const placed = answer.outcome === 'ok' ? { id: id!, offset: offset! } : {};
+    this.record({ kind: 'push', ...this.of(answer), ...push, ...placed });
+    return answer.outcome;
+  }
+
+  private ended(
+    answer: Answered,
+    what: Pick<SignOut, 'by' | 'scope' | 'user' | 'session' | 'device' | 'token'>,
+  ): Answered['outcome'] {
+    this.record({ kind: 'sign-out', ...this.of(answer), ...what });
+    return answer.outcome;
+  }
+
+  private of({ body: _body, ...call }: Answered): Omit<Answered, 'body'> & { readonly client: string } {
+    return { client: this.name, ...call };
+  }
+
+  private record(entry: Parameters<Recorder['record']>[0]): void {
+    this.shared.recorder.record(entry);
+  }
+}
+
+function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
+  const text = body['access_token'] as string;
+  const name = nameOf(text);
+  return [
+    { name, text },
+    { ...name, expiresIn: body['expires_in'] as number },
+  ];
+}
+
+/** A state is a secret: 64 of its 256 bits name it well enough. */
+function short(state: string): string {
+  return state.slice(0, 16);
+}

@@ -1,0 +1,45 @@
+import type { TokenName } from './operation.js';
+
+/** An access token that was acknowledged. */
+export interface HeldToken {
+  readonly name: TokenName;
+  readonly text: string;
+}
+
+/** A session that was acknowledged. */
+export interface HeldSession {
+  readonly id: string;
+  readonly user: string;
+  readonly device: string | null;
+  readonly refreshToken: string;
+  /** The newest. */
+  token: HeldToken;
+}
+
+/** All sessions that were acknowledged to anybody, for the looks at the end. */
+export class Ledger {
+  readonly sessions: HeldSession[] = [];
+  /** Users and the devices on which they have signed in. */
+  readonly devices = new Map<string, Set<string>>();
+  private numbers = 0;
+
+  add(session: HeldSession): void {
+    this.sessions.push(session);
+    const devices = this.devices.get(session.user) ?? new Set();
+    if (session.device !== null) devices.add(session.device);
+    this.devices.set(session.user, devices);
+  }
+
+  /** For names that nobody else has. */
+  number(): number {
+    return ++this.numbers;
+  }
+}
+
+/** What the claims of a token of ours say. */
+export function nameOf(token: string): TokenName {
+  const [header, payload] = token
+    .split('.', 2)
+    .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, string>);
+  return { session: payload!['sid']!, jti: payload!['jti']!, kid: header!['kid']! };
+}
