@@ -33,7 +33,7 @@ const GOOD: readonly Proof[] = ['good', 'a minute old', 'a minute ahead'];
 
 const proof = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom<Proof[]>(...GOOD) },
-  { weight: 1, arbitrary: fc.constantFrom<Proof[]>('none', 'of another key', ...JUDGED_FIRST) },
+  { weight: 1, arbitrary: fc.constantFrom<Proof[]>('none', 'of another key', 'used', ...JUDGED_FIRST) },
 );
 
 /** spec §4.4; with `grant_type=refresh_token` the same (contract §4). */
@@ -97,13 +97,16 @@ function proofOf(
   if (kind === 'malformed') return 'no proof';
   const signer = kind === 'of another key' ? STRANGER : (key ?? STRANGER);
   const other = path === '/oauth2/token' ? '/oauth2/refresh' : '/oauth2/token';
-  const off = {
-    'a minute old': -PROOF_WINDOW,
-    'too old': -PROOF_WINDOW - 1,
-    'a minute ahead': PROOF_WINDOW,
-    'too early': PROOF_WINDOW + 1,
-  }[kind as string];
   return signer.proof(ISSUER + (kind === 'of another address' ? other : path), {
-    claims: { iat: (now + (off ?? 0)) / 1000 },
+    claims: { iat: timeOf(kind, now) },
   });
+}
+
+/** Whole seconds (RFC 7519 §2): the last and the first that are within the window, and their neighbours that are not. */
+function timeOf(kind: Proof, now: number): number {
+  const oldest = Math.ceil((now - PROOF_WINDOW) / 1000);
+  const newest = Math.floor((now + PROOF_WINDOW) / 1000);
+  if (kind === 'a minute old' || kind === 'too old') return kind === 'too old' ? oldest - 1 : oldest;
+  if (kind === 'a minute ahead' || kind === 'too early') return kind === 'too early' ? newest + 1 : newest;
+  return Math.floor(now / 1000);
 }
