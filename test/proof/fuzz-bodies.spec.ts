@@ -53,6 +53,15 @@ const WORDS = [
   ],
   ...['[]'.repeat(60), '['.repeat(100), ']'.repeat(100), '{"a":'.repeat(100), '}'.repeat(100)],
 ];
+const TWICE = [
+  '',
+  '',
+  '"refresh_token":"x",',
+  '"\\u0063ode":1,',
+  '"redirect_uri":null,',
+  '"a":1,',
+  '"__proto__":1,"__proto__":2,',
+];
 const FORM_WORDS = [
   'refresh_token=x',
   '&',
@@ -83,11 +92,9 @@ const FORM_WORDS = [
 ];
 
 function jsonBody(random: Random, members: Readonly<Record<string, string>>): Buffer {
-  const json = JSON.stringify({
-    ...members,
-    provider_logout: { redirect_uri: 'https://app.example/' },
-    more: [1, { a: null }],
-  });
+  const nested = { provider_logout: { redirect_uri: 'https://app.example/' }, more: [1, { a: null }] };
+  const json = JSON.stringify({ ...members, ...(random.chance(0.5) && nested) });
+  if (random.chance(0.1)) return Buffer.from(json.replaceAll('{', () => `{${random.pick(TWICE)}`));
   if (random.chance(0.05)) return Buffer.from(json);
   if (random.chance(0.2)) return mutatedBytes(random, Buffer.from(json));
   return Buffer.from(mutatedText(random, json, WORDS));

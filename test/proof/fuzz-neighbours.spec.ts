@@ -18,6 +18,24 @@ import { boundaryNumber, mutatedBytes, mutatedText } from './fuzz/mutate.js';
 import type { Random } from './fuzz/random.js';
 
 const SECRET = 'hunter2xyzzy';
+const VALUES: readonly unknown[] = [
+  '',
+  ' ',
+  0,
+  7,
+  true,
+  null,
+  [],
+  {},
+  ['ada'],
+  '\0',
+  '\ud800',
+  'x'.repeat(256),
+  '\u{1f600}'.repeat(255),
+  'false',
+  'HTTPS://x',
+  'javascript:1',
+];
 const WORDS = [
   '"provider_user_id":1',
   '"provider_user_id":null',
@@ -86,9 +104,11 @@ it('a provider of the contract names the user that a strict reader finds in its 
     short: 1500,
     full: 400_000,
     generate: (random) =>
-      random.chance(0.3)
-        ? mutatedBytes(random, Buffer.from(JSON.stringify(answer)))
-        : Buffer.from(mutatedText(random, JSON.stringify(answer), WORDS)),
+      random.chance(0.2)
+        ? Buffer.from(JSON.stringify({ ...answer, [random.pick(Object.keys(answer))]: random.pick(VALUES) }))
+        : random.chance(0.3)
+          ? mutatedBytes(random, Buffer.from(JSON.stringify(answer)))
+          : Buffer.from(mutatedText(random, JSON.stringify(answer), WORDS)),
     judge(body): Verdict {
       const expected = identityByTheBook(body);
       try {

@@ -172,8 +172,14 @@ const WORDS = [
 
 /** An entry of the list, or a URI made of parts that look alike; changed, mostly. */
 function redirectUri(random: Random): string {
+  const [listed, parts] = [random.pick(LIST), partsOf(random.pick(LIST))];
+  if (parts && random.chance(0.3)) {
+    const { scheme, host, rest } = parts;
+    const port = random.pick([...PORTS, `:${random.below(70_000)}`]);
+    return `${scheme}://${random.pick(USERS)}${random.chance(0.2) ? random.pick(HOSTS) : host}${port}${random.chance(0.2) ? random.pick(PATHS) : rest}`;
+  }
   const made = random.chance(0.5)
-    ? random.pick(LIST)
+    ? listed
     : `${random.pick(SCHEMES)}${random.pick(['://', '://', '://', ':', ':/', ':///', ':\\\\', '://\t'])}${random.pick(USERS)}${random.pick(HOSTS)}${random.pick(PORTS)}${random.pick(PATHS)}${random.pick(QUERIES)}${random.pick(FRAGMENTS)}`;
   return random.chance(0.15) ? made : mutatedText(random, made, WORDS);
 }

@@ -245,6 +245,15 @@ describe('tokens of a running service', () => {
         const token = random.pick(issued).refresh_token;
         const kind = random.below(8);
         if (kind === 0) return token;
+        if (kind === 7)
+          return random.pick([
+            ` ${token}`,
+            `${token} `,
+            `${token}\n`,
+            `\ufeff${token}`,
+            `${token}=`,
+            token.toUpperCase(),
+          ]);
         if (kind < 4) return mutatedText(random, token, ['lkr_', '=', '+', '/', 'A', '\n', 'lkc_']);
         const bytes = Buffer.from(token.slice(4), 'base64url');
         const ids = Buffer.from(random.pick(issued).refresh_token.slice(4), 'base64url').subarray(0, 32);

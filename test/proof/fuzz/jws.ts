@@ -26,6 +26,15 @@ const VALUES = [
   '{"__proto__":{}}',
   `"${'x'.repeat(300)}"`,
 ];
+const MEMBERS = [
+  '"nonce":"n"',
+  '"nonce":null',
+  '"crit":["x"]',
+  '"crit":["b64"],"b64":false',
+  '"nbf":9e9',
+  '"b64":false',
+  '"__proto__":{}',
+];
 const WORDS = [
   ...[
     '"',
@@ -89,8 +98,9 @@ function withOtherMember(random: Random, object: Json): string {
   const others = Object.entries(object).map(([key, is]) => `${JSON.stringify(key)}:${JSON.stringify(is)}`);
   const mine = others.findIndex((member) => member.startsWith(`${JSON.stringify(name)}:`));
   const other = `${JSON.stringify(name)}:${value}`;
-  const kind = random.below(6);
+  const kind = random.below(7);
   if (kind === 0) others.splice(mine, 1);
+  else if (kind === 6) others.push(random.pick(MEMBERS));
   else if (kind === 1) others.splice(random.below(others.length + 1), 0, other);
   else if (kind === 2) others[mine] = others[mine]!.replace(name, mutatedText(random, name));
   else others[mine] = other;

@@ -40,7 +40,11 @@ const CHANGES: readonly Change[] = [
   (random, text) => spliced(random, text, (piece) => piece.normalize(random.pick(['NFC', 'NFD', 'NFKC']))),
   (random, text) => spliced(random, text, wide, 1 + random.below(3)),
   // A number is another one; a word of the grammar is put in, or another one takes its place.
-  (random, text) => text.replace(/-?\d+/, () => random.pick(NUMBERS)),
+  (random, text) => {
+    const nth = random.below(text.match(/-?\d+/g)?.length ?? 1);
+    let at = 0;
+    return text.replace(/-?\d+/g, (number) => (at++ === nth ? random.pick(NUMBERS) : number));
+  },
   (random, text, words) => spliced(random, text, () => random.pick(words), 0),
   (random, text, words) => spliced(random, text, () => random.pick(words)),
   (random, text, words) => {
