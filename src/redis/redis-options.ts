@@ -14,7 +14,7 @@ export const REDIS_OPTIONS = {
   disconnectTimeout: 500,
   enableOfflineQueue: false,
   enableReadyCheck: false, // trial.ts asks for more, and tells it in the log
-  maxRetriesPerRequest: 1,
+  maxRetriesPerRequest: 0, // nor said again over the next connection: Redis may have done it, and an event would come twice
   retryStrategy,
 } satisfies RedisOptions;
 
