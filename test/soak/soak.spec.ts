@@ -46,7 +46,7 @@ describe('a soak', () => {
     for (const kind of ['refresh', 'sign-in', 'GET /me', 'push', 'connect', 'refused', 'refused handshake'])
       expect(latencies[kind]?.count).toBeGreaterThan(0);
     expect(counts['events received']).toBeGreaterThan(0);
-    expect(samples.length).toBeGreaterThan(1);
+    expect(samples.length).toBeGreaterThan(0);
     for (const name of namesOf(samples))
       for (const { values } of [before, ...samples, after])
         expect([name, Number.isFinite(values[name])]).toEqual([name, true]);

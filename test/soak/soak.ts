@@ -46,6 +46,8 @@ export interface Recording {
 /** Seconds: so short that within minutes each table is as full as it gets, and removal works all the time. */
 const LIVES = { access: 90, refresh: 180, state: 60 };
 const ROTATE_EVERY_MINUTES = 10; // a new key signs ten minutes later, and until then no other is made (contract §5)
+/** Who has signed out is remembered for so long, so that every instance and every other service hears of it (token/session.sql.ts). */
+const SIGNED_OUT_KEPT_S = 600;
 const REMOVED_WITHIN_S = 75; // a minute (contract §5), and what a busy machine takes
 const AFTER_CLIENTS_MS = 2000;
 const SERVICE_KEY = 'the-service-key-of-the-soak-with-all-rights';
@@ -95,7 +97,7 @@ export async function soak(options: SoakOptions, cleanup: Cleanup): Promise<Reco
     log(`${samples.at(-1)!.minutes.toFixed(0)} minutes: ${JSON.stringify(reports.at(-1)!.unexpected)}`);
   }
   reports.push(await ask(clients, { do: 'stop' }));
-  const expired = (LIVES.refresh + LIVES.access + REMOVED_WITHIN_S) * 1000;
+  const expired = (Math.max(LIVES.refresh + LIVES.access, SIGNED_OUT_KEPT_S) + REMOVED_WITHIN_S) * 1000;
   await delay(options.untilExpired ? expired : AFTER_CLIENTS_MS);
   const after = await sampler.sample();
   const exitCodes = await Promise.all(instances.map((instance) => instance.stop()));
