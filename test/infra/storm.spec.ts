@@ -6,7 +6,8 @@ import { createDatabase, type TestDatabase } from '../support/database.js';
 import { query } from '../support/query.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { ask, descriptorLimit, insertSessions, pin, quantile, startBeside, usage } from '../support/storm.js';
-import type { Refresh, StormCounts } from '../support/storm.js';
+import type { Refresh } from '../support/storm.js';
+import { StormCrowd } from '../support/storm-crowd.js';
 
 const SPARE = 200; // of the descriptors: for refreshes, and for sockets that are still closing
 const SOCKETS = Math.min(20_000, roomWithin(descriptorLimit(), 10).sockets - SPARE);
@@ -14,7 +15,6 @@ const REFRESHES_A_SECOND = 200;
 const QUIET_MS = 10_000;
 const LONGEST_STORM_MS = 120_000;
 const PRESENCE_MS = 5000;
-const CLIENT_PROCESSES = 2;
 
 const full = process.env['INFRA'] === '1';
 
@@ -24,6 +24,7 @@ const full = process.env['INFRA'] === '1';
   let leaving: ServiceProcess;
   let serving: ServiceProcess;
   const children: ChildProcess[] = [];
+  let crowd: StormCrowd | undefined;
   let refreshTokens: string[];
 
   beforeAll(async () => {
@@ -41,6 +42,7 @@ const full = process.env['INFRA'] === '1';
   });
   afterAll(async () => {
     for (const child of children) child.kill();
+    crowd?.close();
     await Promise.all([leaving?.end('SIGKILL'), serving?.end('SIGKILL')]);
     await database?.drop();
   });
@@ -79,38 +81,10 @@ const full = process.env['INFRA'] === '1';
     'no refresh fails, everybody is back at the first attempt, and online',
     async () => {
       const tokens = await accessTokens();
-      const clients = Array.from({ length: CLIENT_PROCESSES }, () => beside('./storm-clients.mjs', true));
-      const all = async (): Promise<StormCounts> => {
-        const counts = await Promise.all(clients.map((one) => ask<StormCounts>(one, { do: 'count' })));
-        return counts.reduce((sum, one) => ({
-          ...(Object.fromEntries(
-            Object.entries(one).map(([name, value]) => [
-              name,
-              typeof value === 'number' ? value + (sum[name as 'ready'] ?? 0) : value,
-            ]),
-          ) as unknown as StormCounts),
-          refusals: { ...sum.refusals, ...one.refusals },
-        }));
-      };
-      const untilReady = async (): Promise<void> => {
-        const end = performance.now() + LONGEST_STORM_MS;
-        for (;;) {
-          const { attempts, ready } = await all();
-          if (attempts >= SOCKETS && ready === SOCKETS) return;
-          if (performance.now() > end) throw new Error(`not all are back: ${JSON.stringify(await all())}`);
-          await delay(50);
-        }
-      };
-
+      crowd = new StormCrowd(tokens);
       // All are connected to the instance that will leave.
-      const share = Math.ceil(SOCKETS / CLIENT_PROCESSES);
-      clients.forEach((one, i) => {
-        one.send({ do: 'target', port: portOf(leaving) });
-        const own = tokens.slice(i * share, (i + 1) * share);
-        one.send({ do: 'connect', from: i * share, tokens: own, atOnce: 50 });
-      });
       const connecting = performance.now();
-      await untilReady();
+      await crowd.connect(portOf(leaving));
       const paced = performance.now() - connecting;
 
       const load = beside('./storm-refreshes.mjs', false);
@@ -125,10 +99,8 @@ const full = process.env['INFRA'] === '1';
       await delay(QUIET_MS);
       const before = await ask<Refresh[]>(load, { do: 'report' });
 
-      for (const one of clients) {
-        one.send({ do: 'forget' });
-        one.send({ do: 'target', port: portOf(serving) });
-      }
+      crowd.forget();
+      crowd.target(portOf(serving));
       const [pid, began] = [serving.child.pid!, performance.now()];
       const used = usage(pid);
       let leftAfter = 0;
@@ -139,8 +111,8 @@ const full = process.env['INFRA'] === '1';
       });
       await delay(500);
       const curve: number[] = [];
-      const watching = setInterval(() => void all().then(({ ready }) => curve.push(ready)), 1000);
-      await untilReady();
+      const watching = setInterval(() => void crowd!.counts().then(({ ready }) => curve.push(ready)), 1000);
+      await crowd.untilReady();
       clearInterval(watching);
       const took = performance.now() - began;
       const usedThen = usage(pid);
@@ -154,7 +126,7 @@ const full = process.env['INFRA'] === '1';
       await ask(load, { do: 'report' });
       await delay(QUIET_MS);
       const after = await ask<Refresh[]>(load, { do: 'report' });
-      const counts = await all();
+      const counts = await crowd.counts();
 
       const p = (refreshes: Refresh[], isNew: boolean) => {
         const times = refreshes.filter((one) => one[3] === isNew).map(([, ms]) => ms);

@@ -7,6 +7,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: KEPT, scheduling: 'fifo' 
 
 /** [when it was due, ms from sending to the answer, status, whether on a new connection, ms that it was sent too late] */
 let answers = [];
+let bodies = [];
 
 process.on('message', (order) => {
   if (order.do === 'start') start(order);
@@ -18,20 +19,25 @@ process.on('message', (order) => {
 });
 
 function start({ port, tokens, perSecond }) {
-  const bodies = tokens.map((refresh_token) => JSON.stringify({ refresh_token }));
-  for (let i = 0; i < KEPT; i++) send(port, bodies[i], performance.now(), false); // opens all connections
+  bodies = tokens.map((refresh_token) => JSON.stringify({ refresh_token }));
+  for (let i = 0; i < KEPT; i++) send(port, i % bodies.length, performance.now(), false); // opens all connections
   const began = performance.now();
   let sent = 0;
   setInterval(() => {
     for (; sent < ((performance.now() - began) * perSecond) / 1000; sent++) {
       const due = began + (sent * 1000) / perSecond;
-      send(port, bodies[sent % bodies.length], due, sent % NEW_CONNECTION_EVERY === 0);
+      send(port, sent % bodies.length, due, sent % NEW_CONNECTION_EVERY === 0);
     }
   }, 1);
 }
 
-function send(port, body, due, isNew) {
-  const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+function send(port, i, due, isNew) {
+  const body = bodies[i];
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'X-Forwarded-For': `10.128.${i >> 8}.${i & 255}`, // each user at an address of their own
+  };
   const sent = performance.now();
   const own = isNew ? false : agent;
   const call = request({
