@@ -26,6 +26,7 @@ const PER_SECOND = isFull ? 200 : 50;
 const FLOOD_PER_SECOND = isFull ? 2000 : 200;
 const PUSHES_PER_SECOND = isFull ? 1000 : 100;
 const HANGING = 100;
+const EXCHANGE_MS = 5000; // then the service gives up (contract §6)
 const SIGN_INS = 200;
 const SPARE = 200; // of the descriptors: for refreshes, and for sockets that are still closing
 const SOCKETS = Math.min(20_000, roomWithin(descriptorLimit(), 10).sockets - SPARE);
@@ -104,13 +105,14 @@ describe('refreshes of others', () => {
     return all;
   }
 
-  /** Some at a time do the same again and again, until told to end. */
-  function again(atOnce: number, work: () => Promise<unknown>): Disturbance {
+  /** Some at a time do the same again and again, until told to end; they begin spread over a time. */
+  function again(atOnce: number, work: () => Promise<unknown>, withinMs = 0): Disturbance {
     const over = new AbortController();
-    const one = async (): Promise<void> => {
+    const one = async (i: number): Promise<void> => {
+      await delay((withinMs * i) / atOnce);
       while (!over.signal.aborted) await work();
     };
-    const all = Promise.all(Array.from({ length: atOnce }, one));
+    const all = Promise.all(Array.from({ length: atOnce }, (_, i) => one(i)));
     return {
       end: () => {
         over.abort();
@@ -139,13 +141,18 @@ describe('refreshes of others', () => {
     const statuses = new Map<number, number>();
     const found = await rounds(async () => {
       stub.answer = () => undefined;
-      const hanging = again(HANGING, async () => {
-        const from = newAddress();
-        const state = await authorize(from);
-        if (state === undefined) return;
-        const { status } = await exchange(state, 'c', from);
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      });
+      const hanging = again(
+        HANGING,
+        async () => {
+          const from = newAddress();
+          const state = await authorize(from);
+          if (state === undefined) return;
+          const { status } = await exchange(state, 'c', from);
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        },
+        EXCHANGE_MS,
+      );
+      await delay(EXCHANGE_MS); // until all hang
       return {
         end: async () => {
           await hanging.end();

@@ -50,13 +50,10 @@ describe('a soak', () => {
     for (const name of namesOf(samples))
       for (const { values } of [before, ...samples, after])
         expect([name, Number.isFinite(values[name])]).toEqual([name, true]);
-    const last = samples.at(-1)!.values;
-    expect(last['a sockets']! + last['b sockets']!).toBeGreaterThan(0);
     for (const name of ['access_tokens', 'refresh_tokens', 'devices', 'channel_events'])
-      expect(last[`rows ${name}`]).toBeGreaterThan(0);
+      expect(after.values[`rows ${name}`]).toBeGreaterThan(0);
     expect([after.values['a sockets'], after.values['b sockets'], after.values['a streams']]).toEqual([
       0, 0, 0,
     ]);
-    expect(last['a streams']).toBe(1);
   });
 });
