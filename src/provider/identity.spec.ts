@@ -52,6 +52,7 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     ],
     ['an avatar of another scheme', { avatar_url: 'javascript:alert(1)' }],
     ['an avatar that is not a URL', { avatar_url: 'https://' }],
+    ['an avatar with https in its path only', { avatar_url: 'data://x/https://y.example' }],
   ])('optional fields that are %s are dropped', (_name, fields) => {
     expect(parseIdentity({ provider_user_id: '1', ...fields })).toEqual({ providerUserId: '1', ...NONE });
   });
@@ -82,6 +83,10 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     const id = '🔑'.repeat(255);
     expect(parseIdentity({ provider_user_id: id }).providerUserId).toBe(id);
     expect(() => parseIdentity({ provider_user_id: `${id}x` })).toThrow('provider_user_id');
+  });
+
+  it.each(['http://x.example/a', 'HTTPS://x.example/a'])('the avatar may be at %s', (url) => {
+    expect(parseIdentity({ provider_user_id: '1', avatar_url: url }).avatarUrl).toBe(url);
   });
 
   it.each([[undefined], [null], ['text'], [7], [[]], [{}]])('refuses %j', (body) => {

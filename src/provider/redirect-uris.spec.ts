@@ -1,5 +1,5 @@
 import { parseSettings } from '../config/parse-settings.js';
-import { allowsRedirectUri, defaultRedirectUri } from './redirect-uris.js';
+import { allowsRedirectUri, defaultRedirectUri, providerCallback } from './redirect-uris.js';
 import { isRedirectUri } from '../config/url-kinds.js';
 
 const noList = {};
@@ -139,6 +139,19 @@ describe('loopback entries (RFC 8252 §7.3)', () => {
     'http://[::2]/cb',
     'http://127.1/cb',
   ])('match nothing else: %s', (uri) => expect(allows(uri)).toBe(false));
+});
+
+it('a loopback address inside of an entry has its own port and no other', () => {
+  const listed = { redirectUris: ['https://app.example/?next=http://localhost:1/cb'] };
+  const settings = parseSettings({ DEMO_ENABLED: 'false' });
+  expect(allowsRedirectUri(settings, listed, listed.redirectUris[0]!)).toBe(true);
+  expect(allowsRedirectUri(settings, listed, 'https://app.example/?next=http://localhost:2/cb')).toBe(false);
+});
+
+it('each provider has its own callback in the sign-in for stock clients', () => {
+  expect(providerCallback({ publicUrl: 'https://id.example' }, 'acme')).toBe(
+    'https://id.example/providers/acme/callback',
+  );
 });
 
 describe('without a list', () => {

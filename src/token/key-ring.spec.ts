@@ -54,8 +54,25 @@ describe('the keys of an instance', () => {
 
   it('sign with the first key that will be in use when none is in use yet', () => {
     const ring = new KeyRing();
-    ring.update([life('b', 200), life('a', 100)], readable, 99);
+    ring.update([life('c', 300), life('b', 200), life('a', 100)], readable, 99);
     expect(ring.signer?.kid).toBe('a');
+  });
+
+  it('are told by name, those that were withdrawn apart', () => {
+    const ring = new KeyRing();
+    expect([ring.kids, ring.revokedKids, ring.jwks]).toEqual([[], [], { keys: [] }]);
+    ring.update([life('b', 20), life('a', 0, 15, true)], readable, 16);
+    expect(ring.kids).toEqual(['b', 'a']);
+    expect(ring.revokedKids).toEqual(['a']);
+  });
+
+  it('are published, and named by the tokens that they sign, for ES256 alone', () => {
+    const ring = new KeyRing();
+    ring.update([life('a', 0)], readable, 10);
+    const { kty, crv, x, y } = publicKey.export({ format: 'jwk' });
+    expect(ring.jwks).toEqual({ keys: [{ kty, crv, x, y, kid: 'a', use: 'sig', alg: 'ES256' }] });
+    const header: unknown = JSON.parse(Buffer.from(ring.signer!.header, 'base64url').toString());
+    expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: 'a' });
   });
 
   it('decrypt a private part once, and take over changed times', () => {

@@ -66,7 +66,7 @@ export class Judge {
     const reaching = new Map<string, number>();
     for (const { plan } of specs) for (const id of plan.keys()) reaching.set(id, (reaching.get(id) ?? 0) + 1);
     const worth = (spec: Spec): number =>
-      sum(this.openOn(spec).map(({ id }) => 1 / reaching.get(id)!)) / (200 + spec.total);
+      sum(this.openOn(spec).map(({ id }) => 1 / reaching.get(id)!)) / costOf(spec);
     const idle = specs.filter((spec) => !this.atWork.has(spec) && (this.rounds.get(spec) ?? 0) < 3);
     const best = idle.toSorted((one, other) => worth(other) - worth(one))[0];
     if (!best || worth(best) === 0) return undefined;
@@ -155,7 +155,7 @@ export class Judge {
         .catch((error: unknown) => this.tell(`${file}:${mutant.line}: ${String(error)}`));
       this.busy.delete(key);
       this.spent.set(key, (this.spent.get(key) ?? 0) + performance.now() - from);
-      if (++tried % 100 === 0) {
+      if (++tried % 25 === 0) {
         await trials.settle();
         this.results.save();
         this.tell(`${spec.path}: ${tried} of ${open.length}; ${this.count()}`);
@@ -176,6 +176,11 @@ export class Judge {
   private tell(text: string): undefined {
     globalThis.process.stdout.write(`${((performance.now() - this.began) / 1000).toFixed(0)} s: ${text}\n`);
   }
+}
+
+/** Milliseconds that a trial may take: a spec beside the code starts no service. */
+function costOf({ path, total }: Spec): number {
+  return (path.startsWith('src/') ? 5 : 400) + total / 4;
 }
 
 function sum(figures: readonly number[]): number {

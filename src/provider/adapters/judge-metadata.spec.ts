@@ -22,6 +22,10 @@ describe('a discovery document', () => {
       'writes https in capitals',
       { token_endpoint: 'HTTPS://id.example/token', issuer: 'HTTPS://id.example' },
     ],
+    [
+      'has https in the path of its name only',
+      { issuer: 'http://id.test/https:', jwks_uri: 'http://id.test/keys' },
+    ],
     ['lists the code flow', { response_types_supported: ['id_token', 'code'] }],
     ['lists the grant', { grant_types_supported: ['implicit', 'authorization_code'] }],
     ['lists nothing in its lists', { response_types_supported: [], grant_types_supported: [] }],
@@ -51,6 +55,12 @@ describe('a discovery document', () => {
       { issuer: 'http://id.test', jwks_uri: 'ftp://id.test/' },
       ['addresses jwks_uri'],
     ],
+    [
+      'with http inside of an address only',
+      { issuer: 'http://id.test', jwks_uri: 'ftp://http://x/' },
+      ['addresses jwks_uri'],
+    ],
+    ['with an address that is no text', { jwks_uri: ['https://id.example/keys'] }, ['addresses jwks_uri']],
     ['with https inside of an address only', { jwks_uri: 'ftp://https://x/' }, ['addresses jwks_uri']],
     [
       'without the code flow',
