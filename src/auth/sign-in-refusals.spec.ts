@@ -23,7 +23,7 @@ describe('a sign-in that fails', () => {
   ])('is told with the code of %s, and fails as it did', async (_name, thrown, error) => {
     const work = refusals.report((attempt) => {
       attempt.provider = 'acme';
-      return Promise.reject(thrown as Error);
+      return Promise.reject(thrown);
     });
     await expect(work).rejects.toBe(thrown);
     expect(told).toEqual([{ error, provider: 'acme' }]);

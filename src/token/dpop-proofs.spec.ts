@@ -3,13 +3,13 @@ import type { Settings } from '../config/settings.js';
 import type { Clock } from '../database/clock.js';
 import { DpopProofs } from './dpop-proofs.js';
 
-const URL_ = 'https://id.example';
+const PUBLIC_URL = 'https://id.example';
 const NOW = 1_800_000_000;
 const key = new ClientKey();
 const good = (address: string, iat = NOW): string => key.proof(address, { claims: { jti: 'one', iat } });
 
 function proofs(settings: Partial<Settings> = {}): DpopProofs {
-  const all = { publicUrl: URL_, production: true, dpop: true, ...settings } as Settings;
+  const all = { publicUrl: PUBLIC_URL, production: true, dpop: true, ...settings } as Settings;
   return new DpopProofs({ now: () => NOW * 1000 } as Clock, all);
 }
 
@@ -18,7 +18,7 @@ describe('a proof of possession, at a call', () => {
     '%s shows its key there, and nowhere else',
     async (path) => {
       const found = { jkt: key.thumbprint, jti: 'one' };
-      const header = good(URL_ + path);
+      const header = good(PUBLIC_URL + path);
       expect(await proofs().judge({ header, path })).toEqual(found);
       expect(await proofs().forSignIn({ header, path })).toEqual(found);
       const other = path === '/oauth2/token' ? '/oauth2/refresh' : '/oauth2/token';
@@ -35,7 +35,7 @@ describe('a proof of possession, at a call', () => {
   });
 
   it('binds no new session with DPOP off, and proves a bound one all the same', async () => {
-    const call = { header: good(`${URL_}/oauth2/refresh`), path: '/oauth2/refresh' } as const;
+    const call = { header: good(`${PUBLIC_URL}/oauth2/refresh`), path: '/oauth2/refresh' } as const;
     expect(await proofs({ dpop: false }).forSignIn(call)).toBeUndefined();
     expect(await proofs({ dpop: false }).judge(call)).toMatchObject({ jkt: key.thumbprint });
   });
@@ -53,12 +53,12 @@ describe('a proof of possession, at a call', () => {
     ['no proof', 'x', 'the DPoP header is not one proof with ES256 and a public P-256 key'],
     [
       'a proof with another signature',
-      `${good(`${URL_}/oauth2/token`).split('.').slice(0, 2).join('.')}.${good(URL_).split('.')[2]}`,
+      `${good(`${PUBLIC_URL}/oauth2/token`).split('.').slice(0, 2).join('.')}.${good(PUBLIC_URL).split('.')[2]}`,
       'the DPoP proof is not signed by the key in it',
     ],
     [
       'an old one',
-      good(`${URL_}/oauth2/token`, NOW - 61),
+      good(`${PUBLIC_URL}/oauth2/token`, NOW - 61),
       'the DPoP proof was not made within the last minute, by the clock of the Date header',
     ],
   ])('%s is refused', async (_name, header, description) => {

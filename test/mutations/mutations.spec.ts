@@ -43,10 +43,8 @@ describe('npm run test:mutations', () => {
     expect(survivors).toHaveLength(2);
     for (const line of survivors!)
       expect(line).toMatch(/StringLiteral: '' → "Stryker was here!" equivalent: no header/);
-    for (const { killed, by, error } of first.verdicts) {
-      if (killed === undefined) continue;
-      expect(by).toMatch(/^src\/token\/bearer-token\.spec\.ts: a bearer token of /);
-      expect(error).toContain('expect(received)');
+    for (const { killed, by } of first.verdicts) {
+      if (killed) expect(by).toMatch(/^src\/token\/bearer-token\.spec\.ts: a bearer token of /);
     }
     const second = await mutate();
     expect(second.output).not.toMatch(/killed of \d+, \d+ s/); // no spec was run

@@ -1,4 +1,3 @@
-import type { AuthorizationServer, Client } from 'oauth4webapi';
 import { clientAuthentication } from './client-authentication.js';
 
 function sent(
@@ -7,12 +6,7 @@ function sent(
 ): object {
   const [form, headers] = [new URLSearchParams(), new Headers()];
   const authenticate = clientAuthentication({ clientSecret: 'a b-_.*~/é', options }, usual);
-  authenticate(
-    { issuer: 'https://id.example' } as AuthorizationServer,
-    { client_id: 'my app:1' } as Client,
-    form,
-    headers,
-  );
+  authenticate({ issuer: 'https://id.example' }, { client_id: 'my app:1' }, form, headers);
   return { form: Object.fromEntries(form), header: headers.get('authorization') };
 }
 
