@@ -197,6 +197,7 @@ export default async function runSpec(
       .then((report) => process.send?.(report));
   });
   process.once('disconnect', () => process.exit(0));
+  if (!process.connected) process.exit(0);
   process.send?.('loaded');
   return new Promise<never>(() => undefined);
 }
