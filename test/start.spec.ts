@@ -66,7 +66,10 @@ describe('the start', () => {
     const late = await spawnService({ DATABASE_URL: behindProxy(slow) });
     try {
       service = await spawnService({ DATABASE_URL: behindProxy() });
-      await Promise.all([waits(service, () => proxy.restore()), waits(late, () => (slow.toClient.delayMs = 0))]);
+      await Promise.all([
+        waits(service, () => proxy.restore()),
+        waits(late, () => (slow.toClient.delayMs = 0)),
+      ]);
     } finally {
       await late.end('SIGKILL');
       await slow.refuse();
