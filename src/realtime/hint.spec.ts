@@ -51,7 +51,13 @@ describe('what another instance has said', () => {
       'a\n',
     ],
     data: [undefined, nested(101), nested(1000), { a: nested(100) }],
-    sentAt: [...strange, '2026-01-02', '2026-01-02T03:04:05.678+00:00', `${event.sentAt} `],
+    sentAt: [
+      ...strange,
+      '2026-01-02',
+      '2026-01-02T03:04:05.678+00:00',
+      `${event.sentAt} `,
+      '2026-13-01T00:00:00.000Z',
+    ],
   };
   it.each(Object.entries(wrong).flatMap(([name, values]) => values.map((value) => [name, value] as const)))(
     '%s is not what it should be, case %#: no hint',

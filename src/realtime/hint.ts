@@ -49,7 +49,8 @@ function isEvent(hint: Record<string, unknown>): hint is Record<string, unknown>
     (EVENT_NAME.test(event) || OWN_EVENT_NAME.test(event)) &&
     isJsonData(data) &&
     typeof sentAt === 'string' &&
-    TIME.test(sentAt)
+    TIME.test(sentAt) &&
+    !Number.isNaN(Date.parse(sentAt))
   );
 }
 
