@@ -22,8 +22,9 @@ function outcome(make: () => Settings): Settings | readonly string[] {
     if (name !== 'InvalidSettings' || !faults?.length) throw error;
     if (message.includes(MARK)) throw new Error('a secret is printed', { cause: error });
     for (const fault of faults) {
+      // oxlint-disable-next-line no-control-regex -- none may be in a line
       if (!/^[^\n\r\u0000-\u001f]+: [^\u0000-\u001f]+; accepted: [^\u0000-\u001f]+$/.test(fault))
-        throw new Error(`not one line: ${fault}`);
+        throw new Error(`not one line: ${fault}`, { cause: error });
     }
     return faults;
   }

@@ -12,35 +12,31 @@ import { isFull, reportFigure } from '../support/proof.js';
 import { fuzz, type Verdict } from './fuzz/fuzz.js';
 import { mutatedBytes, mutatedText } from './fuzz/mutate.js';
 import type { Random } from './fuzz/random.js';
-import { answersIn, exchange } from './fuzz/raw-http.js';
+import { exchange } from './fuzz/raw-http.js';
 
 const PACKETS = [
-  ...[
-    '2',
-    '2probe',
-    '3',
-    '1',
-    '5',
-    '6',
-    '4',
-    '40',
-    '41',
-    '42["x",1]',
-    '421["authenticate",{"token":"x"}]',
-    '43["x"]',
-    '431[]',
-    '44{"message":"x"}',
-  ],
-  ...[
-    '451-["x",{"_placeholder":true,"num":0}]',
-    'bAAAA',
-    '40/admin,{"token":"x"}',
-    '42/x,["y"]',
-    '42["error"]',
-    '42["disconnect"]',
-    '42["newListener",1]',
-    '42["authenticate",{"toString":1},0]',
-  ],
+  '2',
+  '2probe',
+  '3',
+  '1',
+  '5',
+  '6',
+  '4',
+  '40',
+  '41',
+  '42["x",1]',
+  '421["authenticate",{"token":"x"}]',
+  '43["x"]',
+  '431[]',
+  '44{"message":"x"}',
+  '451-["x",{"_placeholder":true,"num":0}]',
+  'bAAAA',
+  '40/admin,{"token":"x"}',
+  '42/x,["y"]',
+  '42["error"]',
+  '42["disconnect"]',
+  '42["newListener",1]',
+  '42["authenticate",{"toString":1},0]',
 ];
 const WORDS = [
   ...PACKETS,
@@ -67,6 +63,9 @@ const UPGRADE =
 const CLOSE = '\x88';
 const SEPARATOR = '\x1e';
 const MOST_MEMORY_MIB = 300;
+
+/** Of the first answer. */
+const statusOf = (answered: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answered)?.[1]);
 
 describe('packets of strangers', () => {
   let cluster: Cluster;
@@ -207,16 +206,11 @@ describe('packets of strangers', () => {
         const { sid } = JSON.parse(said.slice(1)) as { sid: string };
         const body = Buffer.from(payload);
         const head = `POST /socket.io/?EIO=4&transport=polling&sid=${sid} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n`;
-        const [answer] = answersIn(await exchange(service.url, Buffer.concat([Buffer.from(head), body])));
-        if (answer && answer.status >= 500) throw new Error(`answered with ${answer.status}`);
+        const status = statusOf(await exchange(service.url, Buffer.concat([Buffer.from(head), body])));
+        if (status >= 500) throw new Error(`answered with ${status}`);
         // It leaves, if it is still there.
-        const [left] = answersIn(
-          await exchange(
-            service.url,
-            Buffer.from(`${head.replace(/Content-Length: \d+/, 'Content-Length: 1')}1`),
-          ),
-        );
-        return left?.status === 200 ? 'accepted' : 'refused';
+        const leave = `${head.replace(/Content-Length: \d+/, 'Content-Length: 1')}1`;
+        return statusOf(await exchange(service.url, Buffer.from(leave))) === 200 ? 'accepted' : 'refused';
       },
     });
   });

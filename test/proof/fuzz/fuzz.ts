@@ -4,7 +4,7 @@ import { Random } from './random.js';
 import { smallest } from './smallest.js';
 
 /** `SEED=… npm run test:proof -- fuzz` makes the same inputs again. */
-export const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
+const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 /** Inputs of the full form are for ten minutes in all; `--minutes` makes more or fewer of them. */
 const SCALE = isFull ? (proofMinutes ?? 10) / 10 : 1;

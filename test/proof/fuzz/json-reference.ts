@@ -28,6 +28,7 @@ export function jsonByTheBook(text: string, parameters: readonly string[]): Json
   const blank = (): unknown => take(/[ \t\n\r]*/y);
 
   function string(): string {
+    // oxlint-disable-next-line no-control-regex -- RFC 8259 §7 names them
     const raw = take(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/y);
     const letters: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
     return raw

@@ -50,7 +50,7 @@ export async function logoutByTheBook(
 
 function isName(value: unknown): boolean {
   if (typeof value !== 'string' || value.includes('\0') || /\p{Surrogate}/u.test(value)) return false;
-  const characters = [...value].length;
+  const characters = Array.from(value).length;
   return characters >= 1 && characters <= 255;
 }
 

@@ -23,8 +23,8 @@ export function partsOf(uri: string): UriParts | undefined {
   const hash = uri.indexOf('#');
   const whole = hash === -1 ? uri : uri.slice(0, hash);
   const after = whole.slice(colon + 3);
-  const end = [...after].findIndex((char) => char === '/' || char === '?');
-  const authority = end === -1 ? after : [...after].slice(0, end).join('');
+  const end = after.search(/[/?]/);
+  const authority = end === -1 ? after : after.slice(0, end);
   const at = authority.lastIndexOf('@');
   const hostAndPort = authority.slice(at + 1);
   const afterHost = hostAndPort.startsWith('[') ? hostAndPort.indexOf(']') + 1 : 0;
