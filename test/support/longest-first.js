@@ -22,6 +22,7 @@ export default class LongestFirst extends Sequencer {
       const place = LONGEST.findIndex((name) => path.endsWith(`/${name}`));
       return place < 0 ? LONGEST.length : place;
     };
+    // oxlint-disable-next-line unicorn/no-array-sort -- Jest's own method, which changes no array
     return super.sort(tests).toSorted((a, b) => rank(a) - rank(b));
   }
 }
