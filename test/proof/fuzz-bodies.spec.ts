@@ -243,7 +243,7 @@ describe('bodies at a running service', () => {
           body,
         );
         expect([200, 400, 401, 413]).toContain(status);
-        const named = states.filter((state) => body.includes(state));
+        const named = states.filter((state) => body.includes(state) || unescaped(body).includes(state));
         if (status === 400 && answer['error'] === 'invalid_request')
           for (const state of named) unspent.add(state);
         else {
@@ -269,3 +269,12 @@ describe('bodies at a running service', () => {
     }
   });
 });
+
+/** With what stands for an ASCII character in JSON or in a form in its place: the spelling of a state matters to no reader. */
+function unescaped(body: Buffer): string {
+  return body
+    .toString('latin1')
+    .replaceAll(/(?:%|\\u00)([0-7][0-9a-f])/gi, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 16)),
+    );
+}
