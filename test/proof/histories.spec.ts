@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { isFull, proofMinutes } from '../support/proof.js';
+import { fileURLToPath } from 'node:url';
+import { isFull, proofMinutes, seed } from '../support/proof.js';
 import { hasRedis } from '../support/redis-server.js';
 import { check } from './history/checker.js';
 import { explain } from './history/explain.js';
@@ -12,8 +12,9 @@ import { readHistory, Recorder } from './history/recorder.js';
 import { runHistory, type RunOptions } from './history/run.js';
 import { World } from './world/world.js';
 
-const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 const kept = process.env['HISTORY'];
+/** Not in the run's temporary directory, which goes with it. */
+const KEPT = fileURLToPath(new URL('../../node_modules/.cache/latchkey', import.meta.url));
 const minutes = proofMinutes ?? 60;
 
 /** The contract's second, with room for a machine on which everything runs at once; in `npm test` nothing is said of speed. */
@@ -60,8 +61,8 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
     'Redis: %s: nothing that the contract forbids',
     async (redis) => {
       const options = { seed, ...(isFull ? full(redis) : SHORT) };
-      const directory = mkdtempSync(join(tmpdir(), 'latchkey-history-'));
-      const path = join(directory, 'history.jsonl');
+      mkdirSync(KEPT, { recursive: true });
+      const path = join(KEPT, `history-${seed}-${redis ? 'redis' : 'alone'}.jsonl`);
       const recorder = new Recorder(path);
       try {
         const world = await World.start({ redis, env: ENV });
@@ -80,7 +81,7 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
       if (violations.length > 0) throw new Error(`seed ${seed}: ${explain(violations, path)}`);
       expect(recorder.operations).toBeGreaterThanOrEqual(options.operations);
       if (isFull) process.stdout.write(`  histories: kept in ${path}\n`);
-      else rmSync(directory, { recursive: true });
+      else rmSync(path);
     },
     (isFull ? minutes : 3) * 60_000 + 600_000,
   );

@@ -1,11 +1,10 @@
 import { inChromium } from '../support/chromium.js';
-import { isFull, reportFigure } from '../support/proof.js';
+import { isFull, reportFigure, seed } from '../support/proof.js';
 import { endElsewhere, endHere } from './sdk/ends.js';
 import { FAULTS } from './sdk/faults.js';
 import { Storm } from './sdk/storm.js';
 
 const STEPS = Number(process.env['STEPS'] ?? (isFull ? 500 : 16));
-const SEED = Number(process.env['SEED'] ?? Date.now() % 1_000_000);
 /** In how many steps a planted fault has to show; each of them can show it. */
 const STEPS_TO_FIND = 24;
 /** Milliseconds: a second of the service's (contract §4), and what a busy browser takes. */
@@ -15,8 +14,8 @@ const figure = (what: string, found: number | string, wanted?: string): void =>
   reportFigure({ part: 'sdk-storm', what, figure: found.toLocaleString('en'), ...(wanted && { wanted }) });
 
 inChromium('the browser SDK in a storm', () => {
-  it(`keeps its session over ${STEPS} random steps, and ends it when it is over (SEED=${SEED})`, async () => {
-    const storm = await Storm.begin({ seed: SEED, steps: STEPS });
+  it(`keeps its session over ${STEPS} random steps, and ends it when it is over (SEED=${seed})`, async () => {
+    const storm = await Storm.begin({ seed, steps: STEPS });
     try {
       await storm.run();
       tell(storm);
@@ -41,7 +40,7 @@ inChromium('the browser SDK in a storm', () => {
   planted(
     'shows a client that $name',
     async ({ name, only, found, ...patch }) => {
-      const storm = await Storm.begin({ seed: SEED, steps: STEPS_TO_FIND, patch, only });
+      const storm = await Storm.begin({ seed, steps: STEPS_TO_FIND, patch, only });
       try {
         await expect(storm.run()).rejects.toThrow(found);
         figure(`planted: a client that ${name}`, `found at step ${storm.done.length}`, 'found');
@@ -64,7 +63,7 @@ function tell(storm: Storm): void {
       .toSorted(([, a], [, b]) => b - a)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
-  figure('random steps, of a seed', `${done.length}; ${SEED}`);
+  figure('random steps, of a seed', `${done.length}; ${seed}`);
   figure('steps by kind', list(counts));
   figure('hours that went by for service and device', (world.clock.ahead / 3_600_000).toFixed(0));
   figure('sign-outs without a reason', storm.signOuts, '0');

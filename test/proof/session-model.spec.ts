@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { jest } from '@jest/globals';
-import { isFull, proofMinutes, reportFigure } from '../support/proof.js';
+import { isFull, proofMinutes, reportFigure, seed } from '../support/proof.js';
 import { FAULTS } from './model/faults.js';
 import { sessionModel } from './model/session-model.js';
 import { DAY } from './model/specification.js';
@@ -13,7 +13,6 @@ const LONGEST_SEARCH_MS = 180_000;
 /** Those that npm test plants: so that nothing makes the model blind. */
 const OFTEN_PLANTED = ['a state is not spent', 'the token of a revoked key is good'];
 
-const seed = Number(process.env['SEED'] ?? Date.now() % 2 ** 31);
 /** Of a sequence that has failed, as its report has them: with `SEED`, they repeat that one alone. */
 const { FAILED_AT: path, REPLAY: replayPath } = process.env;
 

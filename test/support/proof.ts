@@ -9,6 +9,12 @@ export const isFull = process.env['PROOF'] === '1';
 /** For how many minutes an experiment goes on that takes a time (`-- --minutes 60`); undefined: as long as its spec says. */
 export const proofMinutes = process.env['PROOF_MINUTES'] ? Number(process.env['PROOF_MINUTES']) : undefined;
 
+/**
+ * What random choices begin with: `SEED`, or a new one in full; in `npm test` always the same, so that what it finds is about the change
+ * that is tested, and not about today's luck.
+ */
+export const seed = Number(process.env['SEED'] ?? (isFull ? Math.floor(Math.random() * 1e9) : 1));
+
 /** One row of a table in docs/reliability.md. */
 export interface Figure {
   /** The table: the name between its marks in the document, e.g. `histories`. */

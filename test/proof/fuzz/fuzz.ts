@@ -1,10 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isFull, proofMinutes, reportFigure } from '../../support/proof.js';
+import { isFull, proofMinutes, reportFigure, seed } from '../../support/proof.js';
 import { Random } from './random.js';
 import { smallest } from './smallest.js';
 
 /** `SEED=… npm run test:proof -- fuzz` makes the same inputs again. */
-const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
 
 /** Inputs of the full form are for ten minutes in all; `--minutes` makes more or fewer of them. */
 const SCALE = isFull ? (proofMinutes ?? 10) / 10 : 1;
@@ -34,12 +33,12 @@ export interface Target<Input extends string | Buffer> {
 export async function fuzz<Input extends string | Buffer>(target: Target<Input>): Promise<void> {
   const { name, short, full, atOnce = 1 } = target;
   const inputs = Math.round((isFull ? full : short) * SCALE);
-  process.stdout.write(`  fuzzing ${name}: SEED=${SEED}\n`);
+  process.stdout.write(`  fuzzing ${name}: SEED=${seed}\n`);
   const tally = { accepted: 0, refused: 0 };
   for (let i = 0; i < inputs; i += atOnce) {
     if (i % TURN < atOnce) await nextTurn();
     const some = Array.from({ length: Math.min(atOnce, inputs - i) }, (_, j) =>
-      target.generate(new Random(SEED, i + j)),
+      target.generate(new Random(seed, i + j)),
     );
     if (some.length === 1) tally[await verdictOn(target, some[0]!, i)]++;
     else {
@@ -50,7 +49,7 @@ export async function fuzz<Input extends string | Buffer>(target: Target<Input>)
   const count = (number: number): string => number.toLocaleString('en-US');
   reportFigure({
     part: 'fuzzing',
-    what: `${name}: inputs; accepted, refused, found (seed ${SEED})`,
+    what: `${name}: inputs; accepted, refused, found (seed ${seed})`,
     figure: `${count(inputs)}; ${count(tally.accepted)}, ${count(tally.refused)}, 0`,
     wanted: '0 found',
   });
@@ -68,7 +67,7 @@ async function verdictOn<Input extends string | Buffer>(
   } catch (error) {
     const shortest = await smallest(input, async (candidate) => breaks(target, candidate));
     const facts = [
-      `fuzzing ${target.name} has found something (SEED=${SEED}, input ${index}): ${(error as Error).message}`,
+      `fuzzing ${target.name} has found something (SEED=${seed}, input ${index}): ${(error as Error).message}`,
       `input: ${shown(input)}`,
       `smallest that breaks a promise: ${shown(shortest)}`,
     ];
