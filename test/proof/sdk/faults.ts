@@ -14,7 +14,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: 'if (!locks) return',
     to: 'if (locks) return',
     only: ['open a tab', 'all tabs ask at once', 'a refresh is answered late'],
-    found: /two refreshes at once/,
+    found: /two refreshes at once|refreshes, where/,
   },
   {
     name: 'refreshes in a page that is gone',
@@ -22,7 +22,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: `!path.startsWith('/oauth2/')`,
     to: 'true',
     only: ['open a tab', 'a tab is closed in a refresh', 'a tab is reloaded in a refresh'],
-    found: /two refreshes at once/,
+    found: /two refreshes at once|refreshes, where/,
   },
   {
     name: 'refreshes at half of a life',

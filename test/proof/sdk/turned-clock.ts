@@ -1,4 +1,5 @@
 import { Clock } from '../../../src/database/clock.js';
+import { KeyService } from '../../../src/token/key.service.js';
 import { query } from '../../support/query.js';
 import type { TestService } from '../../support/service.js';
 
@@ -47,12 +48,22 @@ export class TurnedClock {
     return this.turns.at(-1)!.ahead;
   }
 
-  /** Turns it forward; the services, which look every 10 s, are told at once. */
+  /**
+   * Turns it forward. The services, which look every 10 s, are told at once. They have read the keys, too, as they do twice a second:
+   * a new one signs ten minutes after it was made (contract §5), which may be over now.
+   */
   async turn(milliseconds: number, services: readonly TestService[]): Promise<void> {
+    const readKeys = async (): Promise<void> => {
+      const keys = services.map(({ app }) => app.get(KeyService));
+      for (const one of keys) clearTimeout(one['reading']); // it schedules the next one by itself
+      await Promise.all(keys.map((one) => one['turn']()));
+    };
+    await readKeys();
     const ahead = this.ahead + milliseconds;
     await query(this.ownUrl, `UPDATE turned.ahead SET by = $1 * interval '1 millisecond'`, [ahead]);
     this.turns.push({ since: Date.now(), ahead });
     const clocks = services.map(({ app }) => app.get<Clock, { measure(): Promise<void> }>(Clock));
     await Promise.all(clocks.map((clock) => clock.measure()));
+    await readKeys();
   }
 }
