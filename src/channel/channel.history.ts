@@ -18,6 +18,8 @@ export interface HistoryState {
   /** The event at the offset, and the newest one; null where they are gone. */
   readonly id: string | null;
   readonly lastId: string | null;
+  /** When that was; milliseconds since the epoch, by the database's clock. */
+  readonly at: number;
 }
 
 /** A transaction that may append to channels; what it appended is told once it is committed. */
@@ -49,7 +51,11 @@ const APPEND = `
   WITH ${appendEvent({ userId: '$1', id: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
   SELECT event_offset, sent_at FROM channel_event`;
 
-type StateRow = Omit<HistoryState, 'last' | 'kept'> & { readonly last: string; readonly kept: string };
+type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
+  readonly last: string;
+  readonly kept: string;
+  readonly at: Date;
+};
 
 // Both are asked whenever a socket connects or catches up: named statements.
 const READ = {
@@ -60,11 +66,11 @@ const READ = {
     ORDER BY event_offset LIMIT $3`,
 };
 
-// One statement, so that all four are of the same moment.
+// One statement, so that all are of the same moment.
 const STATE = {
   name: 'channel-state',
   text: `
-    SELECT coalesce(last_offset, 0) AS last,
+    SELECT now() AS at, coalesce(last_offset, 0) AS last,
       (SELECT count(*) FROM channel_events WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = $2) AS id,
       (SELECT id FROM channel_events WHERE user_id = $1 AND event_offset = last_offset) AS "lastId"
@@ -81,7 +87,7 @@ const NEWEST = {
 const STATES = {
   name: 'channel-states',
   text: `
-    SELECT coalesce(last_offset, 0) AS last,
+    SELECT now() AS at, coalesce(last_offset, 0) AS last,
       (SELECT count(*) FROM channel_events e
         WHERE e.user_id = n.user_id AND event_offset > n.after AND expires_at > now()) AS kept,
       (SELECT id FROM channel_events e WHERE e.user_id = n.user_id AND event_offset = n.after) AS id,
@@ -203,5 +209,5 @@ function eventOf(userId: string, row: Row): ChannelEvent {
 }
 
 function stateOf(row: StateRow): HistoryState {
-  return { ...row, last: Number(row.last), kept: Number(row.kept) };
+  return { ...row, last: Number(row.last), kept: Number(row.kept), at: row.at.getTime() };
 }

@@ -20,6 +20,8 @@ export class Connection {
   warned = false;
   /** The offset up to which it has been given its user's history; undefined until it was told `ready`. */
   position?: number;
+  /** When it was there to be given events; milliseconds since the epoch, by the database's clock. */
+  since = Infinity;
   /** Whether it is being given the history; live events then reach it from there. */
   reading = false;
   /** Why the service ends it; undefined while it does not. */

@@ -104,3 +104,20 @@ describe('a channel whose history cannot be read', () => {
     expect([delivered, endings, connection.position]).toEqual([[1, 2, 3], [], 3]);
   });
 });
+
+/** The second instance on which a client is may hear of it later than the first one, from which it came. */
+it.each([
+  ['sent while it was there', 0, [null]],
+  ['sent before it came: it may have had it elsewhere', -1, []],
+  ['sent so long before that the clock must have been set back', -60_000, [null]],
+])('an event that is not kept, %s', (_, after, given) => {
+  const delivered: (number | null)[] = [];
+  const delivery = {
+    deliver: ({ offset }: ChannelEvent, to: unknown[]) => void (to.length > 0 && delivered.push(offset)),
+  } as unknown as Delivery;
+  const since = Date.parse('2026-01-01T12:00:00.000Z');
+  const channel = new UserChannel('ada', {} as ChannelHistory, Promise.resolve(), delivery);
+  channel.connections.add({ isOpen: true, isFull: false, position: 0, since } as unknown as Connection);
+  channel.receive({ ...event(0), offset: null, sentAt: new Date(since + after).toISOString() });
+  expect(delivered).toEqual(given);
+});

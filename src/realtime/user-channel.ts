@@ -9,6 +9,8 @@ import type { HistoryReads } from './history-reads.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
+/** A hint is hardly ever as late as this: by then the database's clock was set back, or is another server's. */
+const LATEST_HINT_MS = 10_000;
 
 /**
  * One user's channel on this instance: who listens, and up to which offset each has been given the history.
@@ -36,12 +38,13 @@ export class UserChannel {
    */
   async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
     await this.subscribed; // from now on no event can be missed between history and hints
-    const { last, kept, id, lastId } = await this.history.state(this.userId, from?.offset ?? 0);
+    const { last, kept, id, lastId, at } = await this.history.state(this.userId, from?.offset ?? 0);
     if (!connection.isOpen) return;
     // The client knows another history: its offset is not reached yet, or the event there is not the one that it has.
     const isOther = from && (from.offset > last || (from.id && id && from.id !== id));
     const goesOn = from && !isOther;
     connection.position = goesOn ? from.offset : last;
+    connection.since = at;
     connection.tell('ready', {
       user_id: this.userId,
       session_id: connection.session.sessionId,
@@ -66,9 +69,15 @@ export class UserChannel {
     this.reachesTo(offset);
   }
 
-  /** An event that is not kept cannot wait: neither for `ready` nor for a client that reads too slowly. */
+  /**
+   * An event that is not kept cannot wait: neither for `ready` nor for a client that reads too slowly. It is for those who were there
+   * when it was sent (contract §4): whoever came later may have had it on another instance, and would get it twice (§7).
+   */
   private deliverUnkept(event: ChannelEvent): void {
-    const ready = [...this.connections].filter(({ position }) => position !== undefined);
+    const sentAt = Date.parse(event.sentAt);
+    const ready = [...this.connections].filter(
+      ({ position, since }) => position !== undefined && (sentAt >= since || sentAt < since - LATEST_HINT_MS),
+    );
     for (const connection of ready) if (connection.isFull) connection.end('overloaded'); // it comes back by itself
     this.delivery.deliver(event, ready);
   }
