@@ -12,7 +12,7 @@ import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
-const KILLS = isFull ? 20 : 3;
+const KILLS = isFull ? 20 : 1;
 
 /** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
 describe('the end of a process', () => {
