@@ -251,7 +251,7 @@ describe('the end of sessions', () => {
       return place!;
     };
     async function found(place: Place, certain: boolean): Promise<Set<string>> {
-      const { ended } = await endedSince(here.app.get(Sql), place, certain);
+      const { ended } = await endedSince(here.app.get(Sql), place, certain, 10);
       return new Set(ended.map(({ sessionId }) => sessionId));
     }
 
@@ -261,7 +261,7 @@ describe('the end of sessions', () => {
       const all = new Set<string>();
       let parts = 0;
       for (let next = place; !next.isNow; parts++) {
-        const part = await endedSince(here.app.get(Sql), next, true);
+        const part = await endedSince(here.app.get(Sql), next, true, 10);
         const ours = part.ended.filter(({ sessionId }) => ended.includes(sessionId));
         expect(ours.length).toBeLessThan(3);
         for (const { sessionId } of ours) all.add(sessionId);
@@ -269,6 +269,28 @@ describe('the end of sessions', () => {
       }
       expect(all).toEqual(new Set(ended));
       expect(parts).toBeGreaterThanOrEqual(13);
+    });
+
+    it('after a pause of hours: not ten seconds at a time, where hardly anything happened', async () => {
+      const ended = await Promise.all([7 * 3600, 60, 1].map((seconds) => signedOutAgo(seconds)));
+      const real = here.app.get(Sql);
+      let statements = 0;
+      const sql = {
+        query: async (statement: { readonly name: string; readonly text: string }, values: unknown[]) =>
+          statements++ === 0 ? [await placeAgo(8 * 3600)] : real.query(statement, values),
+      } as unknown as Sql;
+      const events = new Events();
+      const told: string[] = [];
+      events.on('session.ended', ({ sessionId }) => void told.push(sessionId));
+      const read = new Promise<void>((resolve) => {
+        events.on('sessions.read', ({ cursor }) => cursor && resolve());
+      });
+      const sessions = new EndedSessions(sql, events);
+      await sessions.onModuleInit();
+      await read;
+      sessions.onApplicationShutdown();
+      expect(told).toEqual(expect.arrayContaining(ended));
+      expect(statements).toBeLessThan(100); // 2880 of ten seconds each
     });
 
     byNumber('after one that went well: no more than a second again', async () => {

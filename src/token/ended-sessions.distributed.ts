@@ -9,14 +9,12 @@ import { UNTIL, type Ended, type Place } from './ended-sessions.store.js';
 const AGAIN_S = 8;
 /** The same after a reading that failed: a node that was away may only now make visible what it had committed. */
 const AFTER_FAILURE_S = 10;
-/** Seconds of sign-outs that are read at once (see ended-sessions.store.ts). */
-const PART_S = 10;
 
 const PLACE = {
   name: 'ended-sessions-place-distributed',
   text: `
-    SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, 'by time' AS snapshot,
-      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until`,
+    SELECT least(now(), $1::timestamptz + make_interval(secs => $2))::text AS at, 'by time' AS snapshot,
+      now() <= $1::timestamptz + make_interval(secs => $2) AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until`,
 };
 
 const READ = {
@@ -25,7 +23,7 @@ const READ = {
     SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId", signed_out_at AS "endedAt"
     FROM refresh_tokens
     WHERE signed_out_at >= $1::timestamptz - make_interval(secs => $2)
-      AND signed_out_at < $1::timestamptz + interval '${PART_S} s'`,
+      AND signed_out_at < $1::timestamptz + make_interval(secs => $3)`,
 };
 
 /**
@@ -34,14 +32,16 @@ const READ = {
  * when it is read has begun less than AGAIN_S ago, so the next reading finds it.
  *
  * @param certain whether the reading before went well; it fails while any node is away, and then it goes on from where it was
+ * @param seconds of sign-outs that are read at once
  */
 export async function endedOnCluster(
   sql: Sql,
   { at }: Place,
   certain: boolean,
+  seconds: number,
 ): Promise<{ place: Place; ended: Ended[] }> {
-  const [place] = await sql.query<Place & Record<string, unknown>>(PLACE, [at]); // before the reading, which sees more
+  const [place] = await sql.query<Place & Record<string, unknown>>(PLACE, [at, seconds]); // before the reading, which sees more
   const behind = certain ? AGAIN_S : AFTER_FAILURE_S;
-  const ended = await sql.query<Ended & Record<string, unknown>>(READ, [at, behind]);
+  const ended = await sql.query<Ended & Record<string, unknown>>(READ, [at, behind, seconds]);
   return { place: place!, ended };
 }

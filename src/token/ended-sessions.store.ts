@@ -26,8 +26,6 @@ const AGAIN_S = 1;
 const CLOCKS_DIFFER_S = 10;
 /** Seconds that a transaction may take that writes no number: one of an older version, or by hand. */
 const WITHOUT_NUMBER_S = 10;
-/** Seconds of sign-outs that are read at once: after a long pause it is done in parts, each far below a statement's timeout. */
-const PART_S = 10;
 
 const SNAPSHOT = `CASE WHEN NOT pg_is_in_recovery() THEN pg_current_snapshot()::text END`;
 
@@ -58,11 +56,11 @@ const XMAX = 'pg_snapshot_xmax($2::pg_snapshot)::text::bigint';
 const READ = {
   name: 'ended-sessions',
   text: `
-    SELECT least(now(), $1::timestamptz + interval '${PART_S} s')::text AS at, ${SNAPSHOT} AS snapshot,
-      now() <= $1::timestamptz + interval '${PART_S} s' AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until,
+    SELECT least(now(), $1::timestamptz + make_interval(secs => $4))::text AS at, ${SNAPSHOT} AS snapshot,
+      now() <= $1::timestamptz + make_interval(secs => $4) AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until,
       NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId", NULL::timestamptz AS "endedAt"
     UNION ALL${ENDED} signed_out_at >= $1::timestamptz - make_interval(secs => $3)
-      AND signed_out_at < $1::timestamptz + interval '${PART_S} s'
+      AND signed_out_at < $1::timestamptz + make_interval(secs => $4)
     UNION ALL${ENDED} signed_out_xid BETWEEN ${XMAX} AND ${XMAX} + 1000000000000 -- so that the plan goes by the number
       AND signed_out_at < $1::timestamptz - make_interval(secs => $3)
     UNION ALL${ENDED} signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))
@@ -85,16 +83,18 @@ const READ = {
  * A Citus cluster has no numbers that all of its nodes share: see endedOnCluster.
  *
  * @param certain whether the place is of the last reading, which went well
+ * @param seconds of sign-outs that are read at once
  */
 export async function endedSince(
   sql: Sql,
   { at, snapshot }: Place,
   certain: boolean,
+  seconds: number,
 ): Promise<{ place: Place; ended: Ended[] }> {
   const behind = certain ? AGAIN_S : CLOCKS_DIFFER_S;
   const rows = await sql.query<(Place & Record<keyof Ended, null>) | (Ended & Record<keyof Place, null>)>(
     READ,
-    [at, snapshot, behind],
+    [at, snapshot, behind, seconds],
   );
   return { place: rows.find((row) => row.at !== null)!, ended: rows.filter((row) => row.at === null) };
 }

@@ -9,6 +9,12 @@ import { Recent } from './recent.js';
 const READ_EVERY_MS = 500;
 /** How long it is remembered who was told, at least: longer than what may be read twice, and than a handshake. */
 const REMEMBER_MS = 15_000;
+/** Seconds of sign-outs that are read at once: after a pause it is done in parts, each far below a statement's timeout. */
+const PART_S = 10;
+/** After hours in which nothing happened, which is how an outage looks, ten seconds each would take longer than a second in all. */
+const LONGEST_PART_S = 600;
+/** As long as a part has fewer, the next one may be longer. */
+const FEW = 100;
 
 /** Tells this instance of every session that is signed out, wherever that happened. */
 @Injectable()
@@ -18,6 +24,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private place!: Place;
   /** Whether the last reading went well, so that the next one may take the database for the same, with the same clock. */
   private certain = false;
+  private partSeconds = PART_S;
   private timer?: NodeJS.Timeout;
   private reading = false;
   private readonly endedSince: typeof endedSince;
@@ -52,6 +59,7 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
       while (!(await this.readOn())); // several times after a long pause
     } catch (error) {
       this.certain = false;
+      this.partSeconds = PART_S;
       this.logger.debug({ err: error });
     } finally {
       this.reading = false;
@@ -60,12 +68,13 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** @returns whether all was read that has ended until now, as far as this database knows */
   private async readOn(): Promise<boolean> {
-    const { place, ended } = await this.endedSince(this.sql, this.place, this.certain);
+    const { place, ended } = await this.endedSince(this.sql, this.place, this.certain, this.partSeconds);
     const { isNow, cursor, until } = place;
     for (const { userId, sessionId, deviceId, endedAt } of ended) {
       if (this.told.add(sessionId))
         this.events.emit('session.ended', { userId, sessionId, deviceId, endedAt, until });
     }
+    this.partSeconds = isNow || ended.length >= FEW ? PART_S : Math.min(2 * this.partSeconds, LONGEST_PART_S);
     this.certain = place.snapshot !== null; // a standby's is no place to go on from
     if (this.certain) this.place = place;
     this.events.emit('sessions.read', { cursor: isNow ? cursor : null });
