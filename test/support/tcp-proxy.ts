@@ -1,5 +1,5 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Direction, Line, type Connection } from './tcp-line.js';
+import { Direction, Line, reset, type Connection } from './tcp-line.js';
 
 const everything = (): boolean => true;
 
@@ -67,8 +67,8 @@ export class TcpProxy {
   private join(client: Socket): void {
     const upstream = connect({ ...this.target, allowHalfOpen: true });
     const cut = (): void => {
-      client.resetAndDestroy();
-      upstream.resetAndDestroy();
+      reset(client);
+      reset(upstream);
     };
     const connection: Connection = {
       toServer: new Line(client, upstream, this.toServer, (chunk) => this.toServer.show(chunk, connection)),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { reset } from '../../support/tcp-line.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 import { until } from '../../support/until.js';
 
@@ -137,6 +138,12 @@ describe('the TCP proxy', () => {
     expect(near.text).toBe('begun.do');
     await proxy.restore();
     await until(() => near.text === 'begun.done.');
+  });
+
+  it('resets a socket whose FIN is under way, too, so that the process can end', async () => {
+    near.socket.end();
+    reset(near.socket);
+    await until(() => near.socket.closed);
   });
 
   it('cuts, refuses, and leads elsewhere', async () => {
