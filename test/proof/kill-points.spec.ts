@@ -23,7 +23,8 @@ describe('kills inside an exchange', () => {
   const shown = new Map<KillPoint, number>();
 
   beforeAll(async () => {
-    world = await World.start({ redis: false, instances: 2 });
+    // Nothing is trimmed: each sign-in is in its user's history.
+    world = await World.start({ redis: false, instances: 2, env: { CHANNEL_HISTORY: '1000000' } });
   }, 120_000);
   afterAll(() => world?.stop());
 
