@@ -2,8 +2,11 @@ import request from 'supertest';
 import { createDatabase } from './support/database.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
+import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
 import { TcpProxy } from './support/tcp-proxy.js';
+
+const AWAY = { error: 'server_error', error_description: 'the database is unavailable' };
 
 /** P10: an error within 2 s, and everything by itself afterwards. */
 describe('a database outage', () => {
@@ -43,17 +46,18 @@ describe('a database outage', () => {
     ];
     // What the same calls take while the database is there: the measure for what a busy machine needs beside the limits.
     const usual = await timed(() => Promise.all(calls('somebody', spare)));
+    const open = await SocketClient.connect(service.url, access_token);
     await begin();
 
     const outage = await timed(() => Promise.all(calls('c', state)));
     expect(outage.milliseconds).toBeLessThan(2000 + 5 * usual.milliseconds);
     for (const { status, body, headers } of outage.result) {
-      expect([status, body]).toEqual([
-        500,
-        { error: 'server_error', error_description: 'the database is unavailable' },
-      ]);
+      expect([status, body]).toEqual([500, AWAY]);
       expect(headers['retry-after']).toBe('1');
     }
+    expect(await SocketClient.open(service.url, { token: access_token }).refusal()).toEqual(AWAY);
+    expect(await open.socket.emitWithAck('authenticate', { token: access_token })).toEqual(AWAY);
+    open.close();
     await request(service.url).get('/health/ready').expect(503);
     await request(service.url).get('/health/live').expect(200);
     await request(service.url).get('/.well-known/jwks.json').expect(200);

@@ -1,8 +1,8 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { allowedMethods } from './allowed-methods.js';
-import { isDatabaseAway } from './database-error.js';
 import { OAuthError, type StatusTable } from './oauth-error.js';
+import { toServerError } from './server-error.js';
 
 /**
  * The only writer of errors (spec §7.1) for requests that reach Express; http/refusal.ts writes the errors before that.
@@ -52,13 +52,7 @@ function toOAuthError(thrown: unknown, request: Request): OAuthError {
     // Without the cause: parsers quote the caller's input, which must not be logged.
     return new OAuthError('invalid_request', 'the request could not be read');
   }
-  if (isDatabaseAway(thrown)) {
-    return new OAuthError('server_error', 'the database is unavailable', {
-      cause: thrown,
-      headers: { 'Retry-After': '1' },
-    });
-  }
-  return new OAuthError('server_error', 'something went wrong', { cause: thrown });
+  return toServerError(thrown);
 }
 
 /** Nest's exceptions and those of Express's router (http-errors) both know their status. */

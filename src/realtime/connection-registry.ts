@@ -4,6 +4,7 @@ import type { Socket } from 'socket.io';
 import { PresenceTracker } from '../channel/presence.tracker.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
+import { toServerError } from '../errors/server-error.js';
 import { Events } from '../events.js';
 import { EndedSessions } from '../token/ended-sessions.js';
 import { Connection } from './connection.js';
@@ -161,8 +162,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
       this.prolong(connection, await this.renewals.judge(connection, body));
       answer({ expires_at: rfc3339(connection.expiresAt) });
     } catch (error) {
-      const refusal =
-        error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');
+      const refusal = error instanceof OAuthError ? error : toServerError(error);
       answer(refusal.body);
     }
   }

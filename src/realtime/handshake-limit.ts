@@ -1,6 +1,7 @@
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import type { Server } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { toServerError } from '../errors/server-error.js';
 import { refusalText, refuse } from '../http/refusal.js';
 import { ANSWER_HEADERS } from '../http/security-headers.js';
 
@@ -37,8 +38,7 @@ async function admit(
     next();
     if (isUpgrade) socket.resume(); // what it has sent meanwhile
   } catch (error) {
-    const refusal =
-      error instanceof OAuthError ? error : new OAuthError('server_error', 'something went wrong');
+    const refusal = error instanceof OAuthError ? error : toServerError(error);
     if (isUpgrade) refuseUpgrade(request, refusal);
     else refuse(response, refusal);
   }

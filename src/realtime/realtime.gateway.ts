@@ -4,6 +4,7 @@ import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Express } from 'express';
 import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../errors/oauth-error.js';
+import { toServerError } from '../errors/server-error.js';
 import { Events } from '../events.js';
 import { clientAddress } from '../http/client-address.js';
 import { AdmissionQueue } from './admission-queue.js';
@@ -84,7 +85,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   private toOAuthError(error: unknown): OAuthError {
     if (error instanceof OAuthError) return error;
     this.logger.error({ err: error, msg: 'a handshake failed' });
-    return new OAuthError('server_error', 'something went wrong', { cause: error });
+    return toServerError(error);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../database/sql.js';
-import { OAuthError } from '../errors/oauth-error.js';
+import { databaseUnavailable } from '../errors/server-error.js';
 import type { EndedSession, Session } from '../events.js';
 import { cursorBefore, parseCursor } from './ended-sessions.cursor.js';
 import { PLACE, type Place } from './ended-sessions.store.js';
@@ -82,11 +82,7 @@ export class PastEndings {
   ): Promise<{ place: string; pages: AsyncGenerator<PastPage, void> }> {
     const [here] = await this.sql.query<Place & Record<string, unknown>>(PLACE, []); // before the reading, which sees more
     const { cursor: place, until } = here!;
-    if (place === null) {
-      throw new OAuthError('server_error', 'the database is unavailable', {
-        headers: { 'Retry-After': '1' },
-      });
-    }
+    if (place === null) throw databaseUnavailable();
     return { place, pages: this.pages(await this.startOf(lastEventId), until, place) };
   }
 
