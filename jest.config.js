@@ -7,10 +7,11 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   testMatch: ['**/*.spec.ts'],
-  // Those run by a command of their own (npm run test:browsers), which names the browser; some in Chromium alone.
+  // Those run by commands of their own: npm run test:browsers, which names the browser (some in Chromium alone), and test:install.
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(process.env.BROWSER ? [] : ['<rootDir>/test/browsers/']),
+    ...(process.env.INSTALL ? [] : ['<rootDir>/test/install/', '<rootDir>/packages/embedded-postgres/']),
     ...(process.env.BROWSER === 'chromium' ? [] : ['<rootDir>/test/browsers/chromium/']),
   ],
   extensionsToTreatAsEsm: ['.ts'],

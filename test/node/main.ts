@@ -20,7 +20,10 @@ if (wanted === undefined || !/^\d+(?:\.\d+){0,2}$/.test(wanted)) {
   try {
     process.stdout.write(`Node.js ${node.version}\n`);
     const PATH = `${node.bin}${delimiter}${process.env['PATH'] ?? ''}`;
-    const tests = spawn('npm', ['test', '--', ...args], { stdio: 'inherit', env: { ...process.env, PATH } });
+    const tests = spawn('npm', ['test', '--', ...args], {
+      stdio: 'inherit',
+      env: { ...process.env, INSTALL: '1', PATH },
+    });
     const [code] = (await once(tests, 'exit')) as [number | null];
     process.exitCode = code ?? 1;
   } finally {

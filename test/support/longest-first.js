@@ -3,15 +3,17 @@ import Sequencer from '@jest/test-sequencer';
 // What takes longest begins first, so that none of it is left when the other workers have nothing to do any more. Jest knows how long
 // each took only where it has run before.
 const LONGEST = [
-  'test/start.spec.ts',
+  'test/proof/histories.spec.ts',
   'test/realtime-abuse.spec.ts',
-  'packages/embedded-postgres/test/role.spec.ts',
-  'test/start-build.spec.ts',
   'test/crash.spec.ts',
   'test/realtime-cluster.spec.ts',
   'test/keys-command.spec.ts',
-  'test/installed-together.spec.ts',
+  'test/races.spec.ts',
   'test/demo.spec.ts',
+  'test/proof/session-model.spec.ts',
+  'test/soak/soak.spec.ts',
+  'test/install/start.spec.ts',
+  'test/install/start-build.spec.ts',
   'test/sessions-ended.spec.ts',
 ];
 

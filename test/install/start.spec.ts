@@ -8,15 +8,15 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
-import { parseSettings } from '../src/config/parse-settings.js';
-import { freePort } from './support/free-port.js';
-import { createLog } from '../src/operations/log.js';
-import { startService } from '../src/start.js';
-import { createDatabase } from './support/database.js';
-import { query } from './support/query.js';
-import { spawnService, type ServiceChild } from './support/service-process.js';
-import { TcpProxy } from './support/tcp-proxy.js';
-import { until } from './support/until.js';
+import { parseSettings } from '../../src/config/parse-settings.js';
+import { freePort } from '../support/free-port.js';
+import { createLog } from '../../src/operations/log.js';
+import { startService } from '../../src/start.js';
+import { createDatabase } from '../support/database.js';
+import { query } from '../support/query.js';
+import { spawnService, type ServiceChild } from '../support/service-process.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
 
 /** The compiled service as a process of its own: the start waits, and ends at once when told to (contract §1). */
 describe('the start', () => {
@@ -122,7 +122,7 @@ describe('the start', () => {
     afterAll(() => new Promise((resolve) => mute.close(resolve)));
 
     it('while its code is loaded', async () => {
-      const preload = new URL('support/signal-while-loading.mjs', import.meta.url).href;
+      const preload = new URL('../support/signal-while-loading.mjs', import.meta.url).href;
       service = await spawnService({ NODE_OPTIONS: `--import=${preload}` });
       expect(await service.ended).toBe(0); // a signal without a handler ends it with none, and process 1 not at all
     });
@@ -173,7 +173,7 @@ describe('the start', () => {
       const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
       chmodSync(DATA_DIR, 0o711); // for the account that runs PostgreSQL
       const env = { PATH: process.env['PATH'], DATA_DIR, PORT: String(await freePort()) };
-      const main = fileURLToPath(new URL('../dist/src/main.js', import.meta.url));
+      const main = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
       const child = spawn(process.execPath, [main], {
         env,
         detached: true,

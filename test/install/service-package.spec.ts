@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parsePasswordHash, verifyPassword } from '../src/sample-provider/password-hash.js';
-import { freePort } from './support/free-port.js';
-import { PackageProject } from './support/package-project.js';
+import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/password-hash.js';
+import { freePort } from '../support/free-port.js';
+import { PackageProject } from '../support/package-project.js';
 
 /** The packed service (contract §1, §2), installed in an empty folder, where nothing else of this repository is. */
 let project: PackageProject;

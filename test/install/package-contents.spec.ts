@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
-import { PACKED, tarballOf, type Packed } from './support/tarballs.js';
+import { PACKED, tarballOf, type Packed } from '../support/tarballs.js';
 
-const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Contents {
   /** The most bytes that the tarball may have; docs say a little less. */

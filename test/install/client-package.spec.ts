@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { PackageProject } from './support/package-project.js';
-import { startTestService, type TestService } from './support/service.js';
-import { claimsOf, signIn } from './support/sign-in.js';
-import { StubProvider } from './support/stub-provider.js';
+import { PackageProject } from '../support/package-project.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 /** The packed client, installed into a project of its own. */
 let project: PackageProject;

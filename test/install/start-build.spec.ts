@@ -20,7 +20,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const repository = fileURLToPath(new URL('../', import.meta.url));
+const repository = fileURLToPath(new URL('../../', import.meta.url));
 const INPUTS = ['package.json', 'start.js', 'start', 'src', 'packages', 'ormconfig.ts', 'tsconfig.json'];
 
 /** What `npm start` does before the service, in a clone of its own: it builds what has changed, however that came about. */
