@@ -3,6 +3,7 @@ import { sequences } from './commands.js';
 import { turnTo } from './keys.js';
 import { HOUR, Specification, type Key } from './specification.js';
 import type { Step } from './step.js';
+import { refreshAt } from './refresh.js';
 import { askMe } from './tokens.js';
 import type { World } from './world.js';
 
@@ -12,8 +13,9 @@ export function sessionModel(world: World, replayPath?: string): IAsyncPropertyW
     const model = await beginRun(world);
     await fc.asyncModelRun(() => ({ model, real: world }), steps);
     // Whatever a sequence has left: each token is good everywhere, or nowhere.
-    for (const token of model.tokens.slice(-8)) {
-      for (const at of [0, 1] as const) await askMe(at, token, model, world);
+    for (const at of [0, 1] as const) {
+      for (const token of model.tokens.slice(-8)) await askMe(at, token, model, world);
+      for (const session of model.sessions.slice(-4)) await refreshAt(at, session, model, world);
     }
   });
 }

@@ -64,7 +64,7 @@ const wellDone = {
 const somehow = {
   ...ending,
   code: mostly<Ending['code']>('good', 'used', 'other', 'missing'),
-  redirectUri: mostly<Ending['redirectUri']>('left out', 'right', 'wrong'),
+  redirectUri: fc.constantFrom<Ending['redirectUri'][]>('left out', 'right', 'wrong'),
   verifier: mostly<Ending['verifier']>('right', 'wrong', 'left out'),
   proof: mostly<Ending['proof']>('none', 'good', 'of another address'),
 };
