@@ -12,6 +12,7 @@ export class Judge {
   private readonly busy = new Set<string>();
   private readonly spent = new Map<string, number>();
   private readonly began = performance.now();
+  private farToo = false;
 
   constructor(
     private readonly root: string,
@@ -36,13 +37,17 @@ export class Judge {
       }
     });
     this.results.save();
-    await inParallel(workers, async () => {
-      for (let spec = this.next(specs); spec; spec = this.next(specs)) {
-        await this.tryOn(spec);
-        this.atWork.delete(spec);
-        this.results.save();
-      }
-    });
+    // What each start of a service runs, nearly all specs reach, and few of them judge it: that is for the end.
+    for (this.farToo of [false, true]) {
+      this.rounds.clear();
+      await inParallel(workers, async () => {
+        for (let spec = this.next(specs); spec; spec = this.next(specs)) {
+          await this.tryOn(spec);
+          this.atWork.delete(spec);
+          this.results.save();
+        }
+      });
+    }
     this.keepCounts(specs);
   }
 
@@ -64,7 +69,11 @@ export class Judge {
    */
   private next(specs: readonly Spec[]): Spec | undefined {
     const reaching = new Map<string, number>();
-    for (const { plan } of specs) for (const id of plan.keys()) reaching.set(id, (reaching.get(id) ?? 0) + 1);
+    for (const { plan } of specs) {
+      for (const [id, { near }] of plan) {
+        if (near || this.farToo) reaching.set(id, (reaching.get(id) ?? 0) + 1);
+      }
+    }
     const worth = (spec: Spec): number =>
       sum(this.openOn(spec).map(({ id }) => 1 / reaching.get(id)!)) / costOf(spec);
     const idle = specs.filter((spec) => !this.atWork.has(spec) && (this.rounds.get(spec) ?? 0) < 3);
@@ -77,7 +86,8 @@ export class Judge {
 
   private openOn(spec: Spec): Mutant[] {
     return this.mutants.filter(({ id, key, file }) => {
-      if (!spec.plan.has(id)) return false;
+      const plan = spec.plan.get(id);
+      if (!plan || !(plan.near || this.farToo)) return false;
       const { killed, passed } = this.results.of(key, file);
       return (
         !killed &&
@@ -133,7 +143,7 @@ export class Judge {
       const before = loading.has(id) || hooks.has(id);
       const near = [...byFile.get(file)!].toSorted((one, other) => one - other);
       const tests = before ? (near.length > 0 ? near : good.slice(0, 3)) : byTest.get(id);
-      if (tests) plan.set(id, { tests, reload: loading.has(id) });
+      if (tests) plan.set(id, { tests, reload: loading.has(id), near: byTest.has(id) && !before });
     }
     return plan;
   }

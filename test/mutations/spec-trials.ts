@@ -13,8 +13,8 @@ export interface Spec {
   readonly limitMs: number;
   /** Places of the tests that pass without a mutant; undefined where all do. */
   readonly all: number[] | undefined;
-  /** By a mutant's id: the tests, in their order, and whether the modules have to be loaded with it. */
-  readonly plan: Map<string, { tests: number[]; reload: boolean }>;
+  /** By a mutant's id: the tests, in their order, whether the modules have to be loaded with it, whether tests reach it. */
+  readonly plan: Map<string, { tests: number[]; reload: boolean; near: boolean }>;
 }
 
 /** So many kills, and the process has to show that its tests still pass without a mutant. */
