@@ -10,6 +10,9 @@ export interface Surroundings {
   readonly redis: RedisServer | undefined;
 }
 
+/** A port at which nobody listens. */
+const NOWHERE = 1;
+
 /** One instance of the compiled service, with TCP proxies of its own to its clients, its database and its Redis. */
 export class Instance {
   private process: ServiceProcess | undefined;
@@ -18,7 +21,7 @@ export class Instance {
 
   private constructor(
     readonly name: string,
-    private readonly env: Record<string, string>,
+    private readonly env: Readonly<Record<string, string>> & { readonly PORT: string },
     readonly clients: TcpProxy,
     readonly database: TcpProxy,
     readonly redis: TcpProxy | undefined,
@@ -56,11 +59,14 @@ export class Instance {
     this.past += this.process?.output() ?? '';
     this.process = undefined;
     this.process = await startServiceProcess(this.env);
+    this.clients.retarget(Number(this.env.PORT));
   }
 
   /** @returns the exit code, null where the signal itself ended it; undefined where it did not run */
   async end(signal: NodeJS.Signals): Promise<number | null | undefined> {
-    return this.process?.end(signal);
+    const code = await this.process?.end(signal);
+    this.clients.retarget(NOWHERE); // until it is started again: another service may take its port
+    return code;
   }
 
   freeze(): void {
