@@ -18,6 +18,10 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://id.example/%6fauth2/token%2f%%2f..', // fuzz-redirects.spec.ts: with a stray %, nothing was decoded
     'https://id.example/%6fauth2/%ff',
     'https://id.example/x%2f%2f..%2foauth2/token', // for those that make one slash of two first
+    'https://id.example/oauth2/x%2f..%2f..', // for those that decode nothing, as the service itself
+    'https://id.example/providers/x%2f..%2f..%2f/callback',
+    'https://id.example/%6fauth2/x/.%09./..%2f', // a tab is no reason to see a dot segment
+    'https://id.example/%6fauth2/..%20',
     'https://id.example/OAuth2/token',
     'https://id.example/providers/x/callback',
     'https://id.example./oauth2/token',

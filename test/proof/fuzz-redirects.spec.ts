@@ -122,6 +122,8 @@ const PATHS = [
   '/x%5c..%5coauth2/token',
   '/%ff/%2e%2e/oauth2/x',
   '/%6fauth2/%ff',
+  '/oauth2/x%2f..%2f..',
+  '/%6fauth2/x/.%09./..%2f',
   '/callback',
   '/x;y=(1)/cb',
 ];

@@ -70,7 +70,7 @@ export function leadsToOwnEndpoint(names: readonly string[], uri: string): boole
   const ascii = pathname.replace(/%(?!23|3f)([0-7][\da-f])/gi, (_all, hex: string) =>
     String.fromCharCode(Number.parseInt(hex, 16)),
   );
-  return [ascii, ascii.replace(/[/\\]+/g, '/')].some((one) => {
+  return [pathname, ascii, ascii.replace(/[/\\]+/g, '/')].some((one) => {
     const kept: string[] = [];
     for (const segment of one.split(/[/\\]/)) {
       if (segment === '..') kept.pop();
