@@ -109,6 +109,13 @@ describe('when it refreshes', () => {
     expect(asked()).toBe(1);
   });
 
+  it('finds nobody signed in, when a clock that was set back makes it look, and another tab has signed out', async () => {
+    const { area, refresher } = tab();
+    area.setItem('key', '{"reason":"user"}');
+    jest.setSystemTime(Date.now() - 7_200_000);
+    await expect(refresher.fresh()).rejects.toMatchObject({ code: 'signed_out' });
+  });
+
   it('even if the clock of the device was set back', async () => {
     const { asked, keeper } = tab([FRESH]);
     jest.setSystemTime(Date.now() - 10 * DAY * 1000);

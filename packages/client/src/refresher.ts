@@ -142,7 +142,9 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
           if (keeper.age() >= (keeper.get()?.expires_in ?? 0)) throw error;
         }
       }
-      return keeper.get()!.access_token;
+      const held = keeper.get(); // as the clocks were looked at, it may have been seen that another tab has signed out
+      if (!held) throw signedOut();
+      return held.access_token;
     },
     refresh,
     renewed,
