@@ -243,3 +243,14 @@ it('forgets a refusal once it has been connected in between', async () => {
   }
   expect(ended).toEqual([]);
 });
+
+it('says once that it is over, also when it is closed while a token is on its way', async () => {
+  const { channel } = await open();
+  const infos: unknown[] = [];
+  channel.on('disconnect', (info) => infos.push(info));
+  FakeSocket.last.happen('connect_error', refusedToken);
+  channel.close(); // as the end of a session does, which the refresh finds
+  await seconds(60);
+  expect(infos).toEqual([{ final: true }]);
+  expect(FakeSocket.all).toHaveLength(1);
+});

@@ -131,8 +131,9 @@ export function openChannel(
 
   /** Connects again after a while. @param seconds instead of the backoff */
   const later = (seconds = backoff(failures++, LONGEST_BACKOFF)): void => {
+    if (closed) return; // while a token was on its way
     leave();
-    if (!closed) cancelRetry = after(seconds, () => void open());
+    cancelRetry = after(seconds, () => void open());
   };
 
   const stopWaiting = (): void => {

@@ -83,8 +83,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'does not connect again',
     file: 'channel.ts',
-    from: 'if (!closed) cancelRetry =',
-    to: 'if (closed) cancelRetry =',
+    from: 'cancelRetry = after(seconds, () => void open());',
+    to: '',
     only: ['connections break'],
     found: /the channel is not open/,
   },
