@@ -110,7 +110,8 @@ export function openChannel(
     const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
     mine?.emit('authenticate', { token: other }, (answer?: { error?: string }) => {
-      if (answer?.error && socket === mine) later(0); // mostly because the token is of another session: connect anew with that
+      // Mostly because the token is of another session: connect anew with that. While the database is away, nobody could.
+      if (answer?.error === 'invalid_token' && socket === mine) later(0);
     });
   };
 
