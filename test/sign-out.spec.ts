@@ -293,6 +293,29 @@ describe('the end of sessions', () => {
       expect(statements).toBeLessThan(100); // 2880 of ten seconds each
     });
 
+    it('after a pause: ten seconds again, once much has happened, or a reading has failed', async () => {
+      const part = { at: 'then', snapshot: '1:1:', isNow: false, cursor: null };
+      const many = Array.from({ length: 100 }, () => ({ at: null, sessionId: randomUUID() }));
+      const answers: (object[] | Error)[] = [[part], [part], [part], [part, ...many], [part], new Error('away')];
+      const parts: unknown[] = [];
+      const answer = async (_statement: object, values: unknown[]): Promise<object[]> => {
+        parts.push(values[3]);
+        const next = answers.shift() ?? [{ ...part, isNow: true }];
+        if (next instanceof Error) throw next;
+        return next;
+      };
+      jest.useFakeTimers();
+      try {
+        const sessions = new EndedSessions({ query: answer } as unknown as Sql, new Events());
+        await sessions.onModuleInit();
+        await jest.advanceTimersByTimeAsync(1000);
+        sessions.onApplicationShutdown();
+      } finally {
+        jest.useRealTimers();
+      }
+      expect(parts.slice(1)).toEqual([10, 20, 40, 10, 20, 10]);
+    });
+
     byNumber('after one that went well: no more than a second again', async () => {
       const [recent, before] = [await signedOutAgo(0.5), await signedOutAgo(5)];
       const ended = await found(await placeAgo(0), true);
