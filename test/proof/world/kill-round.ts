@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
+import { patiently } from './patiently.js';
 
 const REACHED_WITHIN_MS = 2000;
 
@@ -35,7 +36,7 @@ export async function killAt(
   const { victim, world } = scene;
   const attempts: (Attempt & { readonly point: KillPoint; readonly isThere: boolean })[] = [];
   const prepared: [KillPoint, () => Attempt][] = [];
-  for (const point of points) prepared.push([point, await point.prepare(scene)]);
+  for (const point of points) prepared.push([point, await patiently(() => point.prepare(scene))]);
   for (const [point, begin] of prepared) {
     const attempt = begin();
     const isThere = await Promise.race([

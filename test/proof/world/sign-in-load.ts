@@ -2,6 +2,7 @@ import { CrowdOfSignIns } from '../../support/crowd-of-sign-ins.js';
 import { query } from '../../support/query.js';
 import type { Tokens } from '../../support/sign-in.js';
 import { post } from './call.js';
+import { patiently } from './patiently.js';
 import type { World } from './world.js';
 
 const PEOPLE = 6; // at each instance
@@ -35,8 +36,12 @@ export class SignInLoad {
     this.lost += tokens.length - row!.n;
     for (const { refresh_token } of told.slice(-REFRESHED)) {
       for (const url of this.world.urls) {
-        const answer = await post(`${url}/oauth2/refresh`, { refresh_token }).answer;
-        if (answer?.status !== 200) throw new Error(`an acknowledged refresh token got ${answer?.status}`);
+        const status = await patiently(async () => {
+          const answer = await post(`${url}/oauth2/refresh`, { refresh_token }).answer;
+          if (answer?.status === 500) throw new Error('an acknowledged refresh token got 500');
+          return answer?.status;
+        });
+        if (status !== 200) throw new Error(`an acknowledged refresh token got ${status}`);
       }
     }
   }
