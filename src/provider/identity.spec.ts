@@ -89,6 +89,13 @@ describe('parseIdentity (spec §2.5, contract §6)', () => {
     expect(parseIdentity({ provider_user_id: '1', avatar_url: url }).avatarUrl).toBe(url);
   });
 
+  it('the avatar may be at a host with letters like ä, also after thousands of others', () => {
+    const avatarOf = (url: string): string | null =>
+      parseIdentity({ provider_user_id: '1', avatar_url: url }).avatarUrl;
+    for (let i = 0; i < 20_000; i++) avatarOf('https://x.example/a');
+    expect(avatarOf('https://exämple.org/a')).toBe('https://exämple.org/a');
+  });
+
   it.each([[undefined], [null], ['text'], [7], [[]], [{}]])('refuses %j', (body) => {
     expect(() => parseIdentity(body)).toThrow(expect.objectContaining({ error: 'server_error' }) as Error);
   });

@@ -1,4 +1,5 @@
 import { OAuthError } from '../errors/oauth-error.js';
+import { parseUrl } from '../http/parse-url.js';
 
 /** Who signed in, as a provider tells it (spec §2.5); optional fields that it left out or that cannot be used are null. */
 export interface Identity {
@@ -62,5 +63,5 @@ function isText(value: unknown, maxLength: number): value is string {
 }
 
 function isHttpUrl(text: string): boolean {
-  return /^https?:\/\//i.test(text) && URL.canParse(text);
+  return /^https?:\/\//i.test(text) && parseUrl(text) !== undefined;
 }

@@ -1,4 +1,5 @@
 import { isLoopbackUrl } from '../config/loopback.js';
+import { parseUrl } from '../http/parse-url.js';
 
 /**
  * A comparison with an address of ours, without query and fragment (RFC 9449 §4.3, 9), both normalized as URLs are.
@@ -11,8 +12,9 @@ export function sameEndpoint(own: string, { loopback }: { loopback: boolean }): 
   const isHere = loopback && isLoopbackUrl(own);
   return (address) => {
     if (address === own) return true; // as almost everybody writes it
-    if (!URL.canParse(address)) return false;
-    const { protocol, hostname, port, pathname, username, password } = new URL(address);
+    const url = parseUrl(address);
+    if (!url) return false;
+    const { protocol, hostname, port, pathname, username, password } = url;
     const sameHost = hostname === ours.hostname || (isHere && isLoopbackUrl(address));
     const same = protocol === ours.protocol && port === ours.port && pathname === ours.pathname;
     return same && sameHost && username === '' && password === '';
