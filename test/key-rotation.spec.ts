@@ -11,6 +11,7 @@ import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { TcpProxy } from './support/tcp-proxy.js';
 import { until } from './support/until.js';
 
 const NINETY_DAYS = 90 * 86_400;
@@ -89,6 +90,39 @@ describe('key rotation', () => {
     };
     return { seen, stop, slowest: () => slowest };
   }
+
+  it.each([
+    ['refuses connections', (proxy: TcpProxy) => proxy.refuse()],
+    ['hangs', async (proxy: TcpProxy) => proxy.blackhole()],
+  ])(
+    'an instance whose database %s calls no token invalid whose key it could not read',
+    async (_name, begin) => {
+      const proxy = await TcpProxy.before(database.url);
+      const behind = new URL(database.url);
+      behind.port = String(proxy.port);
+      const apart = await startTestService({
+        ...provider.env(),
+        PUBLIC_URL: 'http://localhost:9',
+        DATABASE_URL: behind.href,
+      });
+      instances.unshift(apart); // closed first
+      await begin(proxy);
+      const old = kidOf(tokens.access_token);
+      await store.revoke(old);
+      let token = tokens.access_token;
+      while (kidOf(token) === old) token = await newToken(instances[1]!);
+      const away = { error: 'server_error', error_description: 'the database is unavailable' };
+      expect((await bearer(apart.url, token).get('/me')).body).toEqual(away);
+      await proxy.restore();
+      const statuses = new Set<number>();
+      while (!statuses.has(200)) statuses.add(await statusOf(apart, token));
+      expect(statuses).not.toContain(401);
+      await until(async () => (await statusOf(apart, tokens.access_token)) === 401);
+      await apart.close();
+      await proxy.refuse();
+      instances.shift();
+    },
+  );
 
   it('refuses no valid token on any instance, from the publication of a key to the end of the old one', async () => {
     const old = kidOf(tokens.access_token);

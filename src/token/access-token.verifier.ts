@@ -8,6 +8,7 @@ import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { readClaims, type AccessTokenClaims } from './access-token-claims.js';
+import { KeyService } from './key.service.js';
 
 /** An access token that is good at this moment. */
 export interface VerifiedToken {
@@ -48,6 +49,7 @@ export class AccessTokenVerifier {
 
   constructor(
     private readonly jwt: JwtService,
+    private readonly keys: KeyService,
     private readonly clock: Clock,
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
@@ -66,10 +68,12 @@ export class AccessTokenVerifier {
 
   /**
    * Signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
-   * @returns undefined when any of it does not hold.
+   * @returns undefined when any of it does not hold
+   * @throws errors of the database, also where it cannot say whether the key is one of ours
    */
   async find(token: string): Promise<VerifiedToken | undefined> {
-    const signed = this.checkSignature(token);
+    const signed =
+      this.checkSignature(token) ?? ((await this.keys.learn(token)) ? this.checkSignature(token) : undefined);
     if (!signed) return undefined;
     const { claims, kid } = signed;
     if (!(await this.isLive({ token, claims }))) return undefined;

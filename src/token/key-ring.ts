@@ -44,7 +44,7 @@ export interface KeyChanges {
   readonly unreadable: readonly KeyLife[];
 }
 
-/** The keys of one instance, in memory: requests read from here, and never wait for the database. */
+/** The keys of one instance, in memory: requests read from here, and do not wait for the database. */
 export class KeyRing {
   private keys = new Map<string, RingKey>();
   private current: Signer | undefined;
@@ -66,6 +66,11 @@ export class KeyRing {
 
   get jwks(): JwkSet {
     return this.published;
+  }
+
+  /** Whether it has been read, good or not. */
+  knows(kid: string): boolean {
+    return this.keys.has(kid);
   }
 
   publicKey(kid: string, now: number): KeyObject | undefined {

@@ -11,7 +11,7 @@ import { KeyCipher } from './key-cipher.js';
 import type { UnreadableKey } from './key-errors.js';
 import { KeyReader, type ReadKey } from './key.reader.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
-import { KeyStore } from './key.store.js';
+import { KeyStore, SUCCESSION_S } from './key.store.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';
 
@@ -27,7 +27,11 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly cipher: KeyCipher;
   private readonly reader: KeyReader;
   private readonly store: KeyStore;
-  private reading?: NodeJS.Timeout;
+  private nextReading?: NodeJS.Timeout;
+  /** That is under way: one at a time, so that what is older never replaces what is newer. */
+  private reading: Promise<void> | undefined;
+  /** When the last reading began that has succeeded, in milliseconds of `performance.now()`. */
+  private readAt = -Infinity;
   private rotation?: NodeJS.Timeout;
   private stopped = false;
   /** Rows that are not valid keys, and were logged. Only an operator can have written them, so there are few. */
@@ -50,7 +54,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
-    await this.read();
+    await this.read(() => undefined);
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
     if (made) this.events.emit('key.made', made);
     this.readAgain(READ_EVERY_MS);
@@ -59,7 +63,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   onApplicationShutdown(): void {
     this.stopped = true;
-    clearTimeout(this.reading);
+    clearTimeout(this.nextReading);
     clearInterval(this.rotation);
   }
 
@@ -84,6 +88,20 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return header && this.ring.publicKey(header.kid, this.clock.now());
   }
 
+  /**
+   * Reads the keys for a token whose key is not known, if it may be newer than the last reading: of an instance whose database
+   * was away for a moment, while others have withdrawn a key, and sign with its successor.
+   * @returns whether the key is known now
+   * @throws errors of the database
+   */
+  async learn(token: string): Promise<boolean> {
+    const kid = readHeader(token)?.kid;
+    if (kid === undefined || this.ring.knows(kid)) return false;
+    const since = performance.now() - SUCCESSION_S * 1000; // what signs by now was made before
+    while (this.readAt < since) await this.read();
+    return this.ring.knows(kid);
+  }
+
   /** Makes the next key if the newest is 90 days old and no other instance does it. @throws errors of the database */
   async rotateIfDue(): Promise<void> {
     await this.store.rotateIfDue();
@@ -96,12 +114,19 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  private async read(): Promise<KeyChanges> {
+  private read(tell = (changes: KeyChanges) => this.tell(changes)): Promise<void> {
+    this.reading ??= this.readNow(tell).finally(() => (this.reading = undefined));
+    return this.reading;
+  }
+
+  private async readNow(tell: (changes: KeyChanges) => void): Promise<void> {
+    const began = performance.now();
     const keys = await this.reader.read(this.ring.kids);
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    this.readAt = began;
     this.warnOf(changes);
+    tell(changes);
     await this.store.ensureTokenTtl(keys);
-    return changes;
   }
 
   private warnOf({ unreadable }: KeyChanges): void {
@@ -114,13 +139,13 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   /** Schedules the next reading: twice a second, and exactly when a key begins to sign. */
   private readAgain(delay: number): void {
-    this.reading = setTimeout(() => void this.turn(), delay).unref();
+    this.nextReading = setTimeout(() => void this.turn(), delay).unref();
   }
 
   private async turn(): Promise<void> {
     this.ring.turn(this.clock.now());
     try {
-      this.tell(await this.read());
+      await this.read();
     } catch (error) {
       this.logger.debug({ err: error }); // the database is away: the known keys stay in use
     }

@@ -80,7 +80,7 @@ export class World {
     Object.assign(app.get(Clock), { now: () => this.clock.now() });
     // What it does twice a second, and every five, is done whenever the clock is turned.
     clearInterval(app.get(LastSeen)['timer']);
-    clearTimeout(app.get(KeyService)['reading']);
+    clearTimeout(app.get(KeyService)['nextReading']);
   }
 
   /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */

@@ -55,7 +55,7 @@ export class TurnedClock {
   async turn(milliseconds: number, services: readonly TestService[]): Promise<void> {
     const readKeys = async (): Promise<void> => {
       const keys = services.map(({ app }) => app.get(KeyService));
-      for (const one of keys) clearTimeout(one['reading']); // it schedules the next one by itself
+      for (const one of keys) clearTimeout(one['nextReading']); // it schedules the next one by itself
       await Promise.all(keys.map((one) => one['turn']()));
     };
     await readKeys();
