@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { createWriteStream, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/free-port.js';
@@ -29,11 +29,12 @@ export class Instance {
   ): Promise<Instance> {
     const port = await freePort();
     const logFile = join(directory, `${name}.log`);
+    const log = openSync(logFile, 'a'); // its own: with a pipe it would wait for this process to read
     const child = spawn(process.execPath, [join(DIST, 'main.js')], {
       env: { PATH: process.env['PATH'], PORT: String(port), ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ['ignore', log, 'inherit'],
     });
-    child.stdout.pipe(createWriteStream(logFile));
+    closeSync(log);
     const instance = new Instance(name, `http://127.0.0.1:${port}`, child, logFile);
     while (!(await instance.isReady())) {
       if (child.exitCode !== null) throw new Error(`the service did not start:\n${instance.log}`);

@@ -7,13 +7,17 @@ const CONNECTIONS = 64;
 let left = 0;
 let statuses = {};
 let free = [];
+const all = new Set();
 let timer;
 let isAnswered = true;
+let isFlooding = false;
 
 process.on('message', (order) => {
   if (order.do === 'start') start(order);
   if (order.do === 'end') {
     clearInterval(timer);
+    isFlooding = false;
+    for (const socket of all) socket.destroy();
     process.send({ statuses, left });
     [statuses, left] = [{}, 0];
   }
@@ -22,23 +26,24 @@ process.once('disconnect', () => process.exit(0));
 
 /** @param requests whole texts; those of `oneEach` take a connection of their own each, and give it up when they are answered */
 function start({ port, perSecond, requests, oneEach }) {
-  [free, isAnswered] = [[], false];
+  [free, isAnswered, isFlooding] = [[], false, true];
   for (let i = 0; i < CONNECTIONS; i++) open(port);
-  const all = [...requests, ...oneEach];
+  const texts = [...requests, ...oneEach];
   const began = performance.now();
   let sent = 0;
   timer = setInterval(() => {
     for (; sent < ((performance.now() - began) * perSecond) / 1000; sent++) {
-      const i = sent % all.length;
-      if (i >= requests.length) once(port, all[i]);
+      const i = sent % texts.length;
+      if (i >= requests.length) once(port, texts[i]);
       else if (free.length === 0) left++;
-      else free.pop().write(all[i]);
+      else free.pop().write(texts[i]);
     }
   }, 1);
 }
 
 function open(port) {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  all.add(socket);
   socket.on('connect', () => free.push(socket));
   socket.on('data', (data) => {
     if (count(data)) free.push(socket); // an answer is small: it comes in one piece
@@ -46,7 +51,7 @@ function open(port) {
   socket.on('error', () => undefined);
   socket.on('close', () => {
     free = free.filter((one) => one !== socket);
-    if (process.connected) setTimeout(open, 100, port);
+    if (all.delete(socket) && isFlooding) setTimeout(open, 100, port);
   });
 }
 
