@@ -9,16 +9,25 @@ import { SERVICE } from './provision.js';
 const OWNERSHIP_LOCK = '7165934107325010';
 const POLL_MS = 20;
 const PATIENCE_MS = 30_000;
+/** For a server of which nothing is known: one that stands still must not keep the others waiting. */
+const ANSWERS_WITHIN_MS = 2000;
 
-/** The connection with which a running service owns its cluster, as long as it lives; undefined: another service does. */
-export async function claim(address: Address, password: string): Promise<Client | undefined> {
+/**
+ * The connection with which a running service owns its cluster, as long as it lives; undefined: another service does.
+ * @param timeoutMs until it is connected
+ */
+export async function claim(
+  address: Address,
+  password: string,
+  timeoutMs: number,
+): Promise<Client | undefined> {
   const client = new Client({
     ...address,
     user: SERVICE,
     password,
     database: 'postgres',
     application_name: 'latchkey owner',
-    connectionTimeoutMillis: 2000,
+    connectionTimeoutMillis: timeoutMs,
     keepAlive: true,
   });
   client.on('error', () => undefined); // its end is seen by 'end'
@@ -71,7 +80,7 @@ export async function takeOver(
 /** Whether the server has no owner. False also when it does not answer (it is starting or stopping). */
 async function isAbandoned(address: Address | undefined, password: string, path: string): Promise<boolean> {
   if (!address) return false;
-  const claimed = await claim(address, password).catch(() => false as const);
+  const claimed = await claim(address, password, ANSWERS_WITHIN_MS).catch(() => false as const);
   if (claimed === undefined) {
     throw new Error(
       `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,

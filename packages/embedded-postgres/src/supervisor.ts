@@ -11,6 +11,8 @@ import { SocketDirectory } from './socket-directory.js';
 
 const START_PATIENCE_MS = 3000;
 const RETRY_MS = 100;
+/** For its own server, which has just come up: a slow machine takes its time. */
+const CLAIM_PATIENCE_MS = 20_000;
 const LOOK_AFTER_SOCKET_MS = 2000;
 
 export interface Cluster extends StoppedCluster {
@@ -70,7 +72,7 @@ export class Supervisor {
   /** @param chooseTcp chooses the address on loopback, where there is no socket */
   private async bringUp(chooseTcp: () => Promise<Address>): Promise<Address> {
     if (!this.server?.running()) this.server = await this.startServer(chooseTcp);
-    this.owner = await claim(this.server.address, this.cluster.password);
+    this.owner = await claim(this.server.address, this.cluster.password, CLAIM_PATIENCE_MS);
     if (!this.owner) throw new Error(`another service has just claimed the database in ${this.cluster.path}`);
     return this.server.address;
   }
