@@ -1,4 +1,5 @@
 import { kind } from './kinds.js';
+import { parseUrl } from './parse-url.js';
 
 // RFC 3986 §2 without `#`: no fragment, no space, no control character, no backslash, ASCII only.
 const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
@@ -46,8 +47,9 @@ export function isHttpUri(text: string): boolean {
 
 /** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a web view have schemes of their own. */
 export function isOrigin(text: string): boolean {
-  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text) || !URL.canParse(text)) return false;
-  return /^https?:/.test(text) ? new URL(text).origin === text : true;
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text)) return false;
+  const url = parseUrl(text);
+  return url !== undefined && (!/^https?:/.test(text) || url.origin === text);
 }
 
 function isUri(text: string, form: RegExp): boolean {

@@ -32,6 +32,12 @@ describe('without a list', () => {
     'http://localhost:5173/',
     'http://localhost:5173\n',
   ])('refuses %j', (origin) => expect(allowsOrigin(development, origin)).toBe(false));
+
+  it('refuses what is no URL, also after thousands of others', () => {
+    for (let i = 0; i < 20_000; i++) allowsOrigin(development, 'http://localhost:5173');
+    // As headers are read: UTF-8 of a letter of which Node.js 20 thought then that it is a host's.
+    expect(allowsOrigin(development, 'http://\u00ef\u00bd\u008c')).toBe(false);
+  });
 });
 
 describe('with a list', () => {

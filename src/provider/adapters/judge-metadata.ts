@@ -1,4 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
+import { parseUrl } from '../../config/parse-url.js';
 import { Unsupported } from './unsupported.js';
 
 type Metadata = Readonly<Record<string, unknown>>;
@@ -74,5 +75,9 @@ function lists(kind: Unsupported['kind'], name: string, values: readonly string[
 
 /** https where the issuer is: openid-client sends nothing to others. */
 function isAddress(value: unknown, isHttps: boolean): boolean {
-  return typeof value === 'string' && URL.canParse(value) && (isHttps ? /^https:/i : /^https?:/i).test(value);
+  return (
+    typeof value === 'string' &&
+    parseUrl(value) !== undefined &&
+    (isHttps ? /^https:/i : /^https?:/i).test(value)
+  );
 }
