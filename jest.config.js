@@ -24,6 +24,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   testSequencer: '<rootDir>/test/support/longest-first.js',
+  // Three workers, each with a database, browsers and services of its own, share the machine; full experiments take their time.
+  testTimeout: process.env.PROOF === '1' ? 1_800_000 : 60_000,
   maxWorkers: 3, // two cores: while one test waits for a timer, a process or a browser, two others go on
-  testTimeout: 60_000, // three workers, each with a database, browsers and services of its own, share the machine
 };

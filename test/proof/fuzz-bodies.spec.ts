@@ -127,7 +127,7 @@ it('JSON is read as the book says, or refused', async () => {
     full: 800_000,
     generate: (random) => jsonBody(random, { refresh_token: 'lkr_x', code: 'c' }),
     judge(body): Verdict {
-      if (body.length === 0) return 'accepted';
+      if (/^\ufeff?$/.test(body.toString())) return 'accepted'; // an empty body is {}
       const expected = acceptedObject(body);
       const read = readJson(body);
       const text = body.toString();

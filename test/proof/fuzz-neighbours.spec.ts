@@ -60,6 +60,15 @@ const WORDS = [
   '\ufeff',
 ];
 
+/** Not `URL.canParse`, which forgets about letters like ä on Node.js 20 and 22. */
+function isUrl(text: string): boolean {
+  try {
+    return new URL(text).href !== '';
+  } catch {
+    return false;
+  }
+}
+
 const isStorable = (value: unknown, most: number): value is string =>
   typeof value === 'string' && !/\p{Surrogate}|\0/u.test(value) && Array.from(value).length <= most;
 
@@ -86,8 +95,7 @@ function identityByTheBook(body: Buffer): Partial<Identity> | undefined {
     providerUserId: id,
     username: isStorable(username, 255) ? username : null,
     email: isStorable(email, 255) && !isDoubtful ? email : null,
-    avatarUrl:
-      isStorable(avatar, 2048) && /^https?:\/\//i.test(avatar) && URL.canParse(avatar) ? avatar : null,
+    avatarUrl: isStorable(avatar, 2048) && /^https?:\/\//i.test(avatar) && isUrl(avatar) ? avatar : null,
   };
 }
 

@@ -170,7 +170,9 @@ describe('requests of strangers', () => {
         const expected = given === '' ? undefined : given;
         if (more.length > 0 || formValues(query, 'provider').length !== 1)
           throw new Error('what comes twice was accepted');
-        expect(`${to.origin}${to.pathname}`).toBe(`${provider.url}/oauth2/authorize`);
+        const own = `http://localhost:${service.settings.port}/providers/mock`;
+        const issuer = formValues(query, 'provider')[0] === 'mock' ? own : provider.url;
+        expect(`${to.origin}${to.pathname}`).toBe(`${issuer}/oauth2/authorize`);
         const sent = to.searchParams.get('redirect_uri')!;
         expect([sent, listAllows(LIST, sent)]).toEqual([expected ?? LIST[0], true]);
         return 'accepted';

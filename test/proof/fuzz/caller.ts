@@ -28,7 +28,7 @@ export class Caller {
       agent: this.agent,
       headers: { ...headers, ...length },
     });
-    calling.end(body);
+    calling.end(typeof body === 'string' ? Buffer.from(body) : body); // after a text, Node.js would send the headers as UTF-8, too
     const [response] = (await once(calling, 'response')) as [IncomingMessage];
     const { statusCode: status = 0, headers: answered } = response;
     const said = await text(response);
