@@ -7,7 +7,7 @@ import { bearer } from './support/bearer.js';
 import { ClientKey } from './support/dpop.js';
 import { Endings } from './support/endings.js';
 import { makeLogoutToken } from './support/logout-mutants.js';
-import { makeSigningKey } from './support/oidc-issuer.js';
+import { makeSigningKey } from './support/signing-key.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, claimsOf, type Tokens } from './support/sign-in.js';

@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { mutantsOf } from './jwt-mutants.js';
 import { reissue } from './oidc-id-token.js';
-import { makeSigningKey, type SigningKey } from './oidc-issuer.js';
+import { makeSigningKey, type SigningKey } from './signing-key.js';
 
 type Part = Record<string, unknown>;
 

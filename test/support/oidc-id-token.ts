@@ -1,5 +1,5 @@
 import { sign } from 'node:crypto';
-import type { SigningKey } from './oidc-issuer.js';
+import type { SigningKey } from './signing-key.js';
 
 type Part = Record<string, unknown>;
 

@@ -1,8 +1,8 @@
-import { generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider, type ClientMetadata, type Configuration } from 'oidc-provider';
 import { OidcMemory } from './oidc-memory.js';
+import { makeSigningKey } from './signing-key.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
 const claimsOf = (login: string) => ({
@@ -12,16 +12,6 @@ const claimsOf = (login: string) => ({
   picture: `https://img.idp.example/${login}`,
   'https://idp.example/employee': { number: 4711 },
 });
-
-export interface SigningKey {
-  readonly privateKey: KeyObject;
-  readonly jwk: JsonWebKey;
-}
-
-export function makeSigningKey(kid: string): SigningKey {
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  return { privateKey, jwk: { ...privateKey.export({ format: 'jwk' }), kid, alg: 'ES256', use: 'sig' } };
-}
 
 /** A real OpenID provider on loopback, whose public address is that of the proxy in front of it. */
 export class OidcIssuer {

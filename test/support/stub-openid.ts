@@ -1,5 +1,5 @@
 import { reissue } from './oidc-id-token.js';
-import { makeSigningKey } from './oidc-issuer.js';
+import { makeSigningKey } from './signing-key.js';
 import type { StubProvider } from './stub-provider.js';
 
 /**

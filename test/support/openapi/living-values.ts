@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { EXAMPLE } from '../../../openapi/examples.js';
 import { UUID } from '../../../src/http/uuid.js';
 import { reissue } from '../oidc-id-token.js';
-import type { SigningKey } from '../oidc-issuer.js';
+import type { SigningKey } from '../signing-key.js';
 import { startTestService, type TestService } from '../service.js';
 import { beginSignIn, claimsOf, signIn } from '../sign-in.js';
 import { StubProvider } from '../stub-provider.js';

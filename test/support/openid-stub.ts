@@ -1,0 +1,110 @@
+import type { IncomingMessage } from 'node:http';
+import type { ProviderSettings } from '../../src/config/provider-settings.js';
+import { reissue } from './oidc-id-token.js';
+import { makeSigningKey } from './signing-key.js';
+import { providerSettings } from './provider-settings.js';
+import { StubProvider, type ProviderRequest } from './stub-provider.js';
+
+type Part = Record<string, unknown>;
+
+/** What it answers at a path, in place of a JSON object: status, body, and headers. */
+export type Said = readonly [status: number, body: string, headers?: Record<string, string>];
+
+/** An OpenID provider whose every word a test may change; `undefined` removes a member. No service is needed around it. */
+export class OpenIdStub {
+  readonly key = makeSigningKey('first');
+  metadata: Part = {};
+  claims: Part = {};
+  header: Part = {};
+  /** Beside the ID token in the answer of the token endpoint. */
+  token: Part = {};
+  user: Part = {};
+  jwks: Part | undefined;
+  /** By path. */
+  said: Record<string, Said> = {};
+  /** By the path of a request: called before it is answered; nothing is said where it returns false. */
+  seen: (request: ProviderRequest, raw: IncomingMessage) => boolean | void = () => undefined;
+
+  private constructor(private readonly stub: StubProvider) {
+    stub.answer = (request, response, raw) => {
+      if (this.seen(request, raw) === false) return;
+      const [status, body, headers = { 'Content-Type': 'application/json' }] = this.said[request.path] ?? [
+        200,
+        JSON.stringify(this.answer(request.path)),
+      ];
+      response.writeHead(status, headers).end(body);
+    };
+  }
+
+  static async start(): Promise<OpenIdStub> {
+    return new OpenIdStub(await StubProvider.start());
+  }
+
+  get url(): string {
+    return this.stub.url;
+  }
+
+  get requests(): readonly ProviderRequest[] {
+    return this.stub.requests;
+  }
+
+  /** The paths that were asked for, in their order. */
+  get paths(): string[] {
+    return this.stub.requests.map(({ path }) => path);
+  }
+
+  settings(more: Partial<ProviderSettings> = {}): ProviderSettings {
+    return providerSettings('corp', {
+      adapter: 'oidc',
+      url: this.url,
+      clientId: 'latchkey',
+      clientSecret: 'a client secret',
+      ...more,
+    });
+  }
+
+  /** Back to what a good provider says; nothing was seen. */
+  reset(): void {
+    this.stub.requests.length = 0;
+    this.jwks = undefined;
+    this.seen = () => undefined;
+    Object.assign(this, { metadata: {}, claims: {}, header: {}, token: {}, user: {}, said: {} });
+  }
+
+  async close(): Promise<void> {
+    await this.stub.close();
+  }
+
+  idToken(): string {
+    const now = Math.floor(Date.now() / 1000);
+    const usual = { iss: this.url, aud: 'latchkey', sub: 'ada', iat: now, exp: now + 60, nonce: 'n' };
+    const header = { alg: 'ES256', kid: 'first', ...this.header };
+    return reissue('e30.e30.', this.key, { ...usual, ...this.claims }, header);
+  }
+
+  private answer(path: string): object {
+    switch (path) {
+      case '/.well-known/openid-configuration':
+        return {
+          issuer: this.url,
+          authorization_endpoint: `${this.url}/authorize?theirs=1`,
+          token_endpoint: `${this.url}/token`,
+          userinfo_endpoint: `${this.url}/me`,
+          jwks_uri: `${this.url}/jwks`,
+          id_token_signing_alg_values_supported: ['ES256'],
+          ...this.metadata,
+        };
+      case '/jwks':
+        return this.jwks ?? { keys: [{ ...this.key.jwk, d: undefined }] };
+      case '/me':
+        return { sub: 'ada', ...this.user };
+      default:
+        return {
+          access_token: 'an access token',
+          token_type: 'Bearer',
+          id_token: this.idToken(),
+          ...this.token,
+        };
+    }
+  }
+}
