@@ -1,0 +1,404 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { OpenIdStub } from '../../test/support/openid-stub.js';
+import { providerSettings } from '../../test/support/provider-settings.js';
+import { providerKeys } from '../config/provider-keys.js';
+import type { ProviderSettings } from '../config/settings.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { Events } from '../events.js';
+import { traceWith, type Tracer } from '../spans.js';
+import { OidcAdapter } from './adapters/oidc.adapter.js';
+import { Provider } from './provider.js';
+import type { ExchangeRequest, ProviderAdapter } from './provider-adapter.js';
+import { ProviderHttp } from './provider-http.js';
+
+const REQUEST = { state: 's', redirectUri: 'https://app.example/cb' };
+const CODE = { ...REQUEST, code: 'c' };
+/** Whose secret is in none of the words of a test. */
+const checked = providerSettings('corp', { clientSecret: 's3cret' });
+const PAGE = new URL('https://id.example/login');
+const never = (): Promise<never> => new Promise(() => undefined);
+
+const redeem: ProviderAdapter['exchange'] = () =>
+  Promise.resolve({ provider_user_id: 'u', subject: 'sub', session: 'sid' });
+
+/** An adapter that is good but for what a test wants of it. */
+const adapterOf = (own: Partial<ProviderAdapter> = {}): ProviderAdapter => ({
+  authorizationUrl: () => PAGE,
+  exchange: redeem,
+  ...own,
+});
+
+const providerOf = (
+  own: Partial<ProviderAdapter>,
+  { settings = providerSettings('corp'), ms = 5000, events = new Events() } = {},
+): Provider => new Provider(settings, adapterOf(own), ms, events);
+
+const failure = (work: Promise<unknown>): Promise<OAuthError> =>
+  work.then(
+    () => Promise.reject(new Error('it did not fail')),
+    (error: unknown) => error as OAuthError,
+  );
+
+/** An error with a code, as adapters throw it. */
+const refusal = (error: unknown): Error => Object.assign(new Error('refused'), { error });
+
+describe('a provider', () => {
+  describe('is asked for its page', () => {
+    it.each([
+      ['a URL', PAGE, { url: PAGE }],
+      ['a promise of one', Promise.resolve(PAGE), { url: PAGE }],
+      ['a URL and memory', { url: PAGE, memory: { a: 1 } }, { url: PAGE, memory: { a: 1 } }],
+    ])('and makes %s of a state', async (_name, answer, expected) => {
+      const settings = providerSettings('corp');
+      const authorizationUrl = jest.fn(() => answer);
+      expect(await providerOf({ authorizationUrl }, { settings }).authorizationUrl(REQUEST)).toEqual(
+        expected,
+      );
+      expect(authorizationUrl.mock.calls).toEqual([[settings, REQUEST]]);
+    });
+
+    it.each([
+      ['text', { url: 'https://id.example' as never, memory: {} }, 'the adapter made no URL'],
+      ['something else', {} as never, 'the adapter made no URL'],
+    ])('and %s is none', async (_name, answer, message) => {
+      const error = await failure(providerOf({ authorizationUrl: () => answer }).authorizationUrl(REQUEST));
+      expect(error).toMatchObject({ error: 'server_error', cause: new Error(message) });
+    });
+  });
+
+  describe('redeems a code', () => {
+    it('with all that the callback brought, and a signal', async () => {
+      const settings = providerSettings('corp', { issuer: 'https://id.example' });
+      const exchange = jest.fn(redeem);
+      const more = { ...CODE, iss: 'https://id.example', memory: { a: 1 } };
+      await providerOf({ exchange }, { settings }).exchange(more);
+      expect(exchange.mock.calls).toEqual([
+        [settings, { ...more, signal: expect.any(AbortSignal) as AbortSignal }],
+      ]);
+    });
+
+    // Only a provider of adapter `oidc` can send the logout tokens that these are kept for (contract §6).
+    it.each([
+      ['contract', { subject: null, session: null }],
+      ['oauth2', { subject: null, session: null }],
+      ['oidc', { subject: 'sub', session: 'sid' }],
+    ])('for an identity that adapter %s tells of', async (adapter, names) => {
+      const settings = providerSettings('corp', { adapter });
+      expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({
+        providerUserId: 'u',
+        username: null,
+        email: null,
+        avatarUrl: null,
+        ...names,
+      });
+    });
+
+    it('only for one that can be kept (contract §6)', async () => {
+      const exchange = (): Promise<never> => Promise.resolve({ provider_user_id: 7 } as never);
+      expect(await failure(providerOf({ exchange }).exchange(CODE))).toMatchObject({ error: 'server_error' });
+    });
+
+    it('not where the callback names another issuer: nothing is sent (RFC 9700 §4.4)', async () => {
+      const exchange = jest.fn(redeem);
+      const issuer = (): string => 'https://id.example';
+      const work = providerOf({ exchange, issuer }).exchange({ ...CODE, iss: 'https://evil.example' });
+      expect(await failure(work)).toMatchObject({ error: 'invalid_grant' });
+      expect(exchange).not.toHaveBeenCalled();
+    });
+  });
+
+  // contract §3: mapped by `error`, whatever the status.
+  describe('whose adapter throws', () => {
+    const credentials = 'the provider does not accept the client credentials';
+    const fault = 'the identity provider cannot be used right now';
+    it.each<[string, unknown, string, string]>([
+      [
+        'invalid_grant',
+        refusal('invalid_grant'),
+        'invalid_grant',
+        'the provider does not accept the authorization code',
+      ],
+      ['invalid_client', refusal('invalid_client'), 'invalid_client', credentials],
+      ['unauthorized_client', refusal('unauthorized_client'), 'invalid_client', credentials],
+      [
+        'invalid_request',
+        refusal('invalid_request'),
+        'invalid_request',
+        'the provider does not accept the request',
+      ],
+      ['server_error', refusal('server_error'), 'server_error', fault],
+      ['access_denied', refusal('access_denied'), 'server_error', fault],
+      ['a number', refusal(400), 'server_error', fault],
+      ['no code', new Error('away'), 'server_error', fault],
+      ['text', 'invalid_grant', 'server_error', fault],
+      ['null', null, 'server_error', fault],
+      ['undefined', undefined, 'server_error', fault],
+    ])('%s is told as it is meant', async (_name, thrown, error, description) => {
+      const throwing = (): never => {
+        throw thrown;
+      };
+      for (const work of [
+        providerOf({ authorizationUrl: throwing }).authorizationUrl(REQUEST),
+        // oxlint-disable-next-line prefer-promise-reject-errors -- an adapter may throw anything
+        providerOf({ exchange: () => Promise.reject(thrown) }).exchange(CODE),
+      ]) {
+        const told = await failure(work);
+        expect(told).toBeInstanceOf(OAuthError);
+        expect(told).toMatchObject({ error, description });
+        expect(told.cause).toBe(thrown);
+      }
+    });
+  });
+
+  // contract §3: slow is as bad as away, 5 s in all.
+  describe('that does not answer', () => {
+    it('is given up at the deadline, and its adapter is told', async () => {
+      let seen: ExchangeRequest | undefined;
+      let aborted: unknown;
+      const exchange = (_settings: unknown, request: ExchangeRequest): Promise<never> => {
+        seen = request;
+        return new Promise((_, reject) =>
+          request.signal.addEventListener('abort', () => {
+            aborted = request.signal.reason;
+            reject(refusal('invalid_grant')); // what it says then comes too late
+          }),
+        );
+      };
+      const error = await failure(providerOf({ exchange }, { ms: 50 }).exchange(CODE));
+      expect(error).toMatchObject({
+        error: 'server_error',
+        cause: { message: 'no answer within 50 ms', code: 'ETIMEDOUT' },
+      });
+      expect(seen?.signal.aborted).toBe(true);
+      expect(aborted).toBeDefined();
+    });
+
+    it('in time gets no code afterwards', async () => {
+      const exchange = jest.fn(redeem);
+      let late: (issuer: string) => void = () => undefined;
+      const issuer = (): Promise<string> => new Promise((resolve) => (late = resolve));
+      const provider = providerOf({ exchange, issuer }, { ms: 20 });
+      await failure(provider.exchange({ ...CODE, iss: 'https://id.example' }));
+      late('https://id.example');
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(exchange).not.toHaveBeenCalled();
+    });
+
+    it('is given up at the deadline for its page as well', async () => {
+      const error = await failure(
+        providerOf({ authorizationUrl: never }, { ms: 20 }).authorizationUrl(REQUEST),
+      );
+      expect(error).toMatchObject({ error: 'server_error', cause: { code: 'ETIMEDOUT' } });
+    });
+
+    it('has 5 s by default, and nothing of that is left over once it has answered', async () => {
+      jest.useFakeTimers();
+      try {
+        const provider = new Provider(providerSettings('corp'), adapterOf({ authorizationUrl: never }));
+        const work = failure(provider.authorizationUrl(REQUEST));
+        await jest.advanceTimersByTimeAsync(4999);
+        expect(jest.getTimerCount()).toBe(1);
+        await jest.advanceTimersByTimeAsync(1);
+        expect((await work).cause).toMatchObject({ message: 'no answer within 5000 ms' });
+        await new Provider(providerSettings('corp'), adapterOf()).exchange(CODE);
+        expect(jest.getTimerCount()).toBe(0);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+  });
+
+  describe('is judged by its callback', () => {
+    let stub: OpenIdStub;
+    let http: ProviderHttp;
+    let settings: ProviderSettings;
+    beforeAll(async () => {
+      stub = await OpenIdStub.start();
+    });
+    afterAll(() => stub?.close());
+    beforeEach(() => {
+      stub.reset();
+      http = new ProviderHttp();
+      settings = stub.settings();
+    });
+    afterEach(() => http.onApplicationShutdown());
+    const oidc = (events = new Events()): Provider =>
+      new Provider(settings, new OidcAdapter(http), 5000, events);
+    const announced = { authorization_response_iss_parameter_supported: true };
+
+    // RFC 9207 §2.4; contract §4: `iss` is required at our callback if the provider's discovery announces it.
+    it('which must name the issuer where that is announced, at ours', async () => {
+      stub.metadata = announced;
+      const error = await failure(oidc().exchange({ ...CODE, memory: {} }, true));
+      expect(error).toMatchObject({
+        error: 'invalid_grant',
+        cause: { message: 'the callback names no issuer: invalid_grant' },
+      });
+      expect(await failure(oidc().checkIssuer(undefined))).toMatchObject({ error: 'invalid_grant' });
+      expect(stub.paths).not.toContain('/token');
+    });
+
+    it('which need not name it where a client of the specification has taken it', async () => {
+      stub.metadata = announced;
+      const memory = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
+      expect(await oidc().exchange({ ...CODE, memory })).toMatchObject({ providerUserId: 'ada' });
+    });
+
+    it('which need not name it where that is not announced', async () => {
+      await expect(oidc().checkIssuer(undefined)).resolves.toBeUndefined();
+    });
+
+    it('which need not name it where the adapter cannot know', async () => {
+      const provider = new Provider(providerSettings('corp'), adapterOf());
+      await expect(provider.checkIssuer(undefined)).resolves.toBeUndefined();
+      await expect(provider.exchange(CODE, true)).resolves.toMatchObject({ providerUserId: 'u' });
+    });
+
+    it('which is compared where it names one', async () => {
+      await expect(oidc().checkIssuer(stub.url)).resolves.toBeUndefined();
+      expect(await failure(oidc().checkIssuer('https://evil.example'))).toMatchObject({
+        error: 'invalid_grant',
+      });
+    });
+
+    it('which cannot be judged while it is away', async () => {
+      stub.said = { '/.well-known/openid-configuration': [500, '{}'] };
+      expect(await failure(oidc().checkIssuer(undefined))).toMatchObject({ error: 'server_error' });
+    });
+
+    describe('and says where a session ends', () => {
+      const bye = { redirectUri: 'https://app.example/bye', hint: 'ada' };
+
+      it('as adapter `oidc` knows it', async () => {
+        stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
+        expect((await oidc().logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
+      });
+
+      it('while no other adapter does: nothing is asked', async () => {
+        const events = new Events();
+        const asked = jest.fn();
+        events.on('provider.asked', asked);
+        const provider = new Provider(providerSettings('corp'), adapterOf(), 5000, events);
+        expect(await provider.logoutUrl(bye)).toBeUndefined();
+        expect(asked).not.toHaveBeenCalled();
+      });
+
+      it('within 2 s: somebody waits who can do without', async () => {
+        stub.seen = () => false;
+        const began = performance.now();
+        const error = await failure(oidc().logoutUrl(bye));
+        expect(error.cause).toMatchObject({ message: 'no answer within 2000 ms' });
+        expect(performance.now() - began).toBeLessThan(4500);
+      });
+    });
+  });
+
+  it('is looked at: a line for each thing that is wrong', async () => {
+    const check = (): never => {
+      throw new AggregateError([new Error('away'), refusal('invalid_client'), new Error('slow')]);
+    };
+    const lines: string[] = [];
+    await providerOf({ check }, { settings: checked }).check((line) => void lines.push(line));
+    expect(lines).toEqual([
+      'Provider corp cannot be used now: refused',
+      'Provider corp cannot be used now: away',
+      'Provider corp cannot be used now: slow',
+    ]);
+  });
+
+  it('is looked at for as long as it has', async () => {
+    const lines: string[] = [];
+    await providerOf({ check: never }, { settings: checked, ms: 20 }).check((line) => void lines.push(line));
+    expect(lines).toEqual(['Provider corp cannot be used now: was not done within 20 ms']);
+  });
+
+  // contract §2: what stands in a file may be replaced while the service runs.
+  describe('whose client secret is in a file', () => {
+    let directory: string;
+    beforeAll(() => {
+      directory = mkdtempSync(join(tmpdir(), 'latchkey-secret-'));
+    });
+    afterAll(() => rmSync(directory, { recursive: true }));
+    afterEach(() => jest.restoreAllMocks());
+
+    it('gives its adapter the one that holds now', async () => {
+      const path = join(directory, 'secret');
+      const clientSecretFile = { path, variable: 'F', kind: providerKeys.clientSecret.kind };
+      const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
+      const seen: ProviderSettings[] = [];
+      const authorizationUrl = (given: ProviderSettings): URL => {
+        seen.push(given);
+        return PAGE;
+      };
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+      const provider = providerOf({ authorizationUrl }, { settings });
+      const began = performance.now();
+      const clock = jest.spyOn(performance, 'now');
+      for (const [second, content] of ['second\n', 'second\n', ''].entries()) {
+        writeFileSync(path, content);
+        clock.mockReturnValue(began + 2000 * (second + 1));
+        await provider.authorizationUrl(REQUEST);
+      }
+      expect(seen[0]).toEqual({ ...settings, clientSecret: 'second' });
+      expect(seen[1]).toBe(seen[0]); // what an adapter keeps by this object stays
+      expect(seen[2]).toBe(seen[0]);
+      expect(warn.mock.calls).toEqual([['F: names a file that is empty; the last value is used']]);
+      expect(warn.mock.contexts[0]).toMatchObject({ context: 'Provider' });
+    });
+
+    it('has its settings as they are until then', async () => {
+      const settings = providerSettings('corp');
+      const exchange = jest.fn(redeem);
+      await providerOf({ exchange }, { settings }).exchange(CODE);
+      expect(exchange.mock.calls[0]?.[0]).toBe(settings);
+    });
+  });
+
+  describe('is counted', () => {
+    const seen: unknown[] = [];
+    const events = new Events();
+    events.on('provider.asked', (event) => void seen.push(event));
+    beforeEach(() => void (seen.length = 0));
+    const seconds: unknown = expect.any(Number);
+
+    it('each time it was asked, with what went wrong', async () => {
+      const exchange = (): Promise<never> => Promise.reject(refusal('invalid_grant'));
+      const provider = providerOf({ exchange }, { events });
+      await provider.authorizationUrl(REQUEST);
+      await failure(provider.exchange(CODE));
+      await provider.checkIssuer(undefined);
+      expect(seen).toEqual([
+        { provider: 'corp', operation: 'authorize', error: undefined, seconds },
+        { provider: 'corp', operation: 'exchange', error: 'invalid_grant', seconds },
+        { provider: 'corp', operation: 'issuer', error: undefined, seconds },
+      ]);
+    });
+
+    it('in seconds', async () => {
+      await failure(providerOf({ exchange: never }, { events, ms: 100 }).exchange(CODE));
+      const [event] = seen as [{ seconds: number }];
+      expect(event.seconds).toBeGreaterThan(0.09);
+      expect(event.seconds).toBeLessThan(1);
+    });
+
+    it('nowhere where nobody counts', async () => {
+      const provider = new Provider(providerSettings('corp'), adapterOf());
+      await expect(provider.authorizationUrl(REQUEST)).resolves.toEqual({ url: PAGE });
+    });
+
+    it('in traces, if they are wanted', async () => {
+      const begin = jest.fn<Tracer['begin']>();
+      traceWith({ begin } as unknown as Tracer);
+      await providerOf({}).authorizationUrl(REQUEST);
+      await providerOf({}).exchange(CODE);
+      expect(begin.mock.calls).toEqual([
+        ['provider authorize', { 'latchkey.provider': 'corp' }],
+        ['provider exchange', { 'latchkey.provider': 'corp' }],
+      ]);
+    });
+  });
+});
