@@ -5,6 +5,38 @@
 export const REASONS: Readonly<Record<string, string>> = {
   '05332a934c0b': 'equivalent: no header, or one of no scheme that is known, is the same to the code',
   ef4bf5009cda: 'equivalent: no header, or one of no scheme that is known, is the same to the code',
+  // src/provider/adapters
+  '2011c59be864': 'equivalent: text that is split has a first part',
+  '4a542b7a4714': 'equivalent: no type, or one of no name that is known, is the same to the code',
+  '9e19e65a0f55': 'equivalent: no algorithm is none that has the name of a MAC',
+  '31b9c9ba112d': 'equivalent: text that is split has a first part',
+  '8f3f6596cb3c': 'equivalent: a function without return gives undefined',
+  '4dfdcade49f2': 'equivalent: a function without return gives undefined',
+  '6b29483dd513': 'equivalent: axios takes no method for GET',
+  c46468660a28: 'equivalent: axios takes no method for GET',
+  '3ace29f292d1':
+    'equivalent: whatever is not client_secret_basic is client_secret_post to clientAuthentication()',
+  '190adbdf9849':
+    'equivalent: whatever is not client_secret_basic is client_secret_post to clientAuthentication()',
+  a18b594912f8: 'equivalent: the server is not looked at where a secret is sent',
+  c22f787851f6: 'equivalent: the server is not looked at where a secret is sent',
+  '1b785defc06b': 'equivalent: a list of no method that is known is the same to the code',
+  a9c78aab0c82: 'equivalent: openid-client gives a signal of its own with each request',
+  '9b71ce024bdd':
+    'equivalent: openid-client looks for types that it knows; no type and one that it does not know are the same',
+  '5405a2f2b7d2': 'equivalent: nothing is as false as false',
+  '31346a32bcb9': 'equivalent: there are claims where there is an ID token, and nowhere else',
+  // src/provider
+  '46fe50095d85': 'equivalent: of what is cut off nothing would be shown; it costs time alone',
+  '94603531641d': 'equivalent: text that is split has a first part',
+  '450539d5a485': 'equivalent: each option that is asked for has a default',
+  '4ffcb5506aaf': 'equivalent: a path without a dot has no holder, whatever its name is',
+  '522762e4f69f': 'equivalent: a template that lacks a value is not used',
+  '5f08bf4589ad': 'equivalent: nothing unpacked is nothing, and no encoding is one that is not known',
+  '374870501270': 'equivalent: nothing unpacked is nothing, and no encoding is one that is not known',
+  '9a2dff17f704': 'equivalent: no encoding is one that is not known',
+  '3fe0b43c5ecb': 'equivalent: nothing unpacked is nothing',
+  '55d977d8b433': 'equivalent: what is compared with begins so, and has it nowhere else',
   // src/provider/adapter-test
   d52305a70eb9: 'equivalent: a request that a server was sent has a method',
   '2b2dd3cc682c': 'equivalent: a request that a server was sent has an address',
