@@ -1,0 +1,264 @@
+import { createHmac, generateKeyPairSync } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { SignJWT, type JWTPayload } from 'jose';
+import { logoutMutants, makeLogoutToken } from '../../../test/support/logout-mutants.js';
+import { OpenIdStub } from '../../../test/support/openid-stub.js';
+import { makeSigningKey } from '../../../test/support/signing-key.js';
+import { parseSettings } from '../../config/parse-settings.js';
+import type { Clock } from '../../database/clock.js';
+import type { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
+import { OidcAdapter } from '../adapters/oidc.adapter.js';
+import { ProviderHttp } from '../provider-http.js';
+import { ProviderRegistry } from '../provider.registry.js';
+import type { Logout } from './logout-claims.js';
+import { LogoutTokens } from './logout-tokens.js';
+
+const SECRET = 'a client secret';
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+
+/** Logout tokens of an OpenID provider (OpenID Connect Back-Channel Logout 1.0 §2.6; contract §6). */
+describe('logout tokens', () => {
+  let stub: OpenIdStub;
+  let http: ProviderHttp;
+  let tokens: LogoutTokens;
+  /** How far the database's clock is from ours, in seconds. */
+  let ahead: number;
+  beforeAll(async () => {
+    stub = await OpenIdStub.start();
+  });
+  afterAll(() => stub?.close());
+  beforeEach(async () => {
+    stub.reset();
+    ahead = 0;
+    http = new ProviderHttp();
+    const keys = { adapter: 'oidc', url: stub.url, client_id: 'latchkey', client_secret: SECRET };
+    const env = ['corp', 'other'].flatMap((name) =>
+      Object.entries(keys).map(([key, value]) => [`providers.${name}.${key}`, value]),
+    );
+    const settings = parseSettings({ PROVIDERS_MOCK_ENABLED: 'false', ...Object.fromEntries(env) });
+    const registry = await ProviderRegistry.load(
+      settings,
+      new Map([['oidc', new OidcAdapter(http)]]),
+      new Events(),
+    );
+    const clock = { now: () => Date.now() + ahead * 1000 } as Clock;
+    tokens = new LogoutTokens(registry, http, clock);
+  });
+  afterEach(() => http.onApplicationShutdown());
+  afterEach(() => jest.restoreAllMocks());
+
+  const now = (): number => Math.floor(Date.now() / 1000);
+  const make = (claims: object = {}, header: Record<string, unknown> = {}, key = stub.key): string =>
+    makeLogoutToken(key, { iss: stub.url, sub: 'ada', sid: 's-1', ...claims }, header);
+  const verify = (token: string, provider = 'corp'): Promise<Logout> => tokens.verify(provider, token);
+  const failure = (work: Promise<unknown>): Promise<OAuthError> =>
+    work.then(
+      () => Promise.reject(new Error('it was accepted')),
+      (error: unknown) => error as OAuthError,
+    );
+  const asked = (path: string): number => stub.paths.filter((one) => one === path).length;
+
+  /** Goes forward on the clock by which keys are kept. */
+  function later(milliseconds: number): void {
+    const from = performance.now();
+    jest.spyOn(performance, 'now').mockReturnValue(from + milliseconds);
+  }
+
+  it('say who is meant, and until when they are good', async () => {
+    const exp = now() + 90;
+    expect(await verify(make({ jti: 'j', exp }))).toEqual({
+      jti: 'j',
+      subject: 'ada',
+      session: 's-1',
+      until: exp,
+    });
+  });
+
+  it.each([undefined, 'JWT', 'jwt', 'logout+jwt', 'Logout+JWT', 'application/logout+jwt', 'application/jwt'])(
+    'may have the typ %s (RFC 7515 §4.1.9)',
+    async (typ) => {
+      expect(await verify(make({}, { typ }))).toMatchObject({ subject: 'ada' });
+    },
+  );
+
+  it.each(['at+jwt', 'xlogout+jwt', 'logout+jwtx', 'text/jwt', 'x application/jwt', 'logout', ''])(
+    'may not have the typ "%s" (RFC 8725 §3.11)',
+    async (typ) => {
+      const error = await failure(verify(make({}, { typ })));
+      expect(error).toMatchObject({
+        error: 'invalid_request',
+        cause: { message: expect.stringMatching(/typ/) },
+      });
+    },
+  );
+
+  it('are refused in every way in which they may be wrong, without telling which', async () => {
+    await verify(make());
+    let count = 0;
+    for (const [name, text] of logoutMutants(stub.key, stub.url, 'ada', 's-1')) {
+      count++;
+      const error = await failure(verify(text)).catch(() => undefined);
+      expect([name, error?.error, error?.description]).toEqual([
+        name,
+        'invalid_request',
+        'the logout token is not valid',
+      ]);
+    }
+    expect(count).toBeGreaterThan(100);
+  });
+
+  it('are refused with a cause in fixed words, for the log', async () => {
+    const { cause } = await failure(verify(make({ aud: 's3cret' })));
+    expect(cause).toBeInstanceOf(Error);
+    expect((cause as Error).message).toBe('unexpected "aud" claim value');
+    expect(Object.keys(cause as Error)).toEqual([]); // the library's own error has the claims
+  });
+
+  it('are judged by the database’s clock (contract §5)', async () => {
+    const token = make({ exp: now() + 60 });
+    ahead = 50;
+    expect(await verify(token)).toMatchObject({ subject: 'ada' });
+    ahead = 70;
+    expect(await failure(verify(token))).toMatchObject({ cause: { message: 'it has expired' } });
+  });
+
+  it('may be from a clock that is 30 s ahead', async () => {
+    expect(await verify(make({ nbf: now() + 25 }))).toMatchObject({ subject: 'ada' });
+    expect(await failure(verify(make({ nbf: now() + 40 })))).toMatchObject({ error: 'invalid_request' });
+  });
+
+  it('are of no provider that is not configured', async () => {
+    expect(await failure(verify(make(), 'nobody'))).toMatchObject({
+      description: 'provider is unknown or disabled',
+    });
+  });
+
+  describe('are signed as ID tokens are', () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const signed = (alg: string): Promise<string> => {
+      const claims: JWTPayload = {
+        jti: 'j',
+        sub: 'ada',
+        iss: stub.url,
+        aud: 'latchkey',
+        events: { [EVENT]: {} },
+      };
+      const jwt = new SignJWT(claims).setIssuedAt().setExpirationTime('1m');
+      return jwt.setProtectedHeader({ alg, kid: 'rsa' }).sign(privateKey);
+    };
+    beforeEach(() => {
+      stub.jwks = {
+        keys: [
+          { ...publicKey.export({ format: 'jwk' }), kid: 'rsa' },
+          { ...stub.key.jwk, d: undefined },
+        ],
+      };
+    });
+
+    it('with RS256, where the provider names nothing (OpenID Connect Core §3.1.3.7)', async () => {
+      stub.metadata = { id_token_signing_alg_values_supported: undefined };
+      expect(await verify(await signed('RS256'))).toMatchObject({ subject: 'ada' });
+      expect(await failure(verify(await signed('PS256')))).toMatchObject({ error: 'invalid_request' });
+      expect(await failure(verify(make()))).toMatchObject({ error: 'invalid_request' });
+    });
+
+    it('with what the provider names', async () => {
+      stub.metadata = { id_token_signing_alg_values_supported: ['PS256', 'ES256'] };
+      expect(await verify(await signed('PS256'))).toMatchObject({ subject: 'ada' });
+      expect(await verify(make())).toMatchObject({ subject: 'ada' });
+      expect(await failure(verify(await signed('RS256')))).toMatchObject({ error: 'invalid_request' });
+    });
+
+    it('never with the client secret, nor not at all, whatever it names (RFC 8725 §3.1)', async () => {
+      stub.metadata = { id_token_signing_alg_values_supported: ['HS256', 'none', 'ES256'] };
+      stub.jwks = { keys: [{ kty: 'oct', k: Buffer.from(SECRET).toString('base64url'), kid: 'mac' }] };
+      const [, body] = make().split('.');
+      const encode = (header: object): string => Buffer.from(JSON.stringify(header)).toString('base64url');
+      const content = `${encode({ alg: 'HS256', kid: 'mac' })}.${body}`;
+      const mac = createHmac('sha256', SECRET).update(content).digest('base64url');
+      for (const token of [`${content}.${mac}`, `${encode({ alg: 'none' })}.${body}.`]) {
+        expect(await failure(verify(token))).toMatchObject({
+          error: 'invalid_request',
+          cause: { message: '"alg" (Algorithm) Header Parameter value not allowed' },
+        });
+      }
+    });
+  });
+
+  describe('need the keys of the provider', () => {
+    const second = makeSigningKey('second');
+    const renewed = makeSigningKey('first');
+    const publish = (...keys: (typeof second)[]): void => {
+      stub.jwks = { keys: keys.map(({ jwk }) => ({ ...jwk, d: undefined })) };
+    };
+
+    it('which are fetched once, for each provider', async () => {
+      await Promise.all([verify(make()), verify(make()), verify(make(), 'other')]);
+      await verify(make());
+      expect(asked('/jwks')).toBe(2);
+    });
+
+    it.each([
+      ['that is new', second],
+      ['whose name was another’s', renewed],
+    ])('which are fetched again for a key %s', async (_name, key) => {
+      await verify(make());
+      publish(key);
+      later(1001);
+      expect(await verify(make({}, { kid: key.jwk['kid'] }, key))).toMatchObject({ subject: 'ada' });
+      expect(asked('/jwks')).toBe(2);
+    });
+
+    it('which are not fetched again for a token that is wrong otherwise', async () => {
+      await verify(make());
+      later(1001);
+      await failure(verify(make({ aud: 'other' })));
+      await failure(verify('x'));
+      expect(asked('/jwks')).toBe(1);
+    });
+
+    it('which are not fetched again within a second: then the token is bad', async () => {
+      await verify(make());
+      publish(second);
+      const error = await failure(verify(make({}, { kid: 'second' }, second)));
+      expect(error).toMatchObject({ error: 'invalid_request', description: 'the logout token is not valid' });
+      expect(asked('/jwks')).toBe(1);
+    });
+
+    it('which may not fit when they are new, either', async () => {
+      await verify(make());
+      later(1001);
+      const error = await failure(verify(make({}, { kid: 'second' }, second)));
+      expect(error).toMatchObject({
+        error: 'invalid_request',
+        cause: { message: 'no applicable key found in the JSON Web Key Set' },
+      });
+      expect(asked('/jwks')).toBe(2);
+    });
+
+    // It may send the token again: so 500 and Retry-After, and not 400.
+    it.each([
+      ['at first', false],
+      ['when a new one is needed', true],
+    ])('which cannot be had %s', async (_name, isKnown) => {
+      if (isKnown) await verify(make());
+      later(1001);
+      stub.said = { '/jwks': [503, '{"s3cret":1}'] };
+      const error = await failure(verify(make({}, { kid: 'second' }, second)));
+      expect(error).toMatchObject({
+        error: 'server_error',
+        description: 'the keys of the identity provider cannot be had right now',
+        headers: { 'Retry-After': '1' },
+        cause: { message: 'the jwks_uri answered with status 503' },
+      });
+    });
+
+    it('whose absence is told without what the provider sent', async () => {
+      stub.said = { '/.well-known/openid-configuration': [200, '{"s3cret'] };
+      const { cause } = await failure(verify(make()));
+      expect((cause as Error).message).not.toContain('s3cret');
+      expect((cause as Error).cause).toBeUndefined();
+    });
+  });
+});
