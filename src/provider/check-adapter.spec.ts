@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { providerSettings } from '../../test/support/provider-settings.js';
 import { checkAdapter, oneLine, within } from './check-adapter.js';
 import type { ProviderAdapter } from './provider-adapter.js';
@@ -75,6 +76,16 @@ describe('an adapter that looks at its settings', () => {
 
 describe('work within a time', () => {
   it('gives what it gives', async () => expect(await within(50, Promise.resolve(7))).toBe(7));
+  it('leaves no timer behind', async () => {
+    jest.useFakeTimers();
+    try {
+      await within(50, Promise.resolve(7));
+      await within(50, Promise.reject(new Error('x'))).catch(() => undefined);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
+  });
   it('fails as it fails', async () =>
     expect(within(50, Promise.reject(new Error('x')))).rejects.toThrow('x'));
 });

@@ -1,6 +1,6 @@
 import { parseSettings } from '../config/parse-settings.js';
 import type { ProviderSettings } from '../config/settings.js';
-import { withPreset } from './presets.js';
+import { openIdProviders, withPreset } from './presets.js';
 
 /** As an adapter gets them. */
 function settingsOf(keys: Record<string, string>): ProviderSettings {
@@ -17,6 +17,59 @@ it.each([
   const provider = settingsOf({ adapter: preset });
   expect(provider).toMatchObject({ name: 'idp', clientId: 'web', clientSecret: 's3cret', adapter, options });
   expect(provider.url).toBe(preset === 'google' ? 'https://accounts.google.com' : undefined);
+});
+
+// What these products publish: a change here is one of who can sign in, and of what is asked of them.
+it.each([
+  [
+    'github',
+    'GitHub',
+    {
+      authorize_url: 'https://github.com/login/oauth/authorize',
+      token_url: 'https://github.com/login/oauth/access_token',
+      userinfo_url: 'https://api.github.com/user',
+      scope: 'read:user',
+      claim_user_id: 'id',
+      claim_username: 'name,login',
+      claim_avatar_url: 'avatar_url',
+    },
+  ],
+  [
+    'discord',
+    'Discord',
+    {
+      authorize_url: 'https://discord.com/oauth2/authorize',
+      token_url: 'https://discord.com/api/oauth2/token',
+      userinfo_url: 'https://discord.com/api/users/@me',
+      scope: 'identify email',
+      claim_user_id: 'id',
+      claim_username: 'global_name,username',
+      claim_avatar_url: 'https://cdn.discordapp.com/avatars/{id}/{avatar}.png',
+    },
+  ],
+  ['google', 'Google', {}],
+])('%s is called %s, and needs nothing but credentials', (preset, label, options) => {
+  expect(settingsOf({ adapter: preset })).toMatchObject({ label });
+  expect(settingsOf({ adapter: preset }).options).toEqual(options);
+  expect(settingsOf({ adapter: preset, label: 'Ours' }).label).toBe('Ours');
+});
+
+it.each(['github', 'discord'])('%s has no address but those of its options', (preset) => {
+  expect(settingsOf({ adapter: preset })).not.toHaveProperty('url');
+});
+
+it('google has no issuer but the one of its discovery document', () => {
+  expect(settingsOf({ adapter: 'google' })).not.toHaveProperty('issuer');
+});
+
+it('those that can send logout tokens speak OpenID Connect, by themselves or by a preset', () => {
+  const env = Object.entries({ one: 'oidc', two: 'github', three: 'google', four: 'contract' }).flatMap(
+    ([name, adapter]) => {
+      const keys = { adapter, client_id: 'web', client_secret: 's3cret', url: 'https://id.example' };
+      return Object.entries(keys).map(([key, value]) => [`providers.${name}.${key}`, value]);
+    },
+  );
+  expect(openIdProviders(parseSettings(Object.fromEntries(env)))).toEqual(['one', 'three']);
 });
 
 it('settings override a preset', () => {
@@ -64,6 +117,7 @@ describe('what iss in the callback must be (RFC 9207)', () => {
     ],
     ['GitHub Enterprise, whose issuer is not GitHub', enterprise, undefined],
     ['one address of it', { adapter: 'github', token_url: enterprise.token_url }, undefined],
+    ['the other', { adapter: 'github', authorize_url: enterprise.authorize_url }, undefined],
     [
       'GitHub Enterprise, as set',
       { ...enterprise, issuer: 'https://github.corp.example' },
