@@ -7,6 +7,7 @@ const claims = {
   id: 42,
   big: 2 ** 53,
   admin: true,
+  nobody: null,
   user: { id: 'nested', mails: ['a@x.example', 'b@x.example'] },
   'https://app.example/id': 'named with dots',
 };
@@ -27,6 +28,8 @@ describe('claimAt', () => {
   it.each([
     '',
     'nothing',
+    'nobody',
+    'nobody.id',
     'name',
     'user',
     'user.nothing',

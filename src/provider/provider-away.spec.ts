@@ -24,6 +24,10 @@ describe('whether a provider is away', () => {
     ['its time limit', Object.assign(new Error('operation timed out'), { code: 'OAUTH_TIMEOUT' }), true],
     ['an answer that is no JSON', new Error('the provider answered with something that is not JSON'), false],
     ['a certificate', Object.assign(new Error('x'), { code: 'CERT_HAS_EXPIRED' }), false],
+    ['a code that only begins like one', { code: 'ECONNREFUSED_BY_POLICY' }, false],
+    ['a code that only ends like one', { code: 'NOT_ETIMEDOUT' }, false],
+    ['a code that is no text', { code: ['ETIMEDOUT'] }, false],
+    ['a cause that is null', { code: 'E', cause: null }, false],
     ['no error', undefined, false],
     ['a circle', round, false],
   ])('%s', (_name, error, expected) => {

@@ -275,7 +275,11 @@ describe('a provider', () => {
 
       it('as adapter `oidc` knows it', async () => {
         stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
-        expect((await oidc().logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
+        const events = new Events();
+        const asked = jest.fn();
+        events.on('provider.asked', asked);
+        expect((await oidc(events).logoutUrl(bye))?.href).toMatch(`${stub.url}/bye?`);
+        expect(asked.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
       });
 
       it('while no other adapter does: nothing is asked', async () => {
@@ -348,6 +352,26 @@ describe('a provider', () => {
       expect(seen[2]).toBe(seen[0]);
       expect(warn.mock.calls).toEqual([['F: names a file that is empty; the last value is used']]);
       expect(warn.mock.contexts[0]).toMatchObject({ context: 'Provider' });
+    });
+
+    it('takes no other than was accepted at the start', async () => {
+      const path = join(directory, 'short');
+      writeFileSync(path, 'short');
+      const parse = (text: string): string => {
+        if (text.length < 16) throw new Error('short');
+        return text;
+      };
+      const clientSecretFile = { path, variable: 'F', kind: { accepts: '16 characters', parse } };
+      const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
+      const exchange = jest.fn(redeem);
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+      const provider = providerOf({ exchange }, { settings });
+      jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 2000);
+      await provider.exchange(CODE);
+      expect(exchange.mock.calls[0]?.[0].clientSecret).toBe('first');
+      expect(warn.mock.calls).toEqual([
+        ['F: names a file that holds something else (not shown) than 16 characters; the last value is used'],
+      ]);
     });
 
     it('has its settings as they are until then', async () => {

@@ -48,6 +48,24 @@ describe('openid-client', () => {
       expect(await discover(http, stub.settings({ url }))).toMatchObject({ issuer: url });
     });
 
+    it('at https', async () => {
+      const url = 'https://id.example';
+      const document = {
+        status: 200,
+        contentType: 'application/json',
+        body: Buffer.from(`{"issuer":"${url}"}`),
+      };
+      const asked: string[] = [];
+      const https = {
+        send: (request: { url: string }) => {
+          asked.push(request.url);
+          return Promise.resolve(document);
+        },
+      } as unknown as ProviderHttp;
+      expect(await discover(https, stub.settings({ url }))).toMatchObject({ issuer: url });
+      expect(asked).toEqual([url + DOCUMENT]);
+    });
+
     // OpenID Connect Discovery §4.3: it could speak for anybody.
     it.each([
       ['https://other.example', 'https://other.example'],
@@ -199,7 +217,9 @@ describe('openid-client', () => {
         controller.abort();
         return false;
       };
+      const began = performance.now();
       expect(words(await failure(grant({}, {}, controller.signal)))).toContain('canceled');
+      expect(performance.now() - began).toBeLessThan(3000); // and not after the 5 s of a discovery
     });
 
     // contract §3: an error is known by its code, whatever its status and its type.
@@ -237,6 +257,17 @@ describe('openid-client', () => {
       stub.token = { id_token: 'e30.a.b.c.d' };
       const error = await failure(grant());
       expect([error, error.cause].some((one) => one instanceof Unsupported)).toBe(true);
+    });
+
+    it('to read userinfo that is a JWT by its type', async () => {
+      const metadata = {
+        ...(await discover(http, stub.settings())),
+        userinfo_signing_alg_values_supported: ['ES256'],
+      };
+      const configuration = configure(http, stub.settings(), metadata);
+      stub.claims = { nickname: 'Ada' };
+      stub.said = { '/me': [200, stub.idToken(), { 'Content-Type': 'application/jwt' }] };
+      expect(await client.fetchUserInfo(configuration, 't', 'ada')).toMatchObject({ nickname: 'Ada' });
     });
 
     it('to say the same of userinfo, which is a JWT by its type', async () => {

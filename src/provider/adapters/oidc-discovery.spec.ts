@@ -14,8 +14,9 @@ describe('discovery documents', () => {
     discovery = new OidcDiscovery(
       async ({ name }) => {
         asked.push(name);
+        const isAway = away;
         await Promise.resolve();
-        if (away) throw new Error('away');
+        if (isAway) throw new Error('away');
         return { issuer: name };
       },
       () => now,
@@ -35,6 +36,17 @@ describe('discovery documents', () => {
     expect(asked).toHaveLength(1);
     now = 3_600_000;
     await discovery.of(provider);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('stay when an older request fails late', async () => {
+    away = true;
+    const first = discovery.of(provider);
+    away = false;
+    now = 3_600_000;
+    const second = discovery.of(provider);
+    await expect(first).rejects.toThrow('away');
+    expect(discovery.of(provider)).toBe(second);
     expect(asked).toHaveLength(2);
   });
 

@@ -67,7 +67,11 @@ describe('the adapter oidc', () => {
       stub.metadata = { token_endpoint: undefined, response_types_supported: ['token'] };
       const error = await failure(adapter.check(stub.settings()));
       expect(error).toBeInstanceOf(UnsupportedProvider);
-      expect((error as UnsupportedProvider).errors).toHaveLength(2);
+      expect(error.name).toBe('UnsupportedProvider'); // as the log has it
+      expect((error as UnsupportedProvider).errors).toMatchObject([
+        { name: 'Unsupported', kind: 'addresses' },
+        { name: 'Unsupported', kind: 'codeFlow' },
+      ]);
       expect(error.message).toMatch(/^provider corp cannot be used: .*token_endpoint.* — .*code flow/);
       expect(error).not.toHaveProperty('error');
     });

@@ -1,0 +1,97 @@
+import { providerSettings } from '../../../test/support/provider-settings.js';
+import { StubProvider } from '../../../test/support/stub-provider.js';
+import type { ProviderSettings } from '../../config/provider-settings.js';
+import type { ProviderIdentity } from '../provider-adapter.js';
+import { ProviderHttp } from '../provider-http.js';
+import { ContractAdapter } from './contract.adapter.js';
+
+const REDIRECT_URI = 'https://app.example/cb?a=1&b=ä';
+
+/** Spec §4.5 as the provider sees it. */
+describe('the adapter contract', () => {
+  let stub: StubProvider;
+  let http: ProviderHttp;
+  let adapter: ContractAdapter;
+  beforeAll(async () => {
+    stub = await StubProvider.start();
+    http = new ProviderHttp();
+    adapter = new ContractAdapter(http);
+  });
+  afterAll(async () => {
+    await http?.onApplicationShutdown();
+    await stub?.close();
+  });
+  beforeEach(() => stub.reset());
+
+  const settings = (more: Partial<ProviderSettings> = {}): ProviderSettings =>
+    providerSettings('corp', { url: stub.url, clientId: 'an app', clientSecret: 's3cret', ...more });
+  const exchange = (more?: Partial<ProviderSettings>): Promise<ProviderIdentity> =>
+    adapter.exchange(settings(more), {
+      code: 'a+code',
+      state: 's',
+      redirectUri: REDIRECT_URI,
+      signal: new AbortController().signal,
+    });
+
+  it('sends the browser to the fixed path with three parameters (§4.5.1)', () => {
+    const url = adapter.authorizationUrl(settings({ url: 'https://id.example/base' }), {
+      state: 's',
+      redirectUri: REDIRECT_URI,
+    });
+    expect(url.href.split('?')[0]).toBe('https://id.example/base/oauth2/authorize');
+    expect([...url.searchParams]).toEqual([
+      ['state', 's'],
+      ['client_id', 'an app'],
+      ['redirect_uri', REDIRECT_URI],
+    ]);
+  });
+
+  it('sends the fields of §4.5.2 as a form', async () => {
+    await exchange();
+    const [{ method, path, rawHeaders, body }] = stub.requests as [(typeof stub.requests)[0]];
+    expect([method, path]).toEqual(['POST', '/oauth2/token/exchange']);
+    expect(rawHeaders.join('\n')).toMatch(/^Content-Type\napplication\/x-www-form-urlencoded$/im);
+    expect(rawHeaders.join('\n')).toMatch(/^Accept\napplication\/json$/im);
+    expect([...new URLSearchParams(body)]).toEqual([
+      ['client_id', 'an app'],
+      ['client_secret', 's3cret'],
+      ['code', 'a+code'],
+      ['redirect_uri', REDIRECT_URI],
+    ]);
+  });
+
+  it('gives what was answered, which parseIdentity judges', async () => {
+    stub.answerWith(200, { provider_user_id: 7, more: true });
+    expect(await exchange()).toEqual({ provider_user_id: 7, more: true });
+  });
+
+  it('knows an error of §7.3 by its code', async () => {
+    stub.answerWith(400, { error: 'invalid_grant' });
+    await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('calls the built-in provider at its own address, where browsers reach another', async () => {
+    await exchange({ url: 'https://public.example', internalUrl: stub.url });
+    expect(stub.requests.map(({ path }) => path)).toEqual(['/oauth2/token/exchange']);
+  });
+
+  it.each([
+    ['directly where the address is one of our own', { internalUrl: 'http://10.0.0.1:1' }, true],
+    ['as the variables say elsewhere', {}, false],
+  ])('calls it %s', async (_name, more, direct) => {
+    const sent: object[] = [];
+    const watched = {
+      send: (request: object) => {
+        sent.push(request);
+        return Promise.resolve({ status: 200, body: Buffer.from('{}') });
+      },
+    };
+    await new ContractAdapter(watched as never).exchange(settings(more), {
+      code: 'c',
+      state: 's',
+      redirectUri: REDIRECT_URI,
+      signal: new AbortController().signal,
+    });
+    expect(sent).toMatchObject([{ direct }]);
+  });
+});
