@@ -1,0 +1,32 @@
+import { OAuthError, type ErrorCode } from '../../errors/oauth-error.js';
+import { errorPage } from './error-page.js';
+
+/** For a person whose browser must not be sent back (contract §3; RFC 6749 §4.1.2.1). */
+describe('the page of an error', () => {
+  const page = (error: ErrorCode): string => errorPage(new OAuthError(error, 'the <reason> & more')).text;
+
+  // To begin again at once would end in the same way.
+  it.each<ErrorCode>(['server_error', 'slow_down'])('asks to wait after %s, and says no reason', (error) => {
+    const text = page(error);
+    expect(text).toContain('try again in a moment');
+    expect(text).toContain('<h1>Sign-in is not possible right now</h1>');
+    expect(text).not.toContain('&lt;reason&gt;');
+    expect(text).not.toContain('developers');
+  });
+
+  it.each<ErrorCode>(['invalid_request', 'invalid_grant', 'payload_too_large'])(
+    'asks to begin again after %s, and tells developers why',
+    (error) => {
+      const text = page(error);
+      expect(text).toContain('begin');
+      expect(text).toContain('<h1>This sign-in cannot go on</h1>');
+      expect(text).toContain('<code>the &lt;reason&gt; &amp; more</code>');
+      expect(text).not.toContain('in a moment');
+    },
+  );
+
+  it.each<ErrorCode>(['server_error', 'invalid_grant'])('has a title and says whose it is: %s', (error) => {
+    expect(page(error)).toContain('<title>Sign-in is not possible</title>');
+    expect(page(error)).toMatch(/class="brand">.*Sign in<\/p>/s);
+  });
+});
