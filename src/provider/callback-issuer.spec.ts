@@ -48,6 +48,7 @@ describe('iss of a callback', () => {
     expect(warn.mock.calls).toEqual([
       [`a callback of provider acme has an iss, and was refused: set ${variables.issuer} to what it must be`],
     ]);
+    expect(warn.mock.contexts[0]).toMatchObject({ context: 'CallbackIssuer' });
     warn.mockRestore();
   });
 

@@ -51,9 +51,11 @@ describe('adapters that are no part of the service', () => {
   });
 
   it('have 30 s to load, and 5 to check, unless it is said otherwise', async () => {
-    await expect(
-      checkAdapters({ providers: new Map([['corp', corp(adapter(''))]]) }, () => undefined),
-    ).resolves.toBeUndefined();
+    const moment = 'await new Promise((resolve) => setTimeout(resolve, 50));';
+    const file = adapter(`return (async () => { ${moment} throw new Error('away'); })();`, moment);
+    const warnings: string[] = [];
+    await checkAdapters({ providers: new Map([['corp', corp(file)]]) }, (line) => void warnings.push(line));
+    expect(warnings).toEqual(['Provider corp could not be checked (away): the service starts all the same.']);
   });
 
   it.each(['contract', 'oidc', 'oauth2', 'github', 'discord', 'google'])(

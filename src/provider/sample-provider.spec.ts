@@ -1,3 +1,4 @@
+import { hkdfSync } from 'node:crypto';
 import { parseSettings } from '../config/parse-settings.js';
 import type { Environment } from '../config/setting-row.js';
 import { sampleProvider } from './sample-provider.js';
@@ -34,6 +35,12 @@ it('has a secret that is derived from SECRET_KEY, but is not equal to it', () =>
   expect(sampleOf({ SECRET_KEY: SECRET_KEY.toUpperCase() })?.clientSecret).toBe(secret);
   expect(sampleOf({ SECRET_KEY: 'cd'.repeat(32) })?.clientSecret).not.toBe(secret);
   expect(secret).not.toBe(SECRET_KEY);
+});
+
+it('has the same secret in each version of the service: while one is rolled out, two work together', () => {
+  const key = Buffer.from(SECRET_KEY, 'hex');
+  const secret = Buffer.from(hkdfSync('sha256', key, '', 'latchkey sample-provider', 32));
+  expect(sampleOf({})?.clientSecret).toBe(secret.toString('hex'));
 });
 
 it('has the list and the issuer that were set', () => {

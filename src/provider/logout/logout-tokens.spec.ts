@@ -93,6 +93,10 @@ describe('logout tokens', () => {
     },
   );
 
+  it('may not have a list of them', async () => {
+    expect(await failure(verify(make({}, { typ: ['jwt'] })))).toMatchObject({ error: 'invalid_request' });
+  });
+
   it('are refused in every way in which they may be wrong, without telling which', async () => {
     await verify(make());
     let count = 0;
