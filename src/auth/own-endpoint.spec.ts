@@ -10,6 +10,7 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://ID.example:443/oauth2/token?x=y',
     'https://id.example/x/../oauth2/token',
     'https://id.example/%6fauth2/token',
+    'https://id.example/o%61uth2/token',
     'https://id.example/x/%2e%2e/%6Fauth2/',
     'https://id.example/x%2f..%2foauth2%2ftoken',
     'https://id.example/x%3f/..%2f..%2foauth2/token',
@@ -22,6 +23,7 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://id.example/providers/x%2f..%2f..%2f/callback',
     'https://id.example/%6fauth2/x/.%09./..%2f', // a tab is no reason to see a dot segment
     'https://id.example/%6fauth2/..%20',
+    'https://id.example//oauth2/x%2f%2f%2f..%2f..', // and for those that do not
     'https://id.example/OAuth2/token',
     'https://id.example/providers/x/callback',
     'https://id.example./oauth2/token',

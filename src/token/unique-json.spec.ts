@@ -3,6 +3,7 @@ import { parseUnique } from './unique-json.js';
 describe('an object of JSON without a name that comes twice', () => {
   it.each([
     ['{}', {}],
+    ['{"a":null,"b":[null]}', { a: null, b: [null] }],
     ['{"a":1,"b":{"a":[{"a":2},{"a":3}]}}', { a: 1, b: { a: [{ a: 2 }, { a: 3 }] } }],
     ['{"a:b":":","c":"\\"x\\":1","d":["e:f"]}', { 'a:b': ':', c: '"x":1', d: ['e:f'] }],
     ['{"a\\\\":"\\\\:"}', { 'a\\': '\\:' }],
