@@ -52,6 +52,16 @@ describe('axios over undici', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   });
 
+  it('sends nothing once the signal has fallen, also where the connection came later', async () => {
+    const controller = new AbortController();
+    const sent = failure(send(controller.signal));
+    for (let i = 0; i < 50; i++) await Promise.resolve(); // the request is begun; no connection is made meanwhile
+    controller.abort();
+    expect(await sent).toMatchObject({ code: 'ERR_CANCELED' });
+    await send();
+    expect(provider.requests).toHaveLength(1);
+  });
+
   it('says what was too large, with axios’ own code', async () => {
     provider.answer = answerWith(`HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n${'x'.repeat(11)}`);
     const error = await failure(send());
