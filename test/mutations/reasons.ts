@@ -30,6 +30,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   '217051bcb8db': 'equivalent: colons are counted, and it has none',
   '2ae23bd8c213': 'equivalent: a function without return gives undefined',
   // src/provider/logout
+  ee9995e73ebb: 'equivalent: a session comes before a subject, which is one order for all as well',
   '94210e4460b1': 'equivalent: jose verifies nothing that is called otherwise',
   dda23b1cf439: 'equivalent: jose verifies nothing that is called otherwise',
   '62cf5a7a2c68': 'equivalent: the same keys say the same of the same token',
