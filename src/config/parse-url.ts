@@ -1,6 +1,8 @@
 /**
- * A URL (WHATWG), or undefined. For what comes with requests: `URL.canParse` of Node.js 20 and 22 calls hosts with letters like ä no
- * URL any more once it has been asked some thousand times.
+ * A URL (WHATWG), or undefined. For what comes with requests.
+ *
+ * Node 20: `URL.canParse` calls hosts with letters like ä no URL any more once it has been asked some thousand times.
+ * So does that of Node 22: it may be used here once 24 is the oldest.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

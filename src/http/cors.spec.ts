@@ -35,7 +35,7 @@ describe('without a list', () => {
 
   it('refuses what is no URL, also after thousands of others', () => {
     for (let i = 0; i < 20_000; i++) allowsOrigin(development, 'http://localhost:5173');
-    // As headers are read: UTF-8 of a letter of which Node.js 20 thought then that it is a host's.
+    // As headers are read: UTF-8 of a letter. Node 20: `URL.canParse` thought of it that it is a host's.
     expect(allowsOrigin(development, 'http://\u00ef\u00bd\u008c')).toBe(false);
   });
 });

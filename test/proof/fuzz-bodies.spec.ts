@@ -206,7 +206,7 @@ describe('bodies at a running service', () => {
       atOnce: 4,
       generate: (random) => formBody(random, { refresh_token: issued.refresh_token }),
       async judge(body): Promise<Verdict> {
-        const text = body.toString();
+        const text = body.toString().replace(/^\ufeff/, ''); // a mark of the byte order says nothing (RFC 8259 §8.1, of JSON)
         const values = formValues(text, 'refresh_token');
         const isOne = values.length === 1 && text.split('&').length <= 100;
         if (!isOne || values[0] !== undefined) return refresh(body, FORM, isOne ? values[0] : undefined);

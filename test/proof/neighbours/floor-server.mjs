@@ -25,6 +25,7 @@ server.on('upgrade', (request, socket) => {
   socket.write(frame('0{"sid":"x","upgrades":[],"pingInterval":25000,"pingTimeout":20000}'));
   socket.once('data', () => socket.write(frame('42["ready",{}]')));
   socket.on('error', () => undefined);
+  socket.on('end', () => socket.destroy()); // sockets of node:http stay open until both sides end
 });
 server.listen(0, '127.0.0.1', 4096, () => process.send(server.address().port));
 process.once('disconnect', () => process.exit(0));

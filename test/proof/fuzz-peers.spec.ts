@@ -60,7 +60,7 @@ const WORDS = [
   '\ufeff',
 ];
 
-/** Not `URL.canParse`, which forgets about letters like ä on Node.js 20 and 22. */
+/** Node 20: `URL.canParse` forgets about letters like ä (src/config/parse-url.ts). */
 function isUrl(text: string): boolean {
   try {
     return new URL(text).href !== '';
