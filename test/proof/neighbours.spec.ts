@@ -107,7 +107,10 @@ describe('refreshes of others', () => {
     const what = `a backend pushes ${PUSHES_PER_SECOND} times a second to one user`;
     reportRounds(what, found, `${told} pushes`, false);
     expect(told).toBeGreaterThan(0);
-    expect(counts.map(({ statuses }) => Object.keys(statuses))).toEqual(counts.map(() => ['202']));
+    const others = counts.flatMap(({ firsts }) =>
+      Object.values(firsts).filter((one) => !one.includes(' 202 ')),
+    );
+    expect(others).toEqual([]);
   });
 
   full('while sockets come back from an instance that has stopped', async () => {

@@ -133,3 +133,4 @@ process.on('message', (order) => {
     process.disconnect();
   }
 });
+process.once('disconnect', () => process.exit(0)); // whoever started it is gone

@@ -60,3 +60,4 @@ function send(port, i, due, isNew) {
   call.on('error', () => done(0));
   call.end(body);
 }
+process.once('disconnect', () => process.exit(0)); // whoever started it is gone

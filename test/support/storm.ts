@@ -63,11 +63,12 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
   return child;
 }
 
-/** Keeps a process on one processor, with all its threads; without effect where there is no `taskset`. */
-export function pin(pid: number, processor: number): void {
+/** Keeps a process, or its main thread, on one processor; without effect where there is no `taskset`. */
+export function pin(pid: number, processor: number, { mainThreadOnly = false } = {}): void {
   if (availableParallelism() < 2) return;
   try {
-    execFileSync('taskset', ['-a', '-c', '-p', String(processor), String(pid)], { stdio: 'ignore' });
+    const threads = mainThreadOnly ? [] : ['-a'];
+    execFileSync('taskset', [...threads, '-c', '-p', String(processor), String(pid)], { stdio: 'ignore' });
   } catch {
     // then processes share them as they come
   }

@@ -6,6 +6,7 @@ const CONNECTIONS = 64;
 /** A request that finds no connection free is not sent later: a flood does not grow while it is not answered. */
 let left = 0;
 let statuses = {};
+let firsts = {};
 let free = [];
 const all = new Set();
 let timer;
@@ -18,8 +19,8 @@ process.on('message', (order) => {
     clearInterval(timer);
     isFlooding = false;
     for (const socket of all) socket.destroy();
-    process.send({ statuses, left });
-    [statuses, left] = [{}, 0];
+    process.send({ statuses, firsts, left });
+    [statuses, firsts, left] = [{}, {}, 0];
   }
 });
 process.once('disconnect', () => process.exit(0));
@@ -67,6 +68,7 @@ function count(data) {
   if (data[0] !== 72) return false; // H of HTTP/1.1
   const status = data.toString('latin1', 9, 12);
   statuses[status] = (statuses[status] ?? 0) + 1;
+  firsts[status] ??= data.toString('latin1');
   if (!isAnswered) process.send({}); // it has begun
   isAnswered = true;
   return true;

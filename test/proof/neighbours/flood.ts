@@ -4,6 +4,8 @@ import { ask, startBeside } from '../../support/storm.js';
 export interface FloodCounts {
   /** How many answers had each status. */
   readonly statuses: Readonly<Record<string, number>>;
+  /** The first answer of each status, as it came. */
+  readonly firsts: Readonly<Record<string, string>>;
   /** Requests that were not sent, since no connection was free. */
   readonly left: number;
 }
