@@ -226,7 +226,8 @@ describe('tokens of a running service', () => {
         ).replaceAll(/[^\t -~\u0080-\u00ff]/g, ''),
       async judge(token): Promise<Verdict> {
         const { status, body } = await caller.call('GET', '/me', { Authorization: `Bearer ${token}` });
-        const user = issued.find(({ access_token }) => access_token === token.trim());
+        const read = token.replace(/^ +|[ \t]+$/g, ''); // spaces before it (RFC 6750 §2.1), blanks at a header's end (RFC 9110 §5.5)
+        const user = issued.find(({ access_token }) => access_token === read);
         expect([status, body['user_id'] ?? body['error']]).toEqual(
           user ? [200, user.user_id] : [401, 'invalid_token'],
         );

@@ -34,7 +34,7 @@ const paths = Object.keys(document.paths)
  */
 export function faultOf(answered) {
   const { method, url, status } = answered;
-  const [path] = url.split('?');
+  const [path] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?'); // a target may be a whole URL (RFC 9112 §3.2.2)
   if (EXEMPT.test(path)) return undefined;
   const fault = judge(answered, path);
   return fault && `${method} ${path} answered ${status}: ${fault}`;
