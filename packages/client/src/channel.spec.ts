@@ -257,3 +257,14 @@ it('says once that it is over, also when it is closed while a token is on its wa
   expect(infos).toEqual([{ final: true }]);
   expect(FakeSocket.all).toHaveLength(1);
 });
+
+it('can be closed by whoever is told that it is lost: all are told of the loss, then of the end, and nothing is tried again', async () => {
+  const { channel } = await open();
+  const infos: unknown[] = [];
+  channel.on('disconnect', () => channel.close());
+  channel.on('disconnect', (info) => infos.push(info));
+  FakeSocket.last.receive('ready', ready(1));
+  FakeSocket.last.happen('disconnect', 'transport close');
+  expect(infos).toEqual([{ final: false }, { final: true }]);
+  expect(jest.getTimerCount()).toBe(0);
+});

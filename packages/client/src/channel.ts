@@ -28,6 +28,7 @@ export function openChannel(
   let socket: Socket | undefined;
   let connected = false;
   let closed = false;
+  let telling = false;
   let failures = 0;
   let cancelRetry: (() => void) | undefined;
   /** The token of the connection, and the one that was got for a refused one. */
@@ -134,7 +135,7 @@ export function openChannel(
   const later = (seconds = backoff(failures++, LONGEST_BACKOFF)): void => {
     if (closed) return; // while a token was on its way
     leave();
-    cancelRetry = after(seconds, () => void open());
+    if (!closed) cancelRetry = after(seconds, () => void open()); // a handler may have closed it
   };
 
   const stopWaiting = (): void => {
@@ -147,8 +148,14 @@ export function openChannel(
     const left = socket;
     socket = undefined;
     left?.disconnect();
-    if (connected || closed) emit('disconnect', { final: closed });
+    const final = closed;
+    const isTold = connected || (final && !telling);
     connected = false;
+    if (!isTold) return;
+    telling = true;
+    emit('disconnect', { final });
+    telling = false;
+    if (closed !== final) leave(); // a handler has closed it, and is told so after all have been told of the loss
   };
 
   const stopWaking = onWake(() => cancelRetry && void open());

@@ -83,7 +83,7 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'does not connect again',
     file: 'channel.ts',
-    from: 'cancelRetry = after(seconds, () => void open());',
+    from: 'if (!closed) cancelRetry = after(seconds, () => void open());',
     to: '',
     only: ['connections break'],
     found: /the channel is not open/,
