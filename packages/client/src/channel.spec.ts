@@ -153,7 +153,10 @@ it('answers token.expiring with a fresh token', async () => {
   await seconds(60);
   expect(FakeSocket.all).toHaveLength(1);
   acknowledge({ error: 'server_error' }); // the database is away: the connection is as good as before, and a new one would be refused
-  await seconds(60);
+  await seconds(4);
+  expect(FakeSocket.last.sent).toHaveLength(1);
+  await seconds(1);
+  expect(FakeSocket.last.sent).toHaveLength(2); // tried again, until it is renewed or ended
   expect([FakeSocket.all.length, FakeSocket.last.left]).toEqual([1, false]);
   acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
   await seconds(0);

@@ -9,6 +9,7 @@ import { onWake } from './wake.js';
 
 /** Seconds. */
 const LONGEST_BACKOFF = 30;
+const RENEWAL_RETRY = 5;
 
 /**
  * Keeps a connection to the user's channel (contract §7): every new one has a fresh token, and goes on from the last offset.
@@ -111,8 +112,10 @@ export function openChannel(
     const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
     mine?.emit('authenticate', { token: other }, (answer?: { error?: string }) => {
+      if (!answer?.error || socket !== mine) return;
       // Mostly because the token is of another session: connect anew with that. While the database is away, nobody could.
-      if (answer?.error === 'invalid_token' && socket === mine) later(0);
+      if (answer.error === 'invalid_token') later(0);
+      else after(RENEWAL_RETRY, () => socket === mine && void authenticate());
     });
   };
 
