@@ -76,7 +76,15 @@ describe('stored signing keys', () => {
 
   describe('at the start', () => {
     it('one is made that signs at once, by one of those that start together, and no other later', async () => {
-      const made = await Promise.all(Array.from({ length: 4 }, () => storeOf().ensureSigningKey(neverAsked)));
+      const blocker = dataSource.createQueryRunner();
+      await blocker.startTransaction();
+      await blocker.query('LOCK TABLE signing_keys IN SHARE MODE'); // it can be read
+      const making = Array.from({ length: 4 }, () => storeOf().ensureSigningKey(neverAsked));
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      for (let left = 100; left > 0 && (await query(waiting)).length < making.length; left--);
+      await blocker.commitTransaction();
+      await blocker.release();
+      const made = await Promise.all(making);
       const [key] = await list();
       expect(made.filter(Boolean)).toEqual([{ kid: key!.kid, activeAt: key!.activeAt }]);
       expect(key).toMatchObject({ state: 'signing', tokenTtl: 3600, activeAt: key!.createdAt });
@@ -119,6 +127,19 @@ describe('stored signing keys', () => {
       expect(await storeOf(OTHER).ensureSigningKey(() => undefined)).toBeUndefined();
       expect((await list()).map((key) => key.kid)).toEqual([kid]);
     });
+  });
+
+  it('are read by statements that are planned once for each connection', async () => {
+    const one = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    try {
+      const reader = new KeyReader(new Sql(one));
+      const [kid] = [await first(), await reader.list()];
+      expect(await reader.read([kid])).toMatchObject([{ kid, encryptedPrivateKey: null }]);
+      const prepared = await one.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
+      expect(prepared.map(({ name }) => name).toSorted()).toEqual(['signing-keys', 'signing-keys-all']);
+    } finally {
+      await one.destroy();
+    }
   });
 
   describe('rotate', () => {
