@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
+import { DatabaseBusy, MOST_WAITING } from '../database/database-busy.js';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { readHeader } from './jose-header.js';
@@ -11,13 +12,15 @@ import { KeyCipher } from './key-cipher.js';
 import type { UnreadableKey } from './key-errors.js';
 import { KeyReader, type ReadKey } from './key.reader.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
-import { KeyStore, SUCCESSION_S } from './key.store.js';
+import { KeyStore } from './key.store.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';
 
 /** So every instance knows within a second of a key that was made or revoked anywhere (contract §5). */
 const READ_EVERY_MS = 500;
 const CHECK_AGE_EVERY_MS = 60_000;
+/** A token of an unknown key has the keys read, unless they were read so lately: ten times a second at most, whoever sends it. */
+const KNOWN_FOR_MS = 100;
 
 /** The keys that sign access tokens: they live in the database, so all instances have the same ones (contract §5). */
 @Injectable()
@@ -32,6 +35,10 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private reading: Promise<void> | undefined;
   /** When the last reading began that has succeeded, in milliseconds of `performance.now()`. */
   private readAt = -Infinity;
+  /** When a reading has failed, and how; undefined once one has succeeded. */
+  private failure: { readonly at: number; readonly error: unknown } | undefined;
+  /** Tokens of unknown keys that wait for a reading. */
+  private learning = 0;
   private rotation?: NodeJS.Timeout;
   private stopped = false;
   /** Rows that are not valid keys, and were logged. Only an operator can have written them, so there are few. */
@@ -90,15 +97,22 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * Reads the keys for a token whose key is not known, if it may be newer than the last reading: of an instance whose database
-   * was away for a moment, while others have withdrawn a key, and sign with its successor.
+   * was away for a moment, or that of whoever has withdrawn a key is far, while others sign with its successor.
    * @returns whether the key is known now
-   * @throws errors of the database
+   * @throws errors of the database, and DatabaseBusy beyond MOST_WAITING tokens at once
    */
   async learn(token: string): Promise<boolean> {
     const kid = readHeader(token)?.kid;
     if (kid === undefined || this.ring.knows(kid)) return false;
-    const since = performance.now() - SUCCESSION_S * 1000; // what signs by now was made before
-    while (this.readAt < since) await this.read();
+    if (this.learning >= MOST_WAITING) throw new DatabaseBusy('too many tokens wait for the signing keys');
+    this.learning++;
+    try {
+      await this.readSince(performance.now() - KNOWN_FOR_MS);
+    } catch (error) {
+      if (!this.ring.knows(kid)) throw error;
+    } finally {
+      this.learning--;
+    }
     return this.ring.knows(kid);
   }
 
@@ -114,8 +128,22 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
+  /** Reads the keys unless that was done since; not at once again after it has failed, for strangers set the pace. */
+  private async readSince(time: number): Promise<void> {
+    while (this.readAt < time) {
+      const { failure } = this;
+      if (!this.reading && failure && performance.now() < failure.at + READ_EVERY_MS) throw failure.error;
+      await this.read();
+    }
+  }
+
   private read(tell = (changes: KeyChanges) => this.tell(changes)): Promise<void> {
-    this.reading ??= this.readNow(tell).finally(() => (this.reading = undefined));
+    this.reading ??= this.readNow(tell)
+      .catch((error: unknown) => {
+        this.failure = { at: performance.now(), error };
+        throw error;
+      })
+      .finally(() => (this.reading = undefined));
     return this.reading;
   }
 
@@ -123,7 +151,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     const began = performance.now();
     const keys = await this.reader.read(this.ring.kids);
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
-    this.readAt = began;
+    [this.readAt, this.failure] = [began, undefined];
     this.warnOf(changes);
     tell(changes);
     await this.store.ensureTokenTtl(keys);

@@ -14,7 +14,7 @@ const ROTATE_AFTER_S = 90 * 86_400;
 
 // The withdrawal of the signing key takes effect a moment later, within the second of contract §5. Instances read twice a
 // second, so all change at the same time. Otherwise the first to know the new key would sign what the others refuse.
-export const SUCCESSION_S = 0.7;
+const SUCCESSION_S = 0.7;
 const WITHDRAWAL_S = 0.85;
 
 export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
