@@ -11,6 +11,14 @@ describe('the accounts file', () => {
     expect(parseAccounts(JSON.stringify([full, grace]), VARIABLE)).toEqual([full, grace]);
   });
 
+  // Node 20: `URL.canParse` forgets about letters like ä once it was asked so often (src/config/parse-url.ts).
+  it('holds thousands of accounts, whose pictures are at hosts with any letters', () => {
+    const avatar_url = 'https://exämple.org/a';
+    const one = (i: number): object => ({ ...ada, provider_user_id: `${i}`, login: `${i}`, avatar_url });
+    const all = Array.from({ length: 4000 }, (_, i) => one(i));
+    for (let i = 0; i < 2; i++) expect(parseAccounts(JSON.stringify(all), VARIABLE)).toEqual(all);
+  });
+
   it.each([
     ['not JSON', `[{"password_hash": "${HASH}" oops`, ['the file is not JSON']],
     ['an object', '{}', ['the file must hold a JSON array of at least one account']],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InvalidSettings, unreadable } from '../config/invalid-settings.js';
+import { parseUrl } from '../config/parse-url.js';
 import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
@@ -24,7 +25,7 @@ const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
   avatar_url: {
     required: false,
     accepts: 'an http(s) URL of at most 2048 characters',
-    isValid: (value) => value.length <= 2048 && /^https?:\/\//i.test(value) && URL.canParse(value),
+    isValid: (value) => value.length <= 2048 && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined,
   },
 };
 
@@ -62,7 +63,7 @@ export function parseAccounts(json: string, variable: string): Account[] {
     ...repeated(entries, 'login'),
   ];
   if (faults.length > 0) throw new InvalidSettings(faults.map((fault) => `${variable}: ${fault}`));
-  return entries.filter(isAccount);
+  return entries as Account[]; // none has a fault
 }
 
 function parseJson(json: string): unknown {
@@ -79,10 +80,6 @@ function isList(value: unknown): value is unknown[] {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isAccount(entry: unknown): entry is Account {
-  return faultsOf(entry).length === 0;
 }
 
 function faultsOf(entry: unknown): string[] {
