@@ -162,8 +162,8 @@ export class ConnectionRegistry implements OnApplicationShutdown {
       this.prolong(connection, await this.renewals.judge(connection, body));
       answer({ expires_at: rfc3339(connection.expiresAt) });
     } catch (error) {
-      const refusal = error instanceof OAuthError ? error : toServerError(error);
-      answer(refusal.body);
+      if (!(error instanceof OAuthError)) this.logger.error({ err: error, msg: 'a token was not renewed' });
+      answer((error instanceof OAuthError ? error : toServerError(error)).body);
     }
   }
 
