@@ -6,8 +6,8 @@ import type { SignIn } from '../src/auth/sign-in.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
 import { parseIdentity } from '../src/provider/identity.js';
-import { userIdOf } from '../src/user/user-id.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { signInOf } from './support/written-sign-in.js';
 
 /** What sign-ins leave in the database, without a service: in one statement, and in the steps that are taken on Citus. */
 describe.each([
@@ -42,25 +42,6 @@ describe.each([
       written.push(event && { id, ...event });
     }
     return written;
-  }
-
-  function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: string | null = null): SignIn {
-    const jti = randomUUID();
-    const expiresAt = Math.floor(Date.now() / 1000) + 900;
-    return {
-      session: { userId: userIdOf('corp', name), sessionId: randomUUID(), deviceId },
-      provider: 'corp',
-      identity: parseIdentity({ provider_user_id: name }),
-      providerSubject: null,
-      providerSession: null,
-      deviceName: null,
-      userAgent: null,
-      jkt: null,
-      refreshTokenHash: randomBytes(32),
-      refreshTokenTtl: 3600,
-      accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
-      ...fields,
-    };
   }
 
   /** One who says all that can be said. */
