@@ -157,9 +157,9 @@ describe('a provider’s logout', () => {
   it('looks once more for those who have signed in meanwhile, and tells of all together', async () => {
     const ada = await signIn('ada', 'ada', null);
     let late: SignIn | undefined;
-    const { signOutAtProvider } = signOuts;
+    const look = signOuts.signOutAtProvider.bind(signOuts);
     const looks = jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(async (...call) => {
-      const ended = await signOutAtProvider.apply(signOuts, call);
+      const ended = await look(...call);
       late = await signIn('ada', 'ada', null);
       return ended;
     });
@@ -172,11 +172,8 @@ describe('a provider’s logout', () => {
   it('is obeyed, and an operator told, where the database goes away before the second look', async () => {
     const ada = await signIn('ada', 'ada', null);
     const away = new DatabaseBusy('away');
-    const { signOutAtProvider } = signOuts;
-    jest
-      .spyOn(signOuts, 'signOutAtProvider')
-      .mockImplementationOnce((...call) => signOutAtProvider.apply(signOuts, call))
-      .mockRejectedValueOnce(away);
+    const look = signOuts.signOutAtProvider.bind(signOuts);
+    jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockRejectedValueOnce(away);
     await obey(of('ada'));
     expect(await isAlive(ada)).toBe(false);
     expect(told).toEqual([{ provider: 'corp', userIds: [ada.session.userId], sessions: 1 }]);
