@@ -1,4 +1,5 @@
 import { getEventListeners } from 'node:events';
+import { gzipSync } from 'node:zlib';
 import { AxiosError } from 'axios';
 import { answerWith, RawProvider } from '../../test/support/raw-provider.js';
 import { axiosOverUndici } from './undici-adapter.js';
@@ -72,12 +73,43 @@ describe('axios over undici', () => {
     });
   });
 
-  it('takes an answer of the largest size, in one piece or in many', async () => {
-    provider.answer = (socket) => {
-      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234');
-      setImmediate(() => socket.write('56789'));
+  it.each<[string, string, string]>([
+    ['in one piece', 'Content-Length: 10\r\n\r\n0123456789', '0123456789'],
+    [
+      'in many pieces',
+      'Transfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n',
+      '0123456789',
+    ],
+    ['of nothing', 'Content-Length: 0\r\n\r\n', ''],
+  ])('takes an answer %s, up to the largest size', async (_how, bytes, body) => {
+    provider.answer = answerWith(`HTTP/1.1 200 OK\r\n${bytes}`);
+    expect(await send()).toMatchObject({ status: 200, data: Buffer.from(body) });
+  });
+
+  describe('a packed answer', () => {
+    const packed = (body: Buffer): void => {
+      const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
+      provider.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(head), body]));
     };
-    expect(await send()).toMatchObject({ status: 200, data: Buffer.from('0123456789') });
+    beforeEach(() => void (way = axiosOverUndici(100)));
+
+    it('is asked for, and unpacked', async () => {
+      packed(gzipSync('{"a":1}'));
+      expect(await send()).toMatchObject({ data: Buffer.from('{"a":1}') });
+      expect(provider.requests[0]).toMatch(/^accept-encoding: gzip, compress, deflate, br\r$/im);
+    });
+
+    it('is a failure where it is not what it says it is', async () => {
+      packed(Buffer.from('no gzip'));
+      const error = await failure(send());
+      expect(error).toBeInstanceOf(AxiosError);
+      expect(error).toMatchObject({ code: 'Z_DATA_ERROR' });
+    });
+
+    it('is a failure where it is larger than the largest one', async () => {
+      packed(gzipSync('x'.repeat(101)));
+      expect(await failure(send())).toMatchObject({ code: 'ERR_BUFFER_TOO_LARGE' });
+    });
   });
 
   it('ends its connections when it is closed, and takes no request then', async () => {

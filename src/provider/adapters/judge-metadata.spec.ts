@@ -61,6 +61,7 @@ describe('a discovery document', () => {
       ['addresses jwks_uri'],
     ],
     ['with an address that is no text', { jwks_uri: ['https://id.example/keys'] }, ['addresses jwks_uri']],
+    ['with an address that only begins like one', { jwks_uri: 'https://' }, ['addresses jwks_uri']],
     ['with https inside of an address only', { jwks_uri: 'ftp://https://x/' }, ['addresses jwks_uri']],
     [
       'without the code flow',
