@@ -9,27 +9,45 @@ const client = { redirectUri: 'https://app.example/cb', state: null };
 const ADDRESS = 'https://app.example/cb?error=server_error&iss=https%3A%2F%2Fid.example';
 
 /** What the filter does to a response, and what it logs. */
-function answerTo(cause?: unknown): { response: object; logged: unknown[] } {
+function filtered(
+  thrown: unknown,
+  { isOfBrowser = true, accepted = 'html' } = {},
+): { response: { sent: unknown[]; locals: object }; logged: unknown[] } {
   const logged: unknown[] = [];
   for (const level of ['debug', 'warn', 'error'] as const) {
     jest
       .spyOn(Logger.prototype, level)
       .mockImplementation((entry: unknown) => void logged.push({ level, entry }));
   }
+  const sent: unknown[] = [];
+  const note = (...what: unknown[]) => (sent.push(what.length === 1 ? what[0] : what), response);
   const response = {
     locals: {} as { error?: string },
-    sent: [] as unknown[],
-    status: (code: number) => (response.sent.push(code), response),
-    setHeader: (...header: unknown[]) => (response.sent.push(header), response),
-    end: () => response.sent.push('end'),
+    sent,
+    status: note,
+    setHeader: note,
+    set: () => response,
+    removeHeader: () => response,
+    type: note,
+    json: note,
+    send: note,
+    end: () => sent.push('end'),
   };
-  const http = { getRequest: () => ({ id: 'r1' }), getResponse: () => response };
-  const error = new ErrorForClient(client, 'https://id.example', {
-    error: 'server_error',
-    ...(cause !== undefined && { cause }),
-  });
-  new ClientErrorFilter(() => true).catch(error, { switchToHttp: () => http } as unknown as ArgumentsHost);
-  return { response: { sent: response.sent, locals: response.locals }, logged };
+  const request = { id: 'r1', accepts: () => accepted };
+  const http = { getRequest: () => request, getResponse: () => response };
+  const host = { switchToHttp: () => http } as unknown as ArgumentsHost;
+  const filter = new ClientErrorFilter(() => isOfBrowser);
+  filter.catch(thrown, host);
+  return { response: { sent, locals: response.locals }, logged };
+}
+
+function answerTo(cause?: unknown): { response: object; logged: unknown[] } {
+  return filtered(
+    new ErrorForClient(client, 'https://id.example', {
+      error: 'server_error',
+      ...(cause !== undefined && { cause }),
+    }),
+  );
 }
 
 describe('an error of which a client is told', () => {
@@ -54,6 +72,32 @@ describe('an error of which a client is told', () => {
       msg: 'a client is told: server_error',
       ...(cause !== undefined && { err: cause }),
     };
-    expect(answerTo(cause).logged).toEqual([{ level, entry }]);
+    expect(answerTo(cause).logged).toStrictEqual([{ level, entry }]);
+  });
+});
+
+// RFC 6749 §4.1.2.1: the user is informed where the browser must not be sent back.
+describe('an error of which no client can be told', () => {
+  afterEach(() => void jest.restoreAllMocks());
+
+  it.each<[string, OAuthError, number]>([
+    ['as it is', new OAuthError('invalid_request', 'no such address'), 400],
+    // 401 would ask the browser for credentials (RFC 9110 §15.5.2).
+    ['without a challenge', new OAuthError('invalid_grant', 'the state is gone'), 400],
+    ['where it is a fault of ours', new OAuthError('server_error', 'away'), 500],
+  ])('is a page for a browser, and nothing else: %s', (_how, error, status) => {
+    const { sent, locals } = filtered(error).response;
+    expect(sent.filter((one) => typeof one === 'number').at(-1)).toBe(status);
+    expect(sent.at(-1)).toMatch(/^<!doctype html>/);
+    if (status < 500) expect(sent.at(-1)).toContain(error.description);
+    expect(locals).toEqual({ error: error.error });
+  });
+
+  it.each([
+    ['programs', { isOfBrowser: false }],
+    ['who wants it', { accepted: 'json' }],
+  ])('is JSON for %s', (_who, way) => {
+    const error = new OAuthError('invalid_grant', 'the state is gone');
+    expect(filtered(error, way).response.sent).toEqual([401, 'json', error.body]);
   });
 });

@@ -27,6 +27,7 @@ describe('the page on which the user chooses a provider', () => {
 
   it('says where the user will be', () => {
     expect(text).toContain('<title>Sign in</title>');
+    expect(text).toMatch(/<body>.*Sign in/s);
     expect(text).toContain('<strong>app.example:8443</strong>');
     expect(page({ redirect_uri: 'http://app.example/cb' })).toContain('<strong>app.example</strong>');
     expect(page({ redirect_uri: 'com.example.app:/cb' })).toContain('<strong>com.example.app</strong>');
