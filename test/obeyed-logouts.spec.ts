@@ -104,6 +104,17 @@ describe('a provider’s logout', () => {
     expect(counted).toEqual([]);
   });
 
+  // Contract §6: a session that was named by its subject alone may be the one that is meant.
+  it('that names a session ends those of its subject whose own names are not known', async () => {
+    const all = [
+      await signIn('ada', 'ada', 's1'),
+      await signIn('ada', 'ada', null),
+      await signIn('bo', 'bo', null),
+    ];
+    await obey(of(null, 's1'));
+    expect(await Promise.all(all.map(isAlive))).toEqual([false, false, true]);
+  });
+
   // OpenID Connect Back-Channel Logout 1.0 §2.6: a `jti` is good once.
   it('is obeyed once', async () => {
     const once = of('ada');

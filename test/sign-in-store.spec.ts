@@ -138,6 +138,10 @@ describe('the store of sign-ins', () => {
     expect(started).toEqual([]);
   });
 
+  /** Who has nothing under way is forgotten: else each user would stay in memory. */
+  const expectForgotten = (store: SignInStore): void =>
+    expect(Reflect.get(store, 'turns')).toEqual(new Map());
+
   // serialization_failure, deadlock_detected, lock_not_available
   it.each(['40001', '40P01', '55P03'])(
     'each goes alone where something is in the way of one: %s',
@@ -146,6 +150,7 @@ describe('the store of sign-ins', () => {
       const store = storeOf();
       await Promise.all(['ada', 'bo', 'cleo'].map((name) => store.record(signInOf(name))));
       expect([started.length, batches]).toEqual([3, [3]]);
+      expectForgotten(store);
     },
   );
 
@@ -185,7 +190,6 @@ describe('the store of sign-ins', () => {
         });
       expect(await sessions()).toBe(status === 'fulfilled' ? 3 : 2);
     });
-    // Who has nothing under way is forgotten: else each user would stay in memory.
-    expect(Reflect.get(store, 'turns')).toEqual(new Map());
+    expectForgotten(store);
   });
 });
