@@ -5,6 +5,27 @@
 export const REASONS: Readonly<Record<string, string>> = {
   '05332a934c0b': 'equivalent: no header, or one of no scheme that is known, is the same to the code',
   ef4bf5009cda: 'equivalent: no header, or one of no scheme that is known, is the same to the code',
+  // src/auth
+  '3a927cc611d1': 'equivalent: no verifier matches a challenge that is not there',
+  '0075cdc4dd5a': 'equivalent: the null of JSON is read as null',
+  ee7b8a946907: 'equivalent: the null of JSON is read as null',
+  '452504d05c25': 'equivalent: a function without return gives undefined',
+  '83571abc8cae': 'equivalent: what is no object has no such members',
+  '733187d95183': 'equivalent: what is no object has no such members',
+  ddd85b45ee31: 'equivalent: what is no object has no such members',
+  '699e6788cf2d': 'equivalent: null has no members',
+  da14407e4698: 'equivalent: no header, or one of no scheme that is known, is the same to the code',
+  '76519f87cf36': 'equivalent: no challenge has not 43 characters',
+  '0efba21a6ef8': 'equivalent: a cause that is undefined is none',
+  '17bab93410e2': 'equivalent: the protocol of a URL has one colon, at its end',
+  '4d9b465e4335':
+    'equivalent: one alone is refused alike after it was looked for; it costs a statement alone',
+  '9cc3a0a8a8d0':
+    'equivalent: one alone is refused alike after it was looked for; it costs a statement alone',
+  da024257ed34: 'equivalent: nobody is left to whom it would be given',
+  e19433e97062: 'a statement of no rows; it costs time alone',
+  '15150681b37f': 'a statement of no rows; it costs time alone',
+  b909d34a8eb2: 'needs sign-ins of a user that wait for each other in an order of which no test can be sure',
   // src/provider/adapters
   '2011c59be864': 'equivalent: text that is split has a first part',
   '4a542b7a4714': 'equivalent: no type, or one of no name that is known, is the same to the code',
@@ -56,6 +77,12 @@ export const REASONS: Readonly<Record<string, string>> = {
   '9a2dff17f704': 'equivalent: no encoding is one that is not known',
   '3fe0b43c5ecb': 'equivalent: nothing unpacked is nothing',
   '55d977d8b433': 'equivalent: what is compared with begins so, and has it nowhere else',
+  '2c32eb9ba0a0': 'how deep it looks exactly matters to nobody',
+  '67e45758cae2': 'how deep it looks exactly matters to nobody',
+  ace57254b4b0: 'a test would have to wait for seconds',
+  c1f4c59b40f2: 'a test would have to wait for seconds',
+  '4c8b3a3afd35':
+    'equivalent: in a URL only a longer host goes on otherwise, and of that nothing is taken out',
   // src/provider/adapter-test
   d52305a70eb9: 'equivalent: a request that a server was sent has a method',
   '2b2dd3cc682c': 'equivalent: a request that a server was sent has an address',
