@@ -54,6 +54,20 @@ describe('proofs of possession (RFC 9449 §4.3)', () => {
     expect(await judgeProof(proof(parts), CALL)).toMatchObject({ jkt: key.thumbprint });
   });
 
+  it('one of 4,096 characters is good, and a longer one is not', async () => {
+    const ofLength = (length: number): string => {
+      for (let pad = 2800; pad > 2600; pad--) {
+        for (const kid of ['', 'x', 'xx']) {
+          const one = proof({ header: { kid }, claims: { pad: 'x'.repeat(pad) } });
+          if (one.length === length) return one;
+        }
+      }
+      throw new Error('there is no such proof');
+    };
+    expect(await judgeProof(ofLength(4096), CALL)).toMatchObject({ jkt: key.thumbprint });
+    expect(await judgeProof(ofLength(4097), CALL)).toBe('malformed');
+  });
+
   it.each<[string, ProofParts]>([
     ...['none', 'HS256', 'ES384', 'ES512', 'RS256', 'EdDSA', 'es256', '', null, undefined, ['ES256']].map(
       (alg): [string, ProofParts] => [`alg ${JSON.stringify(alg)}`, { header: { alg } }],

@@ -192,7 +192,7 @@ describe('who may come in (contract §4)', () => {
         await expect(
           alone.admitHandshake({ auth: { token }, headers: {} } as unknown as Socket['handshake'], undefined),
         ).rejects.toThrow(/^invalid_token: .+/);
-        expect(asked).toEqual([]);
+        expect(asked).toHaveLength(0);
       },
     );
   });
