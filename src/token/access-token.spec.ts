@@ -26,10 +26,12 @@ describe('an access token', () => {
     [3600, false, 3600],
   ])('that lives %i s, for a proof: %s, is kept for %i s', (ttl, withProof, kept) => {
     const { token, expiresAt, expiresIn } = issuer(ttl).issue(session, withProof ? proof : undefined);
-    const { iat, exp } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
+    const { iat, exp, client_id } = JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as {
       iat: number;
       exp: number;
+      client_id: string;
     };
+    expect(client_id).toBe('latchkey'); // whoever the client is (contract §5)
     expect([iat, exp, expiresAt, expiresIn]).toEqual([NOW, NOW + ttl, NOW + kept, ttl]);
   });
 

@@ -71,6 +71,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   '213bbeefdc45': 'equivalent: where nothing is named nothing is removed; it costs a statement',
   e083df434a88: 'no test can have the age of a key be ninety days to the microsecond',
   c07b0a64e476: 'only a standby can tell, and these specs have none',
+  c877459159db: 'equivalent: neither text begins as the name does',
   b08f3bb8c01b: 'equivalent: no session is that of no subject; it costs a statement',
   '866359965894': 'PostgreSQL gives the row of the place first, though nothing promises that',
   // src/provider/logout
