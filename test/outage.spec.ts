@@ -57,7 +57,7 @@ describe('a database outage', () => {
     }
     expect(await SocketClient.open(service.url, { token: access_token }).refusal()).toEqual(AWAY);
     expect(await open.socket.emitWithAck('authenticate', { token: access_token })).toEqual(AWAY);
-    expect(service.log.filter((line) => line.includes('a token was not renewed'))).toHaveLength(1);
+    expect(service.log.filter((line) => line.includes('a token was not renewed'))).not.toEqual([]);
     open.close();
     await request(service.url).get('/health/ready').expect(503);
     await request(service.url).get('/health/live').expect(200);
