@@ -296,7 +296,14 @@ describe('the end of sessions', () => {
     it('after a pause: ten seconds again, once much has happened, or a reading has failed', async () => {
       const part = { at: 'then', snapshot: '1:1:', isNow: false, cursor: null };
       const many = Array.from({ length: 100 }, () => ({ at: null, sessionId: randomUUID() }));
-      const answers: (object[] | Error)[] = [[part], [part], [part], [part, ...many], [part], new Error('away')];
+      const answers: (object[] | Error)[] = [
+        [part],
+        [part],
+        [part],
+        [part, ...many],
+        [part],
+        new Error('away'),
+      ];
       const parts: unknown[] = [];
       const answer = async (_statement: object, values: unknown[]): Promise<object[]> => {
         parts.push(values[3]);
