@@ -16,6 +16,7 @@ import { KeyStore } from '../../../src/token/key.store.js';
 import { parseRefreshToken } from '../../../src/token/refresh-token.js';
 import type { SessionScope } from '../../../src/token/session.store.js';
 import { TokenService } from '../../../src/token/token.service.js';
+import type { Command } from './commands.js';
 import type { World } from './world.js';
 
 type Query = (sql: string, values: unknown[]) => Promise<unknown[]>;
@@ -47,7 +48,8 @@ type Judge = (presented: Presented) => Promise<boolean>;
 const judged = (change: (isLive: Judge, query: Query) => Judge): Plant =>
   each(AccessTokenVerifier, (verifier, query) => {
     const open = verifier as unknown as { isLive: Judge };
-    jest.replaceProperty(open, 'isLive', change(open.isLive, query));
+    const isLive = open.isLive.bind(verifier);
+    jest.spyOn(open, 'isLive').mockImplementation(change(isLive, query));
   });
 
 /** Faults that the service could have, each in a few lines: to see that the model finds it. */
@@ -143,4 +145,12 @@ export const FAULTS: Readonly<Record<string, Plant>> = {
     const once = keys.once.bind(keys);
     jest.spyOn(keys, 'once').mockImplementation((asked, work) => once({ ...asked, ttl: 3600 }, work));
   }),
+};
+
+/** Of faults that show only after commands which seldom follow each other: the ones that are drawn. */
+export const FEW_COMMANDS: Readonly<Record<string, readonly Command[]>> = {
+  'a refresh extends the refresh token': ['signIn', 'refresh', 'turnClock'],
+  'a refresh token’s expiry ends its access token': ['signIn', 'refresh', 'useToken', 'turnClock'],
+  'a used proof is taken again': ['signIn', 'refresh', 'useToken'],
+  'an Idempotency-Key is forgotten after an hour': ['signIn', 'push', 'listen', 'turnClock'],
 };

@@ -1,5 +1,5 @@
 import fc, { type IAsyncPropertyWithHooks } from 'fast-check';
-import { sequences } from './commands.js';
+import { sequences, type Command } from './commands.js';
 import { turnTo } from './keys.js';
 import { HOUR, Specification, type Key } from './specification.js';
 import type { Step } from './step.js';
@@ -7,9 +7,17 @@ import { refreshAt } from './refresh.js';
 import { askMe } from './tokens.js';
 import type { World } from './world.js';
 
-/** Whatever is done, in whatever order, on whichever instance and at whatever time: the service does what the model does. */
-export function sessionModel(world: World, replayPath?: string): IAsyncPropertyWithHooks<[Iterable<Step>]> {
-  return fc.asyncProperty(sequences(replayPath), async (steps) => {
+/**
+ * Whatever is done, in whatever order, on whichever instance and at whatever time: the service does what the model does.
+ * @param of the commands that are drawn: all unless some are named
+ * @param replayPath of a sequence that has failed
+ */
+export function sessionModel(
+  world: World,
+  of?: readonly Command[],
+  replayPath?: string,
+): IAsyncPropertyWithHooks<[Iterable<Step>]> {
+  return fc.asyncProperty(sequences(of, replayPath), async (steps) => {
     const model = await beginRun(world);
     await fc.asyncModelRun(() => ({ model, real: world }), steps);
     // Whatever a sequence has left: each token is good everywhere, or nowhere.
