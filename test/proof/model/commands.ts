@@ -43,7 +43,7 @@ export function sequences(of: readonly Command[] = ALL, replayPath?: string): Ar
   const step = fc.oneof(
     ...of.map((name) => {
       const [weight, arbitrary] = COMMANDS[name];
-      return { weight, arbitrary: arbitrary as Arbitrary<Step> };
+      return { weight, arbitrary: arbitrary };
     }),
   );
   const commands = fc.commands([step], {
