@@ -12,7 +12,7 @@ const LINGER_MS = 1000;
 
 /**
  * Requests that Node refuses before the application sees them (a malformed head, headers over 16 KiB, a request that never
- * ends, an unknown `Expect`) get the contract's error as well (contract §3).
+ * ends, an unknown `Expect`) get the contract's error as well (contract §3). A connection without a request gets none.
  *
  * @param told called for each of them
  */
@@ -20,6 +20,9 @@ export function refuseUnreadableRequests(server: Server, told: () => void): void
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
     if (!socket.writable) return;
+    // Opened ahead, as browsers and pools do, and not used in time: what it were told now might meet its first request on the
+    // way, and be taken for the answer.
+    if (socket.bytesRead === 0) return socket.destroy();
     told();
     refuseOn(socket);
   });

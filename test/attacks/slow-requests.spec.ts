@@ -71,6 +71,16 @@ describe('slow requests', () => {
     },
   );
 
+  it('a connection that was opened ahead and not used is ended without an answer, which its first request might take for its own', async () => {
+    Object.assign(server, LIMITS);
+    const socket = connect({ port: service.settings.port, host: '127.0.0.1' });
+    sockets.push(socket);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
+    await once(socket, 'close');
+    expect(heard).toBe('');
+  });
+
   function connections(): Promise<number> {
     return new Promise((resolve, reject) => {
       server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
