@@ -116,8 +116,10 @@ let stopped = false;
 process.on('message', (order) => {
   if (order.do === 'target') ({ port } = order);
   if (order.do === 'count') process.send({ ...counts, refusals });
-  if (order.do === 'forget')
+  if (order.do === 'forget') {
     for (const name of ['attempts', 'refused', 'cut', 'late', 'told']) counts[name] = 0;
+    for (const why of Object.keys(refusals)) delete refusals[why];
+  }
   if (order.do === 'connect') {
     clients = order.tokens.map((token, i) => new Client(order.from + i, token));
     let next = 0;

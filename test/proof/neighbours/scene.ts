@@ -65,6 +65,8 @@ export class Scene {
     // With nothing of a test in it: each answer that is told to Jest would be a part of what is measured.
     const started = await Instance.start(`instance-${processor}`, this.directory, {
       ...this.stub.env(),
+      NODE_ENV: 'production', // what it logs is not made pretty
+      REDIRECT_URIS: 'https://app.example/callback',
       DATABASE_URL: this.database.url,
       SECRET_KEY: '5e'.repeat(32),
       PUBLIC_URL: 'http://localhost:3000',
