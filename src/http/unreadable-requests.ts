@@ -22,7 +22,10 @@ export function refuseUnreadableRequests(server: Server, told: () => void): void
     if (!socket.writable) return;
     // Opened ahead, as browsers and pools do, and not used in time: what it were told now might meet its first request on the
     // way, and be taken for the answer.
-    if (socket.bytesRead === 0) return socket.destroy();
+    if (socket.bytesRead === 0) {
+      socket.destroy();
+      return;
+    }
     told();
     refuseOn(socket);
   });
