@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
-import { inChromium, launchChromium } from './support/chromium.js';
-import { ExampleProject } from './support/example-project.js';
-import { startTestService, type TestService } from './support/service.js';
+import { inChromium, launchChromium } from '../../support/chromium.js';
+import { ExampleProject } from '../../support/example-project.js';
+import { startTestService, type TestService } from '../../support/service.js';
 
 const read = (file: string): string =>
-  readFileSync(fileURLToPath(new URL(`../examples/react/${file}`, import.meta.url)), 'utf8');
+  readFileSync(fileURLToPath(new URL(`../../../examples/react/${file}`, import.meta.url)), 'utf8');
 
 inChromium('examples/react', () => {
   const key = /'([\w-]{32,})'/.exec(read('api.ts'))![1]!;

@@ -2,15 +2,15 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
-import { KeyService } from '../src/token/key.service.js';
-import { bearer } from './support/bearer.js';
-import { createDatabase } from './support/database.js';
-import { keysCommand } from './support/keys-command.js';
-import { dump, query } from './support/query.js';
-import { startTestService } from './support/service.js';
-import { startServiceProcess } from './support/service-process.js';
-import { signIn } from './support/sign-in.js';
-import { StubProvider } from './support/stub-provider.js';
+import { KeyService } from '../../src/token/key.service.js';
+import { bearer } from '../support/bearer.js';
+import { createDatabase } from '../support/database.js';
+import { keysCommand } from '../support/keys-command.js';
+import { dump, query } from '../support/query.js';
+import { startTestService } from '../support/service.js';
+import { startServiceProcess } from '../support/service-process.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 const OLD = '5e'.repeat(32); // that of the test services
 const NEW = 'a1'.repeat(32);

@@ -3,8 +3,8 @@ import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import request from 'supertest';
-import { bearer } from './support/bearer.js';
-import { inChromium } from './support/chromium.js';
+import { bearer } from '../../support/bearer.js';
+import { inChromium } from '../../support/chromium.js';
 import {
   DemoVisitors,
   devices,
@@ -15,11 +15,11 @@ import {
   signInButton,
   steps,
   submit,
-} from './support/demo-visitor.js';
-import { query } from './support/query.js';
-import { startTestService, type TestService } from './support/service.js';
-import { signIn as signInAtStub } from './support/sign-in.js';
-import { StubProvider } from './support/stub-provider.js';
+} from '../../support/demo-visitor.js';
+import { query } from '../../support/query.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { signIn as signInAtStub } from '../../support/sign-in.js';
+import { StubProvider } from '../../support/stub-provider.js';
 
 let service: TestService;
 let stub: StubProvider;
@@ -69,7 +69,7 @@ describe("the demo's files", () => {
   });
 
   it('are all that pages may load, whatever is added to the folder', async () => {
-    const names = readdirSync(fileURLToPath(new URL('../demo/', import.meta.url)));
+    const names = readdirSync(fileURLToPath(new URL('../../../demo/', import.meta.url)));
     const loaded = names.filter((name) => !name.endsWith('.html'));
     expect(loaded).toContain('demo.js');
     for (const name of loaded) await request(service.url).get(`/demo/${name}`).expect(200);

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { BoundApp } from './support/bound-app.js';
-import { inChromium } from './support/chromium.js';
-import { ClientKey } from './support/dpop.js';
-import { isFull } from './support/proof.js';
+import { BoundApp } from '../../support/bound-app.js';
+import { inChromium } from '../../support/chromium.js';
+import { ClientKey } from '../../support/dpop.js';
+import { isFull } from '../../support/proof.js';
 
 /** How often a thief tries, in each of two ways. */
 const TRIES = isFull ? 500 : 50;

@@ -1,10 +1,10 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
-import { inChromium, launchChromium } from './support/chromium.js';
-import { ClientApp } from './support/client-app.js';
-import { watchLateness } from './support/lateness.js';
-import { startTestService, type TestService } from './support/service.js';
-import { TcpProxy } from './support/tcp-proxy.js';
+import { inChromium, launchChromium } from '../../support/chromium.js';
+import { ClientApp } from '../../support/client-app.js';
+import { watchLateness } from '../../support/lateness.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { TcpProxy } from '../../support/tcp-proxy.js';
 
 inChromium('the client keeps a session', () => {
   let service: TestService;

@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
-import { inChromium, launchChromium } from './support/chromium.js';
-import { ClientApp } from './support/client-app.js';
-import { startTestService, type TestService } from './support/service.js';
+import { inChromium, launchChromium } from '../../support/chromium.js';
+import { ClientApp } from '../../support/client-app.js';
+import { startTestService, type TestService } from '../../support/service.js';
 
 inChromium('the client signs in', () => {
   let service: TestService;
