@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { unreadable } from './invalid-settings.js';
 import type { Kind } from './kinds.js';
+import { readSecretFile, readSecretFileLater } from './read-secret-file.js';
 import { textOfSecret, type SecretFile } from './secret-files.js';
 
 /** How old the answer of `recent` may be: a rotation takes longer than that. */
@@ -45,7 +44,7 @@ class SecretInFile<T> implements CurrentSecret<T> {
   now(): T {
     let content: string;
     try {
-      content = readFileSync(this.file.path, 'utf8');
+      content = readSecretFile(this.file.path);
     } catch (error) {
       this.keep(unreadable(this.file.path, error));
       return this.value;
@@ -60,7 +59,7 @@ class SecretInFile<T> implements CurrentSecret<T> {
   }
 
   private async read(): Promise<void> {
-    await readFile(this.file.path, 'utf8').then(
+    await readSecretFileLater(this.file.path).then(
       (content) => this.take(content),
       (error: unknown) => this.keep(unreadable(this.file.path, error)),
     );

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Faults, unreadable } from './invalid-settings.js';
+import { readSecretFile } from './read-secret-file.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
 import { read } from './setting-row.js';
@@ -26,7 +26,7 @@ function readFile(path: string | undefined, cwd: string, faults: Faults): string
   if (!path) return undefined;
   faults.spelled(NAME, `${NAME}_FILE`);
   try {
-    return readFileSync(resolve(cwd, path), 'utf8').trim();
+    return readSecretFile(resolve(cwd, path)).trim();
   } catch (error) {
     faults.add(NAME, unreadable(path, error), 'the path of a readable file');
     return undefined;

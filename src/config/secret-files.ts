@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { quote, unreadable } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { providerKeys } from './provider-keys.js';
+import { readSecretFile } from './read-secret-file.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 
@@ -51,7 +51,7 @@ export function textOfSecret(content: string): string | undefined {
 
 function readSecret(secret: string, path: string, faults: Faults): string | undefined {
   try {
-    const text = textOfSecret(readFileSync(path, 'utf8'));
+    const text = textOfSecret(readSecretFile(path));
     if (text !== undefined) return text;
     faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
   } catch (error) {

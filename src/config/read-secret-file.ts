@@ -1,0 +1,57 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+
+/**
+ * The most bytes that a file of a secret may hold: a database's URL and the longest keys are below one KiB. Not more is read: a
+ * path may lead to what never ends (`/dev/zero`), which Node.js reads until the process is out of memory, and ended.
+ */
+const MOST = 64 * 1024;
+
+/**
+ * What a file of a secret holds.
+ * @param path also of a pipe (`/dev/fd/63`)
+ * @throws Error with a `code`, as those of node:fs; `EFBIG` for more than 64 KiB
+ */
+export function readSecretFile(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    const content = new Content();
+    while (content.add(readSync(file, content.rest))) continue;
+    return content.text;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The same without waiting for the disk. */
+export async function readSecretFileLater(path: string): Promise<string> {
+  const file = await open(path, 'r');
+  try {
+    const content = new Content();
+    while (content.add((await file.read(content.rest)).bytesRead)) continue;
+    return content.text;
+  } finally {
+    await file.close();
+  }
+}
+
+class Content {
+  private readonly bytes = Buffer.alloc(MOST + 1);
+  private length = 0;
+
+  /** Where what is read next belongs. */
+  get rest(): Buffer {
+    return this.bytes.subarray(this.length);
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8', 0, this.length);
+  }
+
+  /** @returns whether there may be more */
+  add(read: number): boolean {
+    this.length += read;
+    if (this.length > MOST) throw Object.assign(new Error('more than 64 KiB'), { code: 'EFBIG' });
+    return read > 0;
+  }
+}
