@@ -72,6 +72,17 @@ describe('a secret in a file', () => {
     ]);
   });
 
+  it('stays what it was where the file has no end', async () => {
+    unlinkSync(path);
+    symlinkSync('/dev/zero', path);
+    const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 1001);
+    expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+    expect(now).toHaveBeenCalled();
+    expect(warnings).toEqual([
+      `DATABASE_URL_FILE: was "${path}", which cannot be read (EFBIG); the last value is used`,
+    ]);
+  });
+
   it('is read once a second at most where it is asked for often, and once for all who ask then', async () => {
     const now = jest.spyOn(performance, 'now');
     now.mockReturnValue(0);
