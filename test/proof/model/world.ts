@@ -13,7 +13,7 @@ import { KeyStore } from '../../../src/token/key.store.js';
 import { isDatabaseAway } from '../../../src/errors/database-error.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { codeProviders, type CodeProviders } from './code-providers.js';
-import { TurnedClock } from './turned-clock.js';
+import { StoppedClock } from './stopped-clock.js';
 
 export const ISSUER = 'http://localhost:3000';
 export const SERVICE_KEY = 'service-key-of-the-model-of-sessions';
@@ -48,12 +48,12 @@ export class World {
   readonly instances: TestService[] = [];
 
   private constructor(
-    readonly clock: TurnedClock,
+    readonly clock: StoppedClock,
     readonly providers: CodeProviders,
   ) {}
 
   static async start(): Promise<World> {
-    const world = new World(await TurnedClock.start(), await codeProviders());
+    const world = new World(await StoppedClock.start(), await codeProviders());
     try {
       await world.startInstance();
       await world.startInstance();

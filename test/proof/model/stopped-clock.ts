@@ -14,7 +14,7 @@ const STOPPED = `
   ).join('')}`;
 
 /** A real PostgreSQL whose clock stands still, to the microsecond, until the test turns it. */
-export class TurnedClock {
+export class StoppedClock {
   private constructor(
     private readonly database: TestDatabase,
     private readonly client: Client,
@@ -23,7 +23,7 @@ export class TurnedClock {
   ) {}
 
   /** An empty database, at the present time. Whoever connects from now on lives by its clock. */
-  static async start(): Promise<TurnedClock> {
+  static async start(): Promise<StoppedClock> {
     const database = await createEmptyDatabase();
     const client = new Client(database.url);
     await client.connect();
@@ -32,7 +32,7 @@ export class TurnedClock {
     await client.query(`ALTER DATABASE ${name} SET search_path = public, turned, pg_catalog`);
     const time = Date.now();
     await client.query('INSERT INTO turned.clock VALUES ($1)', [new Date(time).toISOString()]);
-    return new TurnedClock(database, client, time);
+    return new StoppedClock(database, client, time);
   }
 
   get databaseUrl(): string {
