@@ -473,6 +473,24 @@ describe('the real-time channel', () => {
       }
     });
 
+    it('is told once that its token is expiring, also when the same token is all that its client has', async () => {
+      const brief = await startTestService({ ...provider.env(), ACCESS_TOKEN_TTL: '50' });
+      try {
+        const { access_token: token } = await signIn(brief.url);
+        const client = await SocketClient.connect(brief.url, token);
+        const { data } = await client.next('token.expiring');
+        expect(await client.socket.emitWithAck('authenticate', { token })).toEqual(data);
+        const witness = await SocketClient.connect(brief.url, token); // whoever is to be told by then has been told
+        await witness.next('token.expiring');
+        await client.socket.emitWithAck('authenticate', {});
+        expect(client.received.map(({ event }) => event)).toEqual(['ready', 'token.expiring']);
+        client.close();
+        witness.close();
+      } finally {
+        await brief.close();
+      }
+    });
+
     it.each<[string, (own: Tokens, other: Tokens) => unknown]>([
       ['a token of another session', (_own, other) => ({ token: other.access_token })],
       ['nonsense', () => ({ token: 'x' })],

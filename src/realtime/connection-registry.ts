@@ -170,9 +170,12 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   /** A token that expires sooner changes nothing (contract §7): answers may overtake each other. */
   private prolong(connection: Connection, { expiresAt, kid }: Renewal): void {
     if (!connection.isOpen || expiresAt < connection.expiresAt) return;
-    connection.expiresAt = expiresAt;
     connection.kid = kid;
-    this.setDeadline(connection);
+    // Not for the same token again: its client would be told at once that it is expiring, and show it for ever.
+    if (expiresAt > connection.expiresAt) {
+      connection.expiresAt = expiresAt;
+      this.setDeadline(connection);
+    }
     if (this.revokedKeys.has(kid)) connection.end('revoked'); // withdrawn while the token was judged
   }
 }

@@ -144,23 +144,55 @@ it('starts with the shortest wait again once it has been connected', async () =>
 it('answers token.expiring with a fresh token', async () => {
   await open();
   FakeSocket.last.receive('ready', ready(0));
-  tokens = ['fresh'];
+  tokens = ['fresh', 'fresh', 'of another session'];
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
   await seconds(0);
   expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
-  const acknowledge = FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void;
-  acknowledge({ expires_at: '' });
-  await seconds(60);
-  expect(FakeSocket.all).toHaveLength(1);
+  const acknowledge = (answer: object): void =>
+    (FakeSocket.last.sent.at(-1)!.at(-1) as (answer: object) => void)(answer);
   acknowledge({ error: 'server_error' }); // the database is away: the connection is as good as before, and a new one would be refused
   await seconds(4);
   expect(FakeSocket.last.sent).toHaveLength(1);
   await seconds(1);
   expect(FakeSocket.last.sent).toHaveLength(2); // tried again, until it is renewed or ended
+  acknowledge({ expires_at: '' });
+  await seconds(60);
+  expect(FakeSocket.last.sent).toHaveLength(2);
+  FakeSocket.last.receive('token.expiring', { expires_at: '' });
+  await seconds(0);
   expect([FakeSocket.all.length, FakeSocket.last.left]).toEqual([1, false]);
   acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
   await seconds(0);
   expect(FakeSocket.all).toHaveLength(2);
+});
+
+it('shows no token a second time, but looks for another one until there is one', async () => {
+  await open();
+  FakeSocket.last.receive('ready', ready(0));
+  tokens = ['token', 'token', 'fresh', 'fresh', 'newer'];
+  FakeSocket.last.receive('token.expiring', { expires_at: '' }); // the life of a token is short, or no refresh succeeds
+  await seconds(9);
+  expect(FakeSocket.last.sent).toEqual([]);
+  await seconds(1);
+  expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
+  (FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void)({ expires_at: '' });
+  FakeSocket.last.receive('token.expiring', { expires_at: '' });
+  await seconds(5);
+  expect(FakeSocket.last.sent.slice(1)).toEqual([['authenticate', { token: 'newer' }, expect.any(Function)]]);
+  expect(FakeSocket.all).toHaveLength(1);
+});
+
+it('exchanges the token that it has shown last when its key was revoked', async () => {
+  await open();
+  FakeSocket.last.receive('ready', ready(0));
+  tokens = ['fresh'];
+  FakeSocket.last.receive('token.expiring', { expires_at: '' });
+  await seconds(0);
+  (FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void)({ expires_at: '' });
+  FakeSocket.last.receive('session.ended', { reason: 'revoked' });
+  FakeSocket.last.happen('disconnect', 'transport close');
+  await seconds(5);
+  expect(refreshed).toEqual(['fresh']); // an older one would have been exchanged already, for this one
 });
 
 it('ends the session after signed_out, and stays away', async () => {

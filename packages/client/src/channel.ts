@@ -109,13 +109,16 @@ export function openChannel(
   /** A new token for the open connection, before its own expires. */
   const authenticate = async (): Promise<void> => {
     const mine = socket;
+    const again = (): void => void after(RENEWAL_RETRY, () => socket === mine && void authenticate());
     const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
+    if (other === token) return again(); // not due for a refresh, or none could be had
     mine?.emit('authenticate', { token: other }, (answer?: { error?: string }) => {
-      if (!answer?.error || socket !== mine) return;
+      if (socket !== mine) return;
+      if (!answer?.error) token = other;
       // Mostly because the token is of another session: connect anew with that. While the database is away, nobody could.
-      if (answer.error === 'invalid_token') later(0);
-      else after(RENEWAL_RETRY, () => socket === mine && void authenticate());
+      else if (answer.error === 'invalid_token') later(0);
+      else again();
     });
   };
 
