@@ -1,4 +1,14 @@
-import { mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jest } from '@jest/globals';
@@ -33,7 +43,7 @@ describe('a secret in a file', () => {
 
   it('is what the file holds when it is asked for', () => {
     expect(secret.now()).toBe(url('first'));
-    replace(`${url('second')}\r\n`);
+    replace(`\uFEFF${url('second')}\r\n`); // as editors of Windows write it
     expect(secret.now()).toBe(url('second'));
     expect(warnings).toEqual([]);
   });
@@ -80,6 +90,23 @@ describe('a secret in a file', () => {
     expect(now).toHaveBeenCalled();
     expect(warnings).toEqual([
       `DATABASE_URL_FILE: was "${path}", which cannot be read (EFBIG); the last value is used`,
+    ]);
+  });
+
+  it('stays what it was where the file is a pipe, to which nobody may ever write', async () => {
+    unlinkSync(path);
+    execFileSync('mkfifo', [path]);
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 1001);
+    expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+    expect(warnings).toEqual(['DATABASE_URL_FILE: names a file that is empty; the last value is used']);
+    const writer = openSync(path, 'r+');
+    try {
+      expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+    } finally {
+      closeSync(writer);
+    }
+    expect(warnings.slice(1)).toEqual([
+      `DATABASE_URL_FILE: was "${path}", which cannot be read (EAGAIN); the last value is used`,
     ]);
   });
 

@@ -1,6 +1,6 @@
 import { unreadable } from './invalid-settings.js';
 import type { Kind } from './kinds.js';
-import { readSecretFile, readSecretFileLater } from './read-secret-file.js';
+import { readSecretFile, readSecretFileLater, WITHOUT_WAITING } from './read-secret-file.js';
 import { textOfSecret, type SecretFile } from './secret-files.js';
 
 /** How old the answer of `recent` may be: a rotation takes longer than that. */
@@ -44,7 +44,7 @@ class SecretInFile<T> implements CurrentSecret<T> {
   now(): T {
     let content: string;
     try {
-      content = readSecretFile(this.file.path);
+      content = readSecretFile(this.file.path, WITHOUT_WAITING);
     } catch (error) {
       this.keep(unreadable(this.file.path, error));
       return this.value;

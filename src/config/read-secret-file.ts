@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /**
@@ -7,13 +7,17 @@ import { open } from 'node:fs/promises';
  */
 const MOST = 64 * 1024;
 
+/** How to open a file while the service runs: a named pipe to which nobody writes would stop it until somebody does. */
+export const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
+
 /**
  * What a file of a secret holds.
  * @param path also of a pipe (`/dev/fd/63`)
- * @throws Error with a `code`, as those of node:fs; `EFBIG` for more than 64 KiB
+ * @param flags of open(2); by default a named pipe is waited for until somebody writes to it
+ * @throws Error with a `code`, as those of node:fs; `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe that is not waited for
  */
-export function readSecretFile(path: string): string {
-  const file = openSync(path, 'r');
+export function readSecretFile(path: string, flags = constants.O_RDONLY): string {
+  const file = openSync(path, flags);
   try {
     const content = new Content();
     while (content.add(readSync(file, content.rest))) continue;
@@ -23,9 +27,9 @@ export function readSecretFile(path: string): string {
   }
 }
 
-/** The same without waiting for the disk. */
+/** The same without waiting, for the disk or for a pipe. */
 export async function readSecretFileLater(path: string): Promise<string> {
-  const file = await open(path, 'r');
+  const file = await open(path, WITHOUT_WAITING);
   try {
     const content = new Content();
     while (content.add((await file.read(content.rest)).bytesRead)) continue;

@@ -97,12 +97,14 @@ function faultsOf(entry: unknown): string[] {
 }
 
 function repeated(entries: readonly unknown[], name: 'login' | 'provider_user_id'): string[] {
-  const values = entries.map((entry) => (isObject(entry) ? entry[name] : undefined));
-  return values.flatMap((value, index) =>
-    value !== undefined && values.indexOf(value) < index
-      ? [`entry ${index + 1}, ${name}: an earlier entry has the same`]
-      : [],
-  );
+  const earlier = new Set<unknown>();
+  return entries.flatMap((entry, index) => {
+    const value = isObject(entry) ? entry[name] : undefined;
+    if (earlier.has(value) && value !== undefined)
+      return [`entry ${index + 1}, ${name}: an earlier entry has the same`];
+    earlier.add(value);
+    return [];
+  });
 }
 
 function text(max: number): Pick<FieldRule, 'accepts' | 'isValid'> {
