@@ -6,7 +6,15 @@ const MOST = 16;
 /** A connection without any traffic for this long is taken for dead. Longer than a poll of Engine.IO waits. */
 const SILENCE_MS = 60_000;
 
-const waiting = new WeakMap<Socket, number>();
+/** What goes on on a connection. */
+interface Exchanges {
+  /** How many answers are not written yet. */
+  underWay: number;
+  /** The request that came last, until it is read and answered. */
+  last?: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
+}
+
+const exchanges = new WeakMap<Socket, Exchanges>();
 
 /**
  * Bounds the answers that a connection holds in memory: Node.js takes all requests that were sent at once, about 1,500 in
@@ -19,15 +27,26 @@ export function boundUnreadAnswers(server: Server): void {
   server.emit = (...event: unknown[]) => (event[0] === 'request' && !admits(event) ? true : emit(...event));
 }
 
-function admits([, request, response]: unknown[]): boolean {
-  const { socket } = request as IncomingMessage;
+/** Of a connection to a server whose unread answers are bounded. */
+export function exchangesOn(socket: Socket): Readonly<Exchanges> {
+  return exchanges.get(socket) ?? { underWay: 0 };
+}
+
+function admits([, ...event]: unknown[]): boolean {
+  const [request, response] = event as [IncomingMessage, ServerResponse];
+  const { socket } = request;
   if (socket.destroyed) return false;
-  const count = (waiting.get(socket) ?? 0) + 1;
-  if (count > MOST) {
+  const own = exchanges.get(socket) ?? { underWay: 0 };
+  if (own.underWay === MOST) {
     socket.destroy();
     return false;
   }
-  waiting.set(socket, count);
-  (response as ServerResponse).once('close', () => waiting.set(socket, waiting.get(socket)! - 1));
+  exchanges.set(socket, own);
+  own.underWay++;
+  own.last = { request, response };
+  response.once('close', () => {
+    own.underWay--;
+    if (own.last?.response === response && request.complete) own.last = undefined;
+  });
   return true;
 }

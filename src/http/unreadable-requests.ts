@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { OAuthError } from '../errors/oauth-error.js';
 import { refusalText, refuse } from './refusal.js';
+import { exchangesOn } from './unread-answers.js';
 
 const UNREADABLE = new OAuthError('invalid_request', 'the request could not be read', {
   headers: { Connection: 'close' },
@@ -12,22 +13,20 @@ const LINGER_MS = 1000;
 
 /**
  * Requests that Node refuses before the application sees them (a malformed head, headers over 16 KiB, a request that never
- * ends, an unknown `Expect`) get the contract's error as well (contract §3). A connection without a request gets none.
+ * ends, an unknown `Expect`) get the contract's error as well (contract §3), wherever that is the answer which their client
+ * waits for. A connection without a request gets none.
  *
  * @param told called for each of them
  */
 export function refuseUnreadableRequests(server: Server, told: () => void): void {
+  const ending = new WeakSet<Socket>();
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
-    if (!socket.writable) return;
-    // Opened ahead, as browsers and pools do, and not used in time: what it were told now might meet its first request on the
-    // way, and be taken for the answer.
-    if (socket.bytesRead === 0) {
-      socket.destroy();
-      return;
-    }
+    if (!socket.writable || ending.has(socket)) return;
+    if (socket.bytesRead === 0) return endUnused(socket);
+    ending.add(socket);
     told();
-    refuseOn(socket);
+    refuseInTurn(socket);
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
     told();
@@ -38,5 +37,32 @@ export function refuseUnreadableRequests(server: Server, told: () => void): void
 /** The same answer on a connection that has no response any more. */
 export function refuseOn(socket: Socket): void {
   socket.end(refusalText(UNREADABLE));
+  destroyLater(socket);
+}
+
+/**
+ * Opened ahead, as browsers and pools do, and not used in time: what it were told now might meet its first request on the way, and
+ * be taken for the answer. Where the event loop stood still, that request may be here already: it is read before `setImmediate`.
+ */
+function endUnused(socket: Socket): void {
+  setImmediate(() => socket.bytesRead === 0 && socket.destroy());
+}
+
+/** An answer is for the request that is to be answered next: ours must not be taken for that of another one, nor for a part of it. */
+function refuseInTurn(socket: Socket): void {
+  const { last, underWay } = exchangesOn(socket);
+  const isOfItsBody = last?.request.complete === false; // or else of a request that follows it
+  if (isOfItsBody ? underWay === 1 && !last.response.headersSent : underWay === 0) return refuseOn(socket);
+  if (!last || isOfItsBody || last.response.headersSent) return endOn(socket);
+  last.response.once('close', () => endOn(socket));
+}
+
+/** Ends a connection after what was written to it. */
+function endOn(socket: Socket): void {
+  socket.destroySoon();
+  destroyLater(socket);
+}
+
+function destroyLater(socket: Socket): void {
   setTimeout(() => socket.destroy(), LINGER_MS).unref(); // a client that never closes its side would keep the connection
 }

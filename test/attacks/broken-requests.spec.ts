@@ -1,0 +1,107 @@
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import request from 'supertest';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+/** In place of 10 s, 30 s, and half a second between two looks. */
+const LIMITS = { headersTimeout: 300, requestTimeout: 600 };
+
+/** The bytes after a request cannot be read: what is said then must be no answer to another request. */
+describe('requests that break off or are followed by what is none', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let server: Server;
+  const sockets: Socket[] = [];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    server = service.app.getHttpServer();
+    Object.assign(server, LIMITS);
+  });
+  afterAll(async () => {
+    for (const socket of sockets) socket.destroy();
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** A connection, and all that has come over it. */
+  async function open(): Promise<{ socket: Socket; heard: () => string }> {
+    const socket = connect({ port: service.settings.port, host: '127.0.0.1' });
+    sockets.push(socket);
+    let heard = '';
+    socket.setEncoding('latin1').on('data', (text: string) => (heard += text));
+    await once(socket, 'connect');
+    return { socket, heard: () => heard };
+  }
+
+  const head = (line: string, ...headers: string[]): string =>
+    [line + ' HTTP/1.1', 'Host: a', ...headers, '', ''].join('\r\n');
+  const withKey = (line: string, ...headers: string[]): string =>
+    head(line, `Authorization: Bearer ${SERVICE_KEY}`, ...headers);
+  const statuses = (heard: string): string[] =>
+    [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code!);
+
+  it('a push that is followed by garbage has its own answer, and no other', async () => {
+    const { user_id } = await signIn(service.url);
+    const body = JSON.stringify({ user_id, event: 'note' });
+    const { socket, heard } = await open();
+    socket.write(
+      `${withKey('POST /push', 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}\0`,
+    );
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(['202']);
+    expect(
+      await query(
+        service.databaseUrl,
+        `SELECT id FROM channel_events WHERE user_id = $1 AND event = 'note'`,
+        [user_id],
+      ),
+    ).toHaveLength(1);
+  });
+
+  it('nothing is put into a stream whose reader sends garbage: it ends', async () => {
+    const { socket, heard } = await open();
+    socket.write(withKey('GET /sessions/ended'));
+    await until(() => heard().includes('\r\n\r\n'));
+    socket.write('\0');
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(['200']);
+  });
+
+  it('a body that never ends is not answered twice', async () => {
+    const { socket, heard } = await open();
+    socket.write(head('POST /nothing', 'Content-Length: 60000') + 'x');
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(['404']);
+  });
+
+  it.each([
+    [
+      'a body that breaks off',
+      head('POST /oauth2/refresh', 'Content-Type: application/json', 'Content-Length: 9'),
+      ['400'],
+    ],
+    ['a head that breaks off, after an answer', head('GET /health/live') + 'GET', ['200', '400']],
+  ])('%s is told so', async (_name, bytes, expected) => {
+    const { socket, heard } = await open();
+    socket.write(bytes);
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(expected);
+  });
+
+  it('the first request of a connection that was opened ahead is answered, also if the service stood still when it came', async () => {
+    const { socket, heard } = await open();
+    await request(service.url).get('/health/live').expect(200); // it has been accepted
+    socket.write(head('GET /health/live', 'Connection: close'));
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500); // beyond the limit, and the next look
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(['200']);
+  });
+});
