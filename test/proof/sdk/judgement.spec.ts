@@ -94,6 +94,12 @@ describe('two refreshes', () => {
     expect(overlapping([hung, ...late], same).overlaps).toHaveLength(1);
   });
 
+  it('at once, right after the device slept, though the one before was answered just before that', () => {
+    const overSleep = (moment: number): number => (moment < 1200 ? moment : moment + HOUR);
+    const all = [refresh(1000, 1100), refresh(1300, 1900), refresh(1500, 1600)];
+    expect(overlapping(all, overSleep)).toMatchObject({ overlaps: [all.slice(1)], overtaken: 0 });
+  });
+
   it('of which the first one hangs', () => {
     const hanging = refresh(1000, undefined);
     expect(overlapping([hanging, refresh(9000, 9100)], same).overlaps).toHaveLength(1);

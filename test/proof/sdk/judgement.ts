@@ -81,7 +81,8 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
       if ((earlier.ended ?? Infinity) <= later.at) continue;
       const hung = refreshes.some(
         ({ at, ended = Infinity }) =>
-          deviceTime(later.at) - deviceTime(at) >= PATIENCE_MS && ended >= earlier.at - AFTER_HANGING_MS,
+          deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS &&
+          ended >= earlier.at - AFTER_HANGING_MS,
       );
       if (hung) overtaken++;
       else overlaps.push([earlier, later]);
