@@ -5,6 +5,8 @@ import { DataSource } from 'typeorm';
 import { StateService } from '../../../src/auth/state.service.js';
 import { UsersService } from '../../../src/auth/users.service.js';
 import { IdempotencyStore } from '../../../src/channel/idempotency.store.js';
+import { SETTINGS } from '../../../src/config/settings.module.js';
+import type { Settings } from '../../../src/config/settings.js';
 import { DeviceService } from '../../../src/device/device.service.js';
 import { SignOutService } from '../../../src/device/sign-out.service.js';
 import type { AccessTokenClaims } from '../../../src/token/access-token-claims.js';
@@ -91,7 +93,7 @@ export const FAULTS: Readonly<Record<string, Plant>> = {
     });
   }),
   'refresh tokens of one instance live an hour longer': ({ instances }) => {
-    const { settings } = instances[1]!;
+    const settings = instances[1]!.app.get<Settings>(SETTINGS);
     jest.replaceProperty(settings, 'refreshTokenTtl', settings.refreshTokenTtl + 3600);
   },
   'a refresh token’s expiry ends its access token': judged((isLive, query) => async (presented) => {
@@ -150,6 +152,7 @@ export const FAULTS: Readonly<Record<string, Plant>> = {
 /** Of faults that show only after commands which seldom follow each other: the ones that are drawn. */
 export const FEW_COMMANDS: Readonly<Record<string, readonly Command[]>> = {
   'a refresh extends the refresh token': ['signIn', 'refresh', 'turnClock'],
+  'refresh tokens of one instance live an hour longer': ['signIn', 'refresh', 'turnClock'],
   'a refresh token’s expiry ends its access token': ['signIn', 'refresh', 'useToken', 'turnClock'],
   'a used proof is taken again': ['signIn', 'refresh', 'useToken'],
   'an Idempotency-Key is forgotten after an hour': ['signIn', 'push', 'listen', 'turnClock'],

@@ -17,15 +17,17 @@ export function sessionModel(
   of?: readonly Command[],
   replayPath?: string,
 ): IAsyncPropertyWithHooks<[Iterable<Step>]> {
-  return fc.asyncProperty(sequences(of, replayPath), async (steps) => {
-    const model = await beginRun(world);
-    await fc.asyncModelRun(() => ({ model, real: world }), steps);
-    // Whatever a sequence has left: each token is good everywhere, or nowhere.
-    for (const at of [0, 1] as const) {
-      for (const token of model.tokens.slice(-8)) await askMe(at, token, model, world);
-      for (const session of model.sessions.slice(-4)) await refreshAt(at, session, model, world);
-    }
-  });
+  return fc.asyncProperty(sequences(of, replayPath), (steps) =>
+    world.alone(async () => {
+      const model = await beginRun(world);
+      await fc.asyncModelRun(() => ({ model, real: world }), steps);
+      // Whatever a sequence has left: each token is good everywhere, or nowhere.
+      for (const at of [0, 1] as const) {
+        for (const token of model.tokens.slice(-8)) await askMe(at, token, model, world);
+        for (const session of model.sessions.slice(-4)) await refreshAt(at, session, model, world);
+      }
+    }),
+  );
 }
 
 /** Nothing of former sequences is alive: their users have other names, their tokens have expired, one key signs. */

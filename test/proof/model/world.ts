@@ -42,6 +42,7 @@ export class World {
   /** The number of the sequence. */
   run = 0;
   private turns = 0;
+  private sequence: Promise<unknown> = Promise.resolve();
   private readonly agent = new Agent({ keepAlive: true });
 
   /** Two, once it has started. */
@@ -64,6 +65,13 @@ export class World {
       await world.stop();
       throw error;
     }
+  }
+
+  /** One sequence at a time: one that was cut off by a limit of time goes on when fast-check begins the next. */
+  alone(sequence: () => Promise<void>): Promise<void> {
+    const mine = this.sequence.then(sequence);
+    this.sequence = mine.catch(() => undefined); // its caller is told
+    return mine;
   }
 
   private async startInstance(): Promise<void> {
@@ -180,6 +188,7 @@ export class World {
   }
 
   async stop(): Promise<void> {
+    await this.sequence;
     this.agent.destroy();
     for (const instance of this.instances.toReversed()) await instance.close();
     await this.providers.stop();
