@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { jest } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -16,6 +17,8 @@ import { Oracle } from './support/oracle.js';
 
 const SOAK = process.env['SOAK'] !== undefined;
 const [BOUND, STALLED] = [1000, 3000]; // contract §8
+/** Longer than the two seconds for which a stream may be silent. */
+const STILL_MS = 2100;
 const OUTAGE_MS = SOAK ? 60_000 : 2500;
 /** The default run has the quick ones; test/away.spec.ts shows the others against a stand-in. */
 const soak = SOAK ? it : it.skip;
@@ -131,7 +134,7 @@ describe('under faults', () => {
       await until(() => ofApi.lastOfLiving === 200);
       api.signal('SIGSTOP');
       await ofApi.signOut(service.url);
-      await delay(SOAK ? 6000 : 2100);
+      await delay(SOAK ? 6000 : STILL_MS);
       api.signal('SIGCONT'); // its socket holds requests and words of the stream of all that time
       await until(() => ofApi.allEndedRefused);
       const { late, ...counts } = await ofApi.verdict();
@@ -140,6 +143,19 @@ describe('under faults', () => {
     } finally {
       await api.end();
     }
+  });
+
+  it('this process stands still while a session is signed out: what is asked next is not judged by what was known before', async () => {
+    const token = await newToken();
+    expect(await verifier.verify(token)).toBeTruthy();
+    const signOut = `
+      const [, url, token] = process.argv;
+      const { status } = await fetch(url, { method: 'POST', headers: { Authorization: 'Bearer ' + token } });
+      if (status !== 204) throw new Error('a sign-out was answered with ' + status);
+      await new Promise((resolve) => setTimeout(resolve, ${STILL_MS}));`;
+    proxy.toClient.drops = (chunk) => chunk.includes('\nid: '); // what the stream says is read later than the question
+    execFileSync(process.execPath, ['--input-type=module', '-e', signOut, `${service.url}/sign-out`, token]);
+    await expect(verifier.verify(token)).rejects.toMatchObject({ status: 401 });
   });
 
   const newToken = async (): Promise<string> => (await signIn(service.url)).access_token;
