@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import type { ListenOptions } from 'node:net';
+import type { ListenOptions, Socket } from 'node:net';
 import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
@@ -33,6 +33,9 @@ const SERVER_LIMITS = {
  * - closing ends idle connections at once and waits 10 s at most for those in use.
  */
 export class LatchkeyExpressAdapter extends ExpressAdapter {
+  /** As many as there are files: a process may have so many open. */
+  private readonly open = new Set<Socket>();
+
   override initHttpServer(options: NestApplicationOptions): void {
     super.initHttpServer(options); // registers what return503OnClosing asks for
     const types = prototypedBy(this.getInstance<Express>());
@@ -40,6 +43,10 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
     this.httpServer = options?.httpsOptions
       ? https.createServer({ ...options.httpsOptions, ...SERVER_LIMITS, ...types }, app)
       : http.createServer({ ...SERVER_LIMITS, ...types }, app);
+    (this.httpServer as http.Server).on('connection', (socket) => {
+      this.open.add(socket);
+      socket.once('close', () => this.open.delete(socket));
+    });
     boundUnreadAnswers(this.httpServer);
     answerForeignUpgrades(this.httpServer, types.ServerResponse!);
     if (options?.forceCloseConnections)
@@ -68,12 +75,20 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
   override beforeClose(): void {
     super.beforeClose();
     const server = this.httpServer as http.Server;
-    const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_EVERY_MS).unref();
+    const sweep = setInterval(() => {
+      server.closeIdleConnections();
+      setImmediate(() => this.endUnused()); // what has come is read before
+    }, SWEEP_EVERY_MS).unref();
     const end = setTimeout(() => server.closeAllConnections(), DRAIN_MS).unref();
     server.once('close', () => {
       clearInterval(sweep);
       clearTimeout(end);
     });
+  }
+
+  /** To Node.js a connection that was opened ahead, as browsers and pools do, is one in use. */
+  private endUnused(): void {
+    for (const socket of this.open) if (socket.bytesRead === 0) socket.destroy();
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { exchangesOn } from './unread-answers.js';
 import { refuseOn } from './unreadable-requests.js';
 
 const SOCKETS = '/socket.io/'; // Engine.IO handles its upgrades
@@ -20,6 +21,7 @@ export function answerForeignUpgrades(server: Server, Response: typeof ServerRes
     socket.on('error', () => undefined);
     socket.resume();
     setTimeout(() => socket.destroy(), LONGEST_MS).unref();
+    if (exchangesOn(socket).underWay.length > 0) return socket.destroySoon(); // ours would be taken for the answer to an earlier request
     const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
     // Node's parser is detached, so nothing would read the body.
     if (chunked !== undefined || (length !== undefined && length !== '0')) return refuseOn(socket);

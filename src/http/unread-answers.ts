@@ -8,8 +8,8 @@ const SILENCE_MS = 60_000;
 
 /** What goes on on a connection. */
 interface Exchanges {
-  /** How many answers are not written yet. */
-  underWay: number;
+  /** Answers that are not written yet, in the order of their requests. */
+  readonly underWay: ServerResponse[];
   /** The request that came last, until it is read and answered. */
   last?: { readonly request: IncomingMessage; readonly response: ServerResponse } | undefined;
 }
@@ -28,25 +28,29 @@ export function boundUnreadAnswers(server: Server): void {
 }
 
 /** Of a connection to a server whose unread answers are bounded. */
-export function exchangesOn(socket: Socket): Readonly<Exchanges> {
-  return exchanges.get(socket) ?? { underWay: 0 };
+export function exchangesOn(socket: Socket): Exchanges {
+  return exchanges.get(socket) ?? { underWay: [] };
 }
 
 function admits([, ...event]: unknown[]): boolean {
   const [request, response] = event as [IncomingMessage, ServerResponse];
   const { socket } = request;
   if (socket.destroyed) return false;
-  const own = exchanges.get(socket) ?? { underWay: 0 };
-  if (own.underWay === MOST) {
+  const own = exchangesOn(socket);
+  if (own.underWay.length === MOST) {
     socket.destroy();
     return false;
   }
   exchanges.set(socket, own);
-  own.underWay++;
-  own.last = { request, response };
+  own.underWay.push(response);
+  const last = (own.last = { request, response });
+  const forget = (): void => {
+    if (own.last === last && request.complete) own.last = undefined; // idle connections keep nothing
+  };
   response.once('close', () => {
-    own.underWay--;
-    if (own.last?.response === response && request.complete) own.last = undefined;
+    own.underWay.splice(own.underWay.indexOf(response), 1);
+    if (!request.complete) request.once('end', forget);
+    forget();
   });
   return true;
 }

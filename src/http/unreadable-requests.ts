@@ -48,13 +48,15 @@ function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
 
-/** An answer is for the request that is to be answered next: ours must not be taken for that of another one, nor for a part of it. */
+/** Our answer must not be taken for that to another request, nor for a part of it: it comes after those to earlier ones. */
 function refuseInTurn(socket: Socket): void {
+  if (!socket.writable) return;
   const { last, underWay } = exchangesOn(socket);
-  const isOfItsBody = last?.request.complete === false; // or else of a request that follows it
-  if (isOfItsBody ? underWay === 1 && !last.response.headersSent : underWay === 0) return refuseOn(socket);
-  if (!last || isOfItsBody || last.response.headersSent) return endOn(socket);
-  last.response.once('close', () => endOn(socket));
+  const own = last?.request.complete === false ? last.response : undefined; // or else it is of a request that follows
+  const earlier = underWay.filter((response) => response !== own).at(-1);
+  if (!earlier) return own?.headersSent ? endOn(socket) : refuseOn(socket);
+  if (underWay.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
+  earlier.once('close', () => refuseInTurn(socket));
 }
 
 /** Ends a connection after what was written to it. */

@@ -48,22 +48,42 @@ describe('requests that break off or are followed by what is none', () => {
   const statuses = (heard: string): string[] =>
     [...heard.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => code!);
 
-  it('a push that is followed by garbage has its own answer, and no other', async () => {
-    const { user_id } = await signIn(service.url);
-    const body = JSON.stringify({ user_id, event: 'note' });
-    const { socket, heard } = await open();
-    socket.write(
-      `${withKey('POST /push', 'Content-Type: application/json', `Content-Length: ${body.length}`)}${body}\0`,
+  const post = (path: string, body: object, ...headers: string[]): string => {
+    const json = JSON.stringify(body);
+    return (
+      withKey(
+        `POST ${path}`,
+        'Content-Type: application/json',
+        `Content-Length: ${json.length}`,
+        ...headers,
+      ) + json
     );
+  };
+
+  it('a push that is followed by garbage is answered before that', async () => {
+    const { user_id } = await signIn(service.url);
+    const { socket, heard } = await open();
+    socket.write(`${post('/push', { user_id, event: 'note' })}\0`);
     await once(socket, 'close');
-    expect(statuses(heard())).toEqual(['202']);
-    expect(
-      await query(
-        service.databaseUrl,
-        `SELECT id FROM channel_events WHERE user_id = $1 AND event = 'note'`,
-        [user_id],
-      ),
-    ).toHaveLength(1);
+    expect(statuses(heard())).toEqual(['202', '400']);
+    const stored = `SELECT id FROM channel_events WHERE user_id = $1 AND event = 'note'`;
+    expect(await query(service.databaseUrl, stored, [user_id])).toHaveLength(1);
+  });
+
+  it('all that was asked before is answered first, in its order', async () => {
+    const { user_id, refresh_token } = await signIn(service.url);
+    const slow = post('/oauth2/refresh', { refresh_token });
+    const push = post('/push', { user_id, event: 'note' });
+    for (const [after, expected] of [
+      [head('GET /nothing') + '\0', ['200', '404', '400']],
+      [push.slice(0, -3), ['200', '400']],
+      [head('POST /push', 'Transfer-Encoding: chunked') + 'x', ['200', '400']],
+    ] as const) {
+      const { socket, heard } = await open();
+      socket.write(slow + after);
+      await once(socket, 'close');
+      expect(statuses(heard())).toEqual(expected);
+    }
   });
 
   it('nothing is put into a stream whose reader sends garbage: it ends', async () => {
@@ -71,6 +91,15 @@ describe('requests that break off or are followed by what is none', () => {
     socket.write(withKey('GET /sessions/ended'));
     await until(() => heard().includes('\r\n\r\n'));
     socket.write('\0');
+    await once(socket, 'close');
+    expect(statuses(heard())).toEqual(['200']);
+  });
+
+  it('nor is the answer to an upgrade that comes behind it', async () => {
+    const { socket, heard } = await open();
+    socket.write(withKey('GET /sessions/ended'));
+    await until(() => heard().includes('\r\n\r\n'));
+    socket.write(head('POST /nothing', 'Connection: Upgrade', 'Upgrade: h2c', 'Content-Length: 5'));
     await once(socket, 'close');
     expect(statuses(heard())).toEqual(['200']);
   });
@@ -94,6 +123,16 @@ describe('requests that break off or are followed by what is none', () => {
     socket.write(bytes);
     await once(socket, 'close');
     expect(statuses(heard())).toEqual(expected);
+  });
+
+  it('a connection that was opened ahead does not hold up the end of the service', async () => {
+    const brief = await startTestService({ DATABASE_URL: service.databaseUrl });
+    const socket = connect({ port: brief.settings.port, host: '127.0.0.1' });
+    sockets.push(socket);
+    await once(brief.app.getHttpServer() as Server, 'connection');
+    const began = performance.now();
+    await brief.close();
+    expect(performance.now() - began).toBeLessThan(8000); // requests under way would have ten seconds
   });
 
   it('the first request of a connection that was opened ahead is answered, also if the service stood still when it came', async () => {
