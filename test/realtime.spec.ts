@@ -473,7 +473,7 @@ describe('the real-time channel', () => {
       }
     });
 
-    it('is told once that its token is expiring, also when the same token is all that its client has', async () => {
+    it('is told again that its token is expiring where its client has no other one, but not at once', async () => {
       const brief = await startTestService({ ...provider.env(), ACCESS_TOKEN_TTL: '50' });
       try {
         const { access_token: token } = await signIn(brief.url);
@@ -484,6 +484,8 @@ describe('the real-time channel', () => {
         await witness.next('token.expiring');
         await client.socket.emitWithAck('authenticate', {});
         expect(client.received.map(({ event }) => event)).toEqual(['ready', 'token.expiring']);
+        await until(() => client.received.length === 3);
+        expect(client.received.at(-1)).toEqual({ event: 'token.expiring', data });
         client.close();
         witness.close();
       } finally {

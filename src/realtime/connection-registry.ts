@@ -16,6 +16,7 @@ import { ChannelHub } from './channel-hub.js';
 
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
+const WARN_AGAIN_MS = 5000;
 /** Requests in flight are answered while 20,000 sockets are told that the service stops. */
 const ENDED_A_TURN = 50;
 
@@ -142,9 +143,10 @@ export class ConnectionRegistry implements OnApplicationShutdown {
     this.events.emit('socket.closed', { reason: connection.closedBy });
   }
 
-  private setDeadline(connection: Connection): void {
+  /** @param rest milliseconds until its client may be told that the token is expiring */
+  private setDeadline(connection: Connection, rest = 0): void {
     connection.warned = false;
-    this.deadlines.set(connection, connection.expiresAt - WARN_BEFORE_MS);
+    this.deadlines.set(connection, Math.max(connection.expiresAt - WARN_BEFORE_MS, this.clock.now() + rest));
   }
 
   private onDeadline(connection: Connection): void {
@@ -170,12 +172,10 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   /** A token that expires sooner changes nothing (contract §7): answers may overtake each other. */
   private prolong(connection: Connection, { expiresAt, kid }: Renewal): void {
     if (!connection.isOpen || expiresAt < connection.expiresAt) return;
+    connection.expiresAt = expiresAt;
     connection.kid = kid;
-    // Not for the same token again: its client would be told at once that it is expiring, and show it for ever.
-    if (expiresAt > connection.expiresAt) {
-      connection.expiresAt = expiresAt;
-      this.setDeadline(connection);
-    }
+    // Its client may have had no better token than the one it had shown. It is told again, but not at once, for ever.
+    this.setDeadline(connection, Math.min(WARN_AGAIN_MS, (expiresAt - this.clock.now()) / 2));
     if (this.revokedKeys.has(kid)) connection.end('revoked'); // withdrawn while the token was judged
   }
 }

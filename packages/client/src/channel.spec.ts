@@ -171,13 +171,13 @@ it('shows no token a second time, but looks for another one until there is one',
   FakeSocket.last.receive('ready', ready(0));
   tokens = ['token', 'token', 'fresh', 'fresh', 'newer'];
   FakeSocket.last.receive('token.expiring', { expires_at: '' }); // the life of a token is short, or no refresh succeeds
-  await seconds(9);
+  await seconds(1.9);
   expect(FakeSocket.last.sent).toEqual([]);
-  await seconds(1);
+  await seconds(0.1);
   expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
   (FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void)({ expires_at: '' });
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
-  await seconds(5);
+  await seconds(1);
   expect(FakeSocket.last.sent.slice(1)).toEqual([['authenticate', { token: 'newer' }, expect.any(Function)]]);
   expect(FakeSocket.all).toHaveLength(1);
 });

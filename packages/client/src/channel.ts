@@ -10,6 +10,7 @@ import { onWake } from './wake.js';
 /** Seconds. */
 const LONGEST_BACKOFF = 30;
 const RENEWAL_RETRY = 5;
+const RENEWAL_LOOK = 1;
 
 /**
  * Keeps a connection to the user's channel (contract §7): every new one has a fresh token, and goes on from the last offset.
@@ -109,16 +110,17 @@ export function openChannel(
   /** A new token for the open connection, before its own expires. */
   const authenticate = async (): Promise<void> => {
     const mine = socket;
-    const again = (): void => void after(RENEWAL_RETRY, () => socket === mine && void authenticate());
+    const again = (seconds: number): void =>
+      void after(seconds, () => socket === mine && void authenticate());
     const other = await fresh().catch(() => undefined); // then the service closes it, and we connect again
     if (!other || socket !== mine) return;
-    if (other === token) return again(); // not due for a refresh, or none could be had
+    if (other === token) return again(RENEWAL_LOOK); // not due for a refresh, or none could be had
     mine?.emit('authenticate', { token: other }, (answer?: { error?: string }) => {
       if (socket !== mine) return;
       if (!answer?.error) token = other;
       // Mostly because the token is of another session: connect anew with that. While the database is away, nobody could.
       else if (answer.error === 'invalid_token') later(0);
-      else again();
+      else again(RENEWAL_RETRY);
     });
   };
 
