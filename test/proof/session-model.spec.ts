@@ -9,7 +9,7 @@ import { World } from './model/world.js';
 const MINUTES = proofMinutes ?? 10;
 const SHORT_RUNS = 30;
 /** For how long a planted fault is looked for, and its sequence made shorter. */
-const LONGEST_SEARCH_MS = 180_000;
+const LONGEST_SEARCH_MS = 300_000;
 /** Those that npm test plants: so that nothing makes the model blind. */
 const OFTEN_PLANTED = ['a state is not spent', 'the token of a revoked key is good'];
 

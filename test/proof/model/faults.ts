@@ -154,6 +154,8 @@ export const FEW_COMMANDS: Readonly<Record<string, readonly Command[]>> = {
   'a refresh extends the refresh token': ['signIn', 'refresh', 'turnClock'],
   'refresh tokens of one instance live an hour longer': ['signIn', 'refresh', 'turnClock'],
   'a refresh token’s expiry ends its access token': ['signIn', 'refresh', 'useToken', 'turnClock'],
+  'a deleted user’s devices are kept': ['signIn', 'deleteUser', 'listDevices', 'listen'],
   'a used proof is taken again': ['signIn', 'refresh', 'useToken'],
+  'the token of a revoked key is good': ['signIn', 'useToken', 'rotateKey', 'revokeKey'],
   'an Idempotency-Key is forgotten after an hour': ['signIn', 'push', 'listen', 'turnClock'],
 };
