@@ -18,7 +18,9 @@ const KEPT = fileURLToPath(new URL('../../node_modules/.cache/latchkey', import.
 const minutes = proofMinutes ?? 60;
 
 /** The contract's second, with room for a machine on which everything runs at once; in `npm test` nothing is said of speed. */
-const PATIENCE = isFull ? { socketsMs: 3000, keysMs: 1500 } : { socketsMs: 15_000, keysMs: 15_000 };
+const PATIENCE = isFull
+  ? { socketsMs: 3000, keysMs: 1500, deliveredMs: 3000 }
+  : { socketsMs: 5000, keysMs: 5000, deliveredMs: 5000 };
 /** Nothing expires on the way, and nothing is removed. */
 const ENV = { ACCESS_TOKEN_TTL: '14400', CHANNEL_HISTORY: '1000000' };
 

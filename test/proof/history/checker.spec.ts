@@ -4,7 +4,7 @@ import type { FaultEntry, HistoryEntry } from './operation.js';
 import { quietUser } from './quiet-user.js';
 import type { Rule } from './violation.js';
 
-const PATIENCE = { socketsMs: 1000, keysMs: 1000 };
+const PATIENCE = { socketsMs: 1000, keysMs: 1000, deliveredMs: 1000 };
 const LEGAL = new LegalHistory(1).entries;
 /** Unlike an entry's type this lets a plant change what belongs together elsewhere. */
 type Change = Record<string, unknown>;
@@ -27,7 +27,7 @@ function found(entries: readonly HistoryEntry[]): string[] {
 }
 
 const q = quietUser() as unknown as Record<string, Change>;
-const unknown = { outcome: 'unknown' } as const;
+const unknown = { outcome: 'unknown', status: 500, error: 'server_error', retryAfter: true } as const;
 const refused = { outcome: 'refused', status: 401, error: 'invalid_token' } as const;
 const fault = (name: string, target: string, begun: number, ended: number): FaultEntry => ({
   kind: 'fault',
@@ -36,6 +36,47 @@ const fault = (name: string, target: string, begun: number, ended: number): Faul
   begun,
   ended,
 });
+
+/** Long after all others, where nothing is broken: a socket, and an event that is not kept. */
+const calm = {
+  calmSocket: {
+    ...q['connect'],
+    client: 'calm ear',
+    socket: 3_000_001,
+    token: q['look']!['issued'],
+    begun: 200_000,
+    ended: 200_010,
+    from: 6,
+    offset: 6,
+  },
+  calmPush: {
+    ...q['push4'],
+    n: 'n 8',
+    id: 'id 8',
+    ttl: 0,
+    offset: null,
+    begun: 200_100,
+    ended: 200_110,
+  },
+  calmReceive: {
+    ...q['receive4'],
+    client: 'calm ear',
+    socket: 3_000_001,
+    n: 'n 8',
+    id: 'id 8',
+    offset: null,
+    begun: 201_100,
+    ended: 201_100,
+  },
+  calmEnd: {
+    ...q['closed'],
+    client: 'calm ear',
+    socket: 3_000_001,
+    token: q['look']!['issued'],
+    begun: 210_000,
+    ended: 210_000,
+  },
+};
 
 /** Under which rule it is found, with which words, and what is planted. */
 const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
@@ -254,7 +295,64 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
   [
     'unknown answer',
     'refresh was answered 500',
-    { refresh: { ...unknown, status: 500, error: 'server_error', issued: undefined } },
+    { refresh: { ...unknown, retryAfter: undefined, issued: undefined } },
+  ],
+  [
+    'unknown answer',
+    'refresh was answered undefined ECONNRESET',
+    { refresh: { ...unknown, status: undefined, error: 'ECONNRESET', issued: undefined } },
+  ],
+  [
+    'unknown answer',
+    'connect was answered undefined invalid_request',
+    {
+      lost: {
+        ...q['connect'],
+        ...unknown,
+        status: undefined,
+        error: 'invalid_request',
+        socket: 3e6,
+        begun: 40_000,
+        ended: 40_010,
+      },
+    },
+  ],
+  [
+    'unknown answer',
+    'refresh were answered server_error where nothing was broken',
+    Object.fromEntries(
+      Array.from({ length: 400 }, (_, i) => [
+        `busy ${i}`,
+        { ...q['refresh'], ...unknown, issued: undefined, begun: 200_000 + i, ended: 200_010 + i },
+      ]),
+    ),
+  ],
+  ['delivered wrongly', 'received, and not in the history', { receive2: { n: 'n 3' } }],
+  [
+    'delivered wrongly',
+    'received with what another one carries',
+    { ...calm, calmReceive: { ...calm.calmReceive, id: 'another id' } },
+  ],
+  [
+    'delivered wrongly',
+    'came to an open socket 1001 ms late',
+    { ...calm, calmReceive: { ...calm.calmReceive, begun: 201_111, ended: 201_111 } },
+  ],
+  ['delivered wrongly', 'came to an open socket not at all', { ...calm, calmReceive: null }],
+  [
+    'acknowledged and gone',
+    'the name new name is gone from the device',
+    {
+      stored6: { of: { device: 'laptop', name: 'new name' } },
+      stored7: {
+        ...q['stored1'],
+        event: 'device.signed_out',
+        device: 'phone',
+        id: 'id 7',
+        offset: 7,
+        of: { device: 'laptop', name: 'old name' },
+      },
+    },
   ],
   [
     'unknown answer',
@@ -293,6 +391,26 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
         ended: 130,
       },
     },
+  ],
+  ['an event comes within the time it may take', calm],
+  [
+    'an event comes late after a fault',
+    {
+      ...calm,
+      fault: { ...fault('redis-cut', 'instance 2', 199_000, 199_500) },
+      calmReceive: { ...calm.calmReceive, begun: 205_000, ended: 205_000 },
+    },
+  ],
+  [
+    'a call is not answered in a fault',
+    {
+      fault: { ...fault('clients-cut', 'instance 1', 350, 420) },
+      refresh: { ...unknown, status: undefined, error: 'ECONNRESET', issued: undefined },
+    },
+  ],
+  [
+    'few calls are told to come later',
+    { busy: { ...q['refresh'], ...unknown, issued: undefined, begun: 200_000, ended: 200_010 } },
   ],
   ['an unanswered sign-out ends the session at once', { signOut: unknown }],
   [

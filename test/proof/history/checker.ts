@@ -3,6 +3,7 @@ import type { HistoryEntry } from './operation.js';
 import { unknownAnswers } from './rules/answers.js';
 import { deliveredWrongly } from './rules/delivered.js';
 import { acceptedAfterEnd, type Patience } from './rules/ended.js';
+import { deliveredLate } from './rules/late.js';
 import { acknowledgedAndGone } from './rules/kept.js';
 import { endedForNoReason } from './rules/no-reason.js';
 import { succeededTwice } from './rules/once.js';
@@ -18,6 +19,7 @@ export function check(entries: readonly HistoryEntry[], patience: Patience): Vio
     ...acknowledgedAndGone(entries, sessions),
     ...acceptedAfterEnd(entries, sessions, disturbances, patience),
     ...deliveredWrongly(entries),
+    ...deliveredLate(entries, disturbances, patience.deliveredMs),
     ...endedForNoReason(entries, sessions),
     ...unknownAnswers(entries, disturbances),
   ];

@@ -38,9 +38,15 @@ export class Disturbances {
     return start + ms;
   }
 
-  /** Whether a fault of any kind overlaps a time, or ended less than `after` milliseconds before it. */
-  overlap({ begun, ended }: Span, after: number): boolean {
-    return this.faults.some((fault) => fault.begun <= ended && begun <= fault.ended + after);
+  /**
+   * Whether a fault that an instance's clients may notice overlaps a time, or ended less than `after` milliseconds before it; also
+   * one of the machine itself.
+   */
+  overlap({ begun, ended }: Span, after: number, instance?: number): boolean {
+    const concerns = ({ fault, target }: FaultEntry): boolean =>
+      instance === undefined || !(OF_ONE.test(fault) || OF_CLIENTS.test(fault)) || isTarget(target, instance);
+    const spans: readonly Span[] = [...this.faults.filter(concerns), ...this.stalls];
+    return spans.some((span) => span.begun <= ended && begun <= span.ended + after);
   }
 
   /** The end of the faults that a time overlaps, or its own. */

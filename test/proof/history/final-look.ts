@@ -44,7 +44,11 @@ async function readStored(databaseUrl: string): Promise<Stored[]> {
   const rows = await query<Row & Record<string, unknown>>(databaseUrl, text);
   const ended = performance.now();
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device }) => {
-    const { n, device_name: name } = JSON.parse(data) as { n?: string; device_name?: string };
+    const { n, device_id, device_name } = JSON.parse(data) as {
+      n?: string;
+      device_id?: string;
+      device_name?: string | null;
+    };
     return {
       kind: 'stored',
       user,
@@ -53,7 +57,8 @@ async function readStored(databaseUrl: string): Promise<Stored[]> {
       id,
       offset: Number(event_offset),
       ...(n !== undefined && { n }),
-      ...(event === 'device.renamed' && name !== undefined && { name }),
+      ...(event === 'device.renamed' && device_name && { name: device_name }),
+      ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),
       begun,
       ended,
     };

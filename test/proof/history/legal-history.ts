@@ -247,7 +247,8 @@ export class LegalHistory {
       const fate = this.random.oneOf(['at once', 'late', 'never'] as const);
       if (fate !== 'never') this.at(this.soon(fate === 'late' ? 5000 : 20), () => void effect());
       const ended = this.soon(30) + 1;
-      return this.at(ended, () => then({ client, instance: 0, begun, ended, outcome: 'unknown' }));
+      this.entries.push({ kind: 'fault', fault: 'clients-cut', target: 'instance 2', begun, ended });
+      return this.at(ended, () => then({ client, instance: 1, begun, ended, outcome: 'unknown' }));
     }
     this.at(this.soon(20), () => {
       const outcome: Outcome = effect() ? 'ok' : 'refused';

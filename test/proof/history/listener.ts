@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { io, type Socket } from 'socket.io-client';
+import { io } from 'socket.io-client';
 import type { TokenName } from './operation.js';
 import type { Random } from './random.js';
 import type { Recorder } from './recorder.js';
@@ -34,7 +34,8 @@ let sockets = 0;
 export class Listener {
   /** The last event that it has. */
   position: { readonly offset: number; readonly id: string | null } | undefined;
-  private socket: Socket | undefined;
+  /** Closes the socket that there is, also one that is not connected yet: `disconnect` says nothing of that. */
+  private leave: (() => void) | undefined;
   private stopped = false;
 
   constructor(
@@ -56,7 +57,7 @@ export class Listener {
 
   /** Closes the socket; it comes back by itself. */
   move(): void {
-    this.socket?.disconnect();
+    this.leave?.();
   }
 
   stop(): void {
@@ -84,12 +85,12 @@ export class Listener {
       forceNew: true,
       timeout: LONGEST_MS,
     });
-    this.socket = socket;
     let isReady = false;
     let told: string | undefined;
     return new Promise((resolve) => {
       const finish = (reason: string, error?: string): void => {
         clearTimeout(patience);
+        this.leave = undefined;
         socket.removeAllListeners();
         socket.disconnect();
         const ended = performance.now();
@@ -116,6 +117,7 @@ export class Listener {
         resolve(isReady);
       };
       const patience = setTimeout(() => finish('no ready'), LONGEST_MS);
+      this.leave = () => finish('io client disconnect');
       socket.on('connect_error', (error: Error & { data?: { error?: string } }) =>
         finish(error.message, error.data?.error),
       );

@@ -185,6 +185,8 @@ export interface Stored {
   readonly n?: string;
   /** Of a device that was renamed. */
   readonly name?: string;
+  /** What an event of the service itself says of a device. */
+  readonly of?: { readonly device: string; readonly name: string | null };
   readonly begun: number;
   readonly ended: number;
 }

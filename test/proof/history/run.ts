@@ -64,7 +64,7 @@ export async function runHistory(world: World, recorder: Recorder, options: RunO
 
 function gather({ people, users, seed }: RunOptions, shared: Shared, urls: readonly string[]): Person[] {
   return Array.from({ length: people }, (_, i) => {
-    const device = i % 6 === 5 ? null : randomUUID();
+    const device = i % 7 === 6 ? null : randomUUID();
     const account = `user-${i % users}`;
     return new Person({ ...shared, urls, name: `p${i}`, account, device, seed: seed + 1000 * (i + 1) });
   });

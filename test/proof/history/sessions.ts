@@ -10,6 +10,11 @@ const LATE_MS = 30_000;
 /** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
 export const BOUND_MS = 1000;
 
+/** The last moment at which a sign-out can have taken effect. */
+export function latestEffect(signOut: SignOut, disturbances: Disturbances): number {
+  return signOut.outcome === 'ok' ? signOut.ended : disturbances.endOf(signOut) + LATE_MS;
+}
+
 /** A session that was acknowledged, and what may have ended it. */
 export interface SessionLife {
   readonly signIn: SignIn;
@@ -62,7 +67,8 @@ export class Sessions {
     return life.enders.some(
       // One that is not certain has not, if the session was alive after the last moment at which it could have taken effect.
       (ender) =>
-        ender.begun <= by && (ender === life.ended || life.lastAlive <= this.latestEffect(ender) + BOUND_MS),
+        ender.begun <= by &&
+        (ender === life.ended || life.lastAlive <= latestEffect(ender, this.disturbances) + BOUND_MS),
     );
   }
 
@@ -75,7 +81,7 @@ export class Sessions {
     const byUser = new Map<string, Effect[]>();
     for (const signOut of entries) {
       if (signOut.kind !== 'sign-out' || signOut.outcome === 'refused') continue;
-      const effect = { signOut, latest: this.latestEffect(signOut), reach: 0 };
+      const effect = { signOut, latest: latestEffect(signOut, this.disturbances), reach: 0 };
       const list = byUser.get(signOut.user);
       if (list) list.push(effect);
       else byUser.set(signOut.user, [effect]);
@@ -86,12 +92,6 @@ export class Sessions {
       for (const effect of list) effect.reach = reach = Math.max(reach, effect.latest);
     }
     return byUser;
-  }
-
-  /** The last moment at which a sign-out can have taken effect. */
-  private latestEffect(signOut: SignOut): number {
-    if (signOut.outcome === 'ok') return signOut.ended;
-    return this.disturbances.endOf(signOut) + LATE_MS;
   }
 
   private noteAlive(entry: HistoryEntry): void {

@@ -1,5 +1,6 @@
 import type { Disturbances } from '../disturbances.js';
-import type { Call, HistoryEntry, Operation, SignOut } from '../operation.js';
+import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
+import { latestEffect } from '../sessions.js';
 import type { Violation } from '../violation.js';
 
 type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' }>['kind'];
@@ -16,18 +17,38 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   connect: ['undefined invalid_token'],
 };
 
+/** How a handshake ends that did not fail: its client went on to another instance, or its token ended meanwhile. */
+const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'expired']);
+
+/** A busy machine may keep the database waiting, but that is rare: so many calls of a kind, or so great a share of them. */
+const BUSY_FEW = 10;
+const BUSY_SHARE = 0.01;
+
 /** Milliseconds after a fault within which what it left behind may still fail (P10: first success within 3 s). */
 const RECOVERY_MS = 3000;
 
 /** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
 export function unknownAnswers(entries: readonly HistoryEntry[], disturbances: Disturbances): Violation[] {
-  const removals = removalsOf(entries);
+  const removals = removalsOf(entries, disturbances);
+  const signIns = signInsOf(entries);
   const violations: Violation[] = [];
+  const calm = new Map<Kind, { calls: number; readonly busy: HistoryEntry[] }>();
   for (const entry of entries) {
     if (!('outcome' in entry) || entry.kind === 'key') continue;
+    if (!disturbances.overlap(entry, RECOVERY_MS, entry.instance)) {
+      const ofKind = calm.get(entry.kind) ?? { calls: 0, busy: [] };
+      calm.set(entry.kind, ofKind);
+      ofKind.calls++;
+      if (entry.status === 500) ofKind.busy.push(entry);
+    }
     if (isKnown(entry)) continue;
     const text = `${entry.kind} was answered ${entry.status} ${entry.error}`;
     violations.push({ rule: 'unknown answer', text, entries: [entry] });
+  }
+  for (const [kind, { calls, busy }] of calm) {
+    if (busy.length <= Math.max(BUSY_FEW, calls * BUSY_SHARE)) continue;
+    const text = `${busy.length} of ${calls} ${kind} were answered server_error where nothing was broken`;
+    violations.push({ rule: 'unknown answer', text, entries: busy.slice(0, 3) });
   }
   return violations;
 
@@ -38,30 +59,67 @@ export function unknownAnswers(entries: readonly HistoryEntry[], disturbances: D
       if (!REFUSALS[entry.kind].includes(`${status} ${error}`)) return false;
       return status !== 404 || mayBeMissing(entry);
     }
-    if (status === undefined) return true; // no answer
+    // Without a fault every call is answered, and nobody but its client gives a handshake up.
+    if (status === undefined)
+      return NO_FAILURES.has(error ?? '') || disturbances.overlap(entry, RECOVERY_MS, concerned(entry));
     // Contract §3: the database is away, or on a busy machine too slow; then the answer says when to try again.
     return (
       status === 500 &&
       error === 'server_error' &&
-      (retryAfter === true || disturbances.overlap(entry, RECOVERY_MS))
+      (retryAfter === true || disturbances.overlap(entry, RECOVERY_MS, entry.instance))
     );
+  }
+
+  /** A handshake takes so many steps that it may meet what befell the instance before. */
+  function concerned({ kind, instance }: Operation & Call): number | undefined {
+    return kind === 'connect' ? undefined : instance;
   }
 
   /** Users stay; a device is unknown only after it was removed. */
   function mayBeMissing(entry: HistoryEntry): boolean {
     if (!('device' in entry) || entry.device === null) return false;
-    return (removals.get(`${entry.user} ${entry.device}`) ?? Infinity) <= entry.ended;
+    const key = `${entry.user} ${entry.device}`;
+    // A sign-in makes it known anew: what counts is a removal that may be later than the last one that was over before.
+    const known = (signIns.get(key) ?? []).reduce(
+      (last, { begun, ended }) => (ended < entry.begun ? Math.max(last, begun) : last),
+      -Infinity,
+    );
+    return (removals.get(key) ?? []).some(({ begun, latest }) => begun <= entry.ended && latest >= known);
   }
 }
 
-/** When the first removal of each device began. */
-function removalsOf(entries: readonly HistoryEntry[]): Map<string, number> {
-  const removals = new Map<string, number>();
-  const isRemoval = (entry: HistoryEntry): entry is SignOut =>
-    entry.kind === 'sign-out' && entry.by === 'removal' && entry.outcome !== 'refused';
-  for (const { user, device, begun } of entries.filter(isRemoval)) {
-    const key = `${user} ${device}`;
-    removals.set(key, Math.min(begun, removals.get(key) ?? Infinity));
+interface Removal {
+  readonly begun: number;
+  /** When it can have taken effect at the latest. */
+  readonly latest: number;
+}
+
+/** The removals of each device. */
+function removalsOf(
+  entries: readonly HistoryEntry[],
+  disturbances: Disturbances,
+): ReadonlyMap<string, readonly Removal[]> {
+  const removals = new Map<string, Removal[]>();
+  for (const entry of entries) {
+    if (entry.kind !== 'sign-out' || entry.by !== 'removal' || entry.outcome === 'refused') continue;
+    const key = `${entry.user} ${entry.device}`;
+    const removal = { begun: entry.begun, latest: latestEffect(entry, disturbances) };
+    const known = removals.get(key);
+    if (known) known.push(removal);
+    else removals.set(key, [removal]);
   }
   return removals;
+}
+
+/** The acknowledged sign-ins on each device. */
+function signInsOf(entries: readonly HistoryEntry[]): ReadonlyMap<string, readonly SignIn[]> {
+  const signIns = new Map<string, SignIn[]>();
+  for (const entry of entries) {
+    if (entry.kind !== 'sign-in' || entry.outcome !== 'ok' || entry.device === null) continue;
+    const key = `${entry.user} ${entry.device}`;
+    const known = signIns.get(key);
+    if (known) known.push(entry);
+    else signIns.set(key, [entry]);
+  }
+  return signIns;
 }

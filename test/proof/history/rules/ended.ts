@@ -12,6 +12,8 @@ export interface Patience {
   readonly socketsMs: number;
   /** Tokens of a key that was withdrawn are refused. Those of a session are looked up at each call: always 1000. */
   readonly keysMs: number;
+  /** What is pushed has come to whoever listens, where nothing is broken. */
+  readonly deliveredMs: number;
 }
 
 /**

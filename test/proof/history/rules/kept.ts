@@ -7,12 +7,15 @@ export const FINAL = 'final';
 
 /** P4: what was acknowledged is there at the end: states, sessions, renames, pushes with a `ttl`. */
 export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: Sessions): Violation[] {
-  return [...lostStates(entries), ...lostSessions(entries, sessions), ...lostEvents(entries)].map(
-    (found) => ({
-      rule: 'acknowledged and gone',
-      ...found,
-    }),
-  );
+  return [
+    ...lostStates(entries),
+    ...lostSessions(entries, sessions),
+    ...lostEvents(entries),
+    ...lostNames(entries),
+  ].map((found) => ({
+    rule: 'acknowledged and gone',
+    ...found,
+  }));
 }
 
 type Found = Omit<Violation, 'rule'>;
@@ -71,5 +74,38 @@ function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
       stored.n === entry.n;
     if (!isSame)
       yield { text: `push ${entry.n} is not in the history`, entries: [entry, ...(stored ? [stored] : [])] };
+  }
+}
+
+/** A device whose name another event tells than the last rename, though nobody may have removed it since. */
+function* lostNames(entries: readonly HistoryEntry[]): Generator<Found> {
+  const removed = new Map<string, number>();
+  const begun = new Map<string, number>();
+  const histories = new Map<string, Stored[]>();
+  for (const entry of entries) {
+    if (entry.kind === 'sign-out' && entry.by === 'removal' && entry.outcome !== 'refused') {
+      const key = `${entry.user} ${entry.device}`;
+      // One that was not answered may be done much later.
+      const latest = entry.outcome === 'ok' ? entry.ended : Infinity;
+      removed.set(key, Math.max(latest, removed.get(key) ?? 0));
+    }
+    if (entry.kind === 'rename') begun.set(entry.name, entry.begun);
+    if (entry.kind !== 'stored' || !entry.of) continue;
+    const key = `${entry.user} ${entry.of.device}`;
+    const known = histories.get(key);
+    if (known) known.push(entry);
+    else histories.set(key, [entry]);
+  }
+  for (const [key, events] of histories) {
+    let renamed: Stored | undefined;
+    for (const event of events.toSorted((a, b) => a.offset - b.offset)) {
+      if (event.event === 'device.renamed') renamed = event;
+      else if (renamed && event.of!.name !== renamed.of!.name) {
+        const since = begun.get(renamed.name!) ?? -Infinity;
+        if ((removed.get(key) ?? -Infinity) < since)
+          yield { text: `the name ${renamed.name} is gone from the device`, entries: [renamed, event] };
+        renamed = undefined;
+      }
+    }
   }
 }

@@ -45,7 +45,7 @@ export class Listening {
       return this.tell(`received out of order, after ${this.position}`, event);
     }
     const stored = this.at(event.offset);
-    if (stored?.id !== event.id)
+    if (stored?.id !== event.id || stored.n !== event.n || stored.event !== event.event)
       this.tell('received, and not in the history', event, ...(stored ? [stored] : []));
     this.missed(this.position, event.offset, event);
     this.position = event.offset;
@@ -71,6 +71,8 @@ export class Listening {
     const push = this.pushes.get(event.n);
     const { user, device } = this.first;
     if (!push) return this.tell('received, and nobody has pushed it', event);
+    if (event.offset === null && push.id !== undefined && push.id !== event.id)
+      return this.tell('received with what another one carries', push, event);
     if (push.user !== user) return this.tell('received by a stranger', push, event);
     if (push.device !== null && push.device !== device) this.tell('received by another device', push, event);
   }
