@@ -26,6 +26,8 @@ export class FaultPerson {
   readonly accessTokens: string[] = [];
   readonly pushed = new Map<number, number>();
   private socket?: SocketClient;
+  /** Where that socket began: it may be cut before its first event. */
+  private beginning: number | undefined;
   private hasLeft = false;
   private pushes = 0;
   private calls = 0;
@@ -45,8 +47,9 @@ export class FaultPerson {
   /** Signs in, and resolves once the socket is ready. */
   async begin(): Promise<void> {
     while (this.accessTokens.length === 0) await this.signIn();
-    this.socket = this.open();
-    await this.socket.next('ready');
+    this.socket = this.open(() => this.beginning);
+    const { data } = await this.socket.next('ready');
+    this.beginning = (data as { offset: number }).offset;
   }
 
   /** @param ended tells whether to stop */
@@ -69,7 +72,7 @@ export class FaultPerson {
       const last = { user_id: this.userId, event: LAST };
       return (await this.http.ask(`${this.url()}/push`, last, Cluster.serviceKey)).status === 202;
     });
-    const stored = this.open(0);
+    const stored = this.open(() => 0);
     try {
       const sockets = [this.socket!, stored];
       await until(() => sockets.every((socket) => socket.of(LAST).length > 0));
@@ -149,11 +152,11 @@ export class FaultPerson {
     return { lost, doubled: pushes.length - offsets.size, disordered };
   }
 
-  /** A socket that comes back by itself with its offset. @param from the offset with which it begins */
-  private open(from?: number): SocketClient {
+  /** A socket that comes back by itself with its offset. @param from the offset that it asks for until it has an event */
+  private open(from: () => number | undefined): SocketClient {
     const comesBack = { reconnection: true, reconnectionDelay: 100, reconnectionDelayMax: 500 };
     const auth = (send: (auth: object) => void): void => {
-      const offset = client.history.at(-1)?.meta?.offset ?? from;
+      const offset = client.history.at(-1)?.meta?.offset ?? from();
       send({ token: this.accessTokens.at(-1), ...(offset !== undefined && { offset }) });
     };
     const ca = this.ca !== undefined && { ca: this.ca };
