@@ -129,7 +129,7 @@ describe('requests that break off or are followed by what is none', () => {
     const brief = await startTestService({ DATABASE_URL: service.databaseUrl });
     const socket = connect({ port: brief.settings.port, host: '127.0.0.1' });
     sockets.push(socket);
-    await once(brief.app.getHttpServer() as Server, 'connection');
+    await once(brief.app.getHttpServer(), 'connection');
     const began = performance.now();
     await brief.close();
     expect(performance.now() - began).toBeLessThan(8000); // requests under way would have ten seconds
