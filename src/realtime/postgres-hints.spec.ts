@@ -70,13 +70,15 @@ describe('hints that wait for their turn', () => {
 
   it('one alone goes at once; those that come meanwhile share a message, a hundredth of a second later', async () => {
     const events = [1, 2, 3].map((offset) => event(offset));
+    const began = performance.now(); // before the turn does: on a busy machine the first message may be late in it
     const first = here.send(events[0]!);
     const one = await next();
     const others = events.slice(1).map((other) => here.send(other));
     one.done();
     await first;
-    expect(sent).toEqual([]); // how long a hundredth of a second is, a busy machine does not know
-    (await next()).done();
+    const two = await next();
+    expect(performance.now() - began).toBeGreaterThanOrEqual(9); // a timer of Node.js may be one early
+    two.done();
     await Promise.all(others);
     expect([heard, doubts, sent]).toEqual([events, 0, []]);
   });
