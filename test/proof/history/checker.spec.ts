@@ -78,6 +78,73 @@ const calm = {
   },
 };
 
+/** Another user, who signs in on a phone, out, and in again. */
+const onPhone = (session: string, begun: number): Change => ({
+  ...q['signIn'],
+  state: `state of ${session}`,
+  code: `code of ${session}`,
+  device: 'phone',
+  user: 'other',
+  issued: { session, jti: `${session} 1`, kid: 'next key', expiresIn: 3600 },
+  begun,
+  ended: begun + 10,
+});
+const ofPhone = (event: string, offset: number, name: string | null = null): Change => ({
+  ...q['stored1'],
+  user: 'other',
+  event,
+  id: `${event} ${offset}`,
+  offset,
+  of: { device: 'phone', name },
+});
+const phone = {
+  in1: onPhone('phone 1', 30_000),
+  out: { ...q['signOut'], user: 'other', session: 'phone 1', begun: 31_000, ended: 31_010 },
+  in2: onPhone('phone 2', 32_000),
+  look1: { ...q['lookLeft'], session: 'phone 1' },
+  look2: { ...q['look'], session: 'phone 2' },
+  told1: ofPhone('device.signed_in', 1),
+  told2: ofPhone('device.signed_out', 2),
+  told3: ofPhone('device.signed_in', 3),
+};
+
+/** The same; before it signs out, the phone is given a name. */
+const namedPhone = {
+  ...phone,
+  rename: {
+    ...q['rename'],
+    user: 'other',
+    device: 'phone',
+    name: 'phone name',
+    token: phone.in1['issued'],
+    begun: 30_500,
+    ended: 30_510,
+  },
+  told2: { ...ofPhone('device.renamed', 2, 'phone name'), name: 'phone name' },
+  told3: ofPhone('device.signed_out', 3, 'phone name'),
+  told4: ofPhone('device.signed_in', 4, 'phone name'),
+};
+const removal = {
+  by: 'removal',
+  scope: 'device',
+  session: null,
+  device: 'phone',
+  token: phone.in1['issued'],
+};
+const toPhone = (begun: number): Change => ({
+  ...q['push4'],
+  user: 'other',
+  device: 'phone',
+  n: 'n 7',
+  id: undefined,
+  offset: undefined,
+  outcome: 'refused',
+  status: 404,
+  error: 'not_found',
+  begun,
+  ended: begun + 10,
+});
+
 /** Under which rule it is found, with which words, and what is planted. */
 const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
   [
@@ -328,6 +395,33 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
     ),
   ],
   ['delivered wrongly', 'received, and not in the history', { receive2: { n: 'n 3' } }],
+  ['delivered wrongly', 'received, and not in the history', { receive4: { event: 'another.push' } }],
+  [
+    'unknown answer',
+    'push was answered 404',
+    { ...phone, out: { ...phone.out, ...removal }, push: toPhone(33_000) },
+  ],
+  [
+    'acknowledged and gone',
+    'the name phone name is gone from the device',
+    { ...namedPhone, told4: ofPhone('device.signed_in', 4) },
+  ],
+  [
+    'delivered wrongly',
+    'all sessions had ended, and no device.signed_out says so',
+    { ...phone, told2: null, told3: ofPhone('device.signed_in', 2) },
+  ],
+  ['delivered wrongly', '1 device.signed_in for 2 sign-ins', { ...phone, told3: null }],
+  [
+    'delivered wrongly',
+    '3 device.signed_in for 2 sign-ins',
+    { ...phone, told4: ofPhone('device.signed_in', 4) },
+  ],
+  [
+    'delivered wrongly',
+    'device.signed_out, and a session lives',
+    { ...phone, told4: ofPhone('device.signed_out', 4) },
+  ],
   [
     'delivered wrongly',
     'received with what another one carries',
@@ -346,12 +440,12 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
       stored6: { of: { device: 'laptop', name: 'new name' } },
       stored7: {
         ...q['stored1'],
-        event: 'device.signed_out',
         device: 'phone',
         id: 'id 7',
         offset: 7,
         of: { device: 'laptop', name: 'old name' },
       },
+      again: { ...onPhone('laptop 2', 30_000), ...unknown, device: 'laptop', issued: undefined },
     },
   ],
   [
@@ -393,6 +487,40 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
     },
   ],
   ['an event comes within the time it may take', calm],
+  [
+    'an event for another device does not come',
+    {
+      ...calm,
+      calmPush: { ...calm.calmPush, device: 'phone' },
+      calmReceive: null,
+    },
+  ],
+  ['a device is signed out, and in again', phone],
+  ['a device keeps its name', namedPhone],
+  [
+    'a device that was removed has no name any more, and nobody knew it meanwhile',
+    {
+      ...namedPhone,
+      out: { ...phone.out, ...removal },
+      push: toPhone(31_500),
+      told4: ofPhone('device.signed_in', 4),
+    },
+  ],
+  [
+    'an unanswered sign-in has begun a session',
+    {
+      ...phone,
+      told2: null,
+      told3: ofPhone('device.signed_in', 2),
+      told4: ofPhone('device.signed_in', 3),
+      lost: {
+        ...onPhone('phone 3', 29_000),
+        ...unknown,
+        issued: undefined,
+        user: undefined,
+      },
+    },
+  ],
   [
     'an event comes late after a fault',
     {

@@ -2,6 +2,7 @@ import { Disturbances } from './disturbances.js';
 import type { HistoryEntry } from './operation.js';
 import { unknownAnswers } from './rules/answers.js';
 import { deliveredWrongly } from './rules/delivered.js';
+import { wrongDeviceEvents } from './rules/device-events.js';
 import { acceptedAfterEnd, type Patience } from './rules/ended.js';
 import { deliveredLate } from './rules/late.js';
 import { acknowledgedAndGone } from './rules/kept.js';
@@ -19,6 +20,7 @@ export function check(entries: readonly HistoryEntry[], patience: Patience): Vio
     ...acknowledgedAndGone(entries, sessions),
     ...acceptedAfterEnd(entries, sessions, disturbances, patience),
     ...deliveredWrongly(entries),
+    ...wrongDeviceEvents(entries, sessions),
     ...deliveredLate(entries, disturbances, patience.deliveredMs),
     ...endedForNoReason(entries, sessions),
     ...unknownAnswers(entries, disturbances),

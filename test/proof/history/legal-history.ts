@@ -149,7 +149,7 @@ export class LegalHistory {
       this.entries.push({ kind: 'exchange', code, begun: this.now, ended: this.now });
       this.model.living.add(session);
       this.devices.set(session, device);
-      this.append({ event: 'device.signed_in', device: null });
+      this.tell('device.signed_in', device);
       return true;
     };
     this.call(client, begin, (call) => {
@@ -269,15 +269,24 @@ export class LegalHistory {
     for (const one of this.model.living) {
       const isOfDevice = this.devices.get(one) === device;
       const isMeant = { session: one === session, device: isOfDevice, others: !isOfDevice, all: true }[scope];
-      if (isMeant) this.model.living.delete(one);
+      if (!isMeant) continue;
+      this.model.living.delete(one);
+      const its = this.devices.get(one)!;
+      const isLast = ![...this.model.living].some((other) => this.devices.get(other) === its);
+      if (isLast) this.tell('device.signed_out', its);
     }
     return true;
+  }
+
+  /** The user, of a device. */
+  private tell(event: 'device.signed_in' | 'device.signed_out', device: string): void {
+    this.append({ event, device: null, of: { device, name: null } });
   }
 
   private append({
     id = `event ${this.id()}`,
     ...event
-  }: Pick<Stored, 'event' | 'device' | 'n' | 'name'> & { id?: string }): number {
+  }: Pick<Stored, 'event' | 'device' | 'n' | 'name' | 'of'> & { id?: string }): number {
     const offset = this.model.events.length + 1;
     this.model.events.push({ kind: 'stored', user: USER, id, offset, begun: 0, ended: 0, ...event });
     return offset;
@@ -305,7 +314,7 @@ export class LegalHistory {
     const issued = this.issued(this.id());
     this.model.living.add(issued.session);
     this.devices.set(issued.session, device);
-    this.append({ event: 'device.signed_in', device: null });
+    this.tell('device.signed_in', device);
     const call = {
       client: 'settling',
       instance: 0,
