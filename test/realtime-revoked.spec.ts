@@ -106,6 +106,27 @@ describe('sockets of a revoked key', () => {
     }
   });
 
+  it('are closed also by an instance that started while the key was being withdrawn, before it was', async () => {
+    const kid = kidOf(tokens.access_token);
+    const [starting, env] = [[] as TestService[], { ...provider.env(), PUBLIC_URL: 'http://localhost:9' }];
+    await store.revoke(kid);
+    try {
+      // The moment that is left, longer; still longer where the machine needs more than that to start.
+      for (let [seconds, socket] = [3, undefined as SocketClient | undefined]; !socket; seconds *= 2) {
+        const at = `UPDATE signing_keys SET revoked_at = clock_timestamp() + $2 * interval '1 second' WHERE kid = $1`;
+        await query(database.url, at, [kid, seconds]);
+        const instance = await startTestService({ ...env, DATABASE_URL: database.url });
+        starting.push(instance);
+        if ((await bearer(instance.url, tokens.access_token).get('/me')).status !== 200) continue;
+        socket = await connect(instance, tokens.access_token).catch(() => undefined);
+        await socket?.closed();
+        if (socket) expect(socket.received.at(-1)).toEqual(REVOKED);
+      }
+    } finally {
+      await Promise.all(starting.map((instance) => instance.close()));
+    }
+  });
+
   it('are closed; those that were opened with another key, or renewed by one, stay', async () => {
     const [first, renewed, there] = [
       await connect(a, tokens.access_token),

@@ -88,6 +88,12 @@ describe('the keys of an instance', () => {
     expect(ring.update([life('b', 20), life('a', 0, 15, true)], ask, 17).revoked).toEqual([]);
   });
 
+  it('tell of a withdrawn key also where it is known for the first time, as long as its tokens are good', () => {
+    const withdrawn = [life('b', 20), life('a', 0, 15, true)];
+    expect(new KeyRing().update(withdrawn, readable, 14).revoked.map(({ kid }) => kid)).toEqual(['a']);
+    expect(new KeyRing().update(withdrawn, readable, 15).revoked).toEqual([]);
+  });
+
   it.each<[string, Partial<KeyLife>]>([
     ['no JWK', { publicJwk: { kty: 'EC' } as unknown as PublicJwk }],
     ['null for one', { publicJwk: null as unknown as PublicJwk }],

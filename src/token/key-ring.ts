@@ -39,6 +39,7 @@ interface RingKey {
 /** Keys that an update has brought, or withdrawn. */
 export interface KeyChanges {
   readonly made: readonly KeyLife[];
+  /** Withdrawn since the last update, or known now for the first time, and good for a moment yet. */
   readonly revoked: readonly KeyLife[];
   /** Rows that are not valid keys: they are left out. */
   readonly unreadable: readonly KeyLife[];
@@ -97,7 +98,10 @@ export class KeyRing {
     this.turn(now);
     return {
       made: lives.filter(({ kid }) => this.keys.has(kid) && !before.has(kid)),
-      revoked: lives.filter(({ kid, revokedAt }) => revokedAt && before.get(kid)?.revoked === false),
+      revoked: lives.filter(({ kid, revokedAt, endsAt }) => {
+        const known = before.get(kid);
+        return revokedAt && (known ? !known.revoked : now < (endsAt?.getTime() ?? Infinity));
+      }),
       unreadable: lives.filter(({ kid }) => !this.keys.has(kid)),
     };
   }

@@ -61,7 +61,8 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
-    await this.read(() => undefined);
+    // A key may be on its way out while an instance starts: its sockets, too, end with it.
+    await this.read(({ revoked }) => this.tell({ made: [], revoked }));
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
     if (made) this.events.emit('key.made', made);
     this.readAgain(READ_EVERY_MS);
@@ -182,7 +183,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     if (!this.stopped) this.readAgain(Math.min(READ_EVERY_MS, wait));
   }
 
-  private tell({ made, revoked }: KeyChanges): void {
+  private tell({ made, revoked }: Pick<KeyChanges, 'made' | 'revoked'>): void {
     for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
     for (const { kid, endsAt } of revoked) {
       const wait = (endsAt?.getTime() ?? 0) - this.clock.now(); // a moment: see SUCCESSION_S of key.store.ts
