@@ -77,7 +77,7 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Metrics, traces, alerts', 'docs/metrics.md'],
       ['Benchmark', 'docs/benchmark.md'],
       ['Reliability', 'docs/reliability.md'],
-      ['Mutants that survive', 'docs/mutations.md'],
+      ['Mutants that are alive', 'docs/mutations.md'],
       ['Compatibility', 'docs/compatibility.md'],
     ],
   ],

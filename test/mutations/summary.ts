@@ -10,9 +10,21 @@ export function judgedOf(mutants: readonly Mutant[], results: Results): Judged[]
   return mutants.map((mutant) => ({ ...mutant, verdict: results.of(mutant.key, mutant.file) }));
 }
 
+/** What has to be killed of all. */
+const WANTED = 0.9;
+
 /** Alive after all tests that reach it. */
 function hasSurvived({ verdict }: Judged): boolean {
   return !verdict.killed && verdict.left === 0;
+}
+
+function isDead({ verdict }: Judged): boolean {
+  return verdict.killed !== undefined;
+}
+
+/** Whether as many are killed as are wanted; those on which the tests are not done are alive. */
+export function areEnoughKilled(judged: readonly Judged[]): boolean {
+  return judged.filter(isDead).length >= WANTED * judged.length;
 }
 
 /** For the table of docs/reliability.md. */
@@ -23,7 +35,7 @@ export function figuresOf(judged: readonly Judged[]): Figure[] {
     figure: found,
     ...(wanted !== undefined && { wanted }),
   });
-  const killed = judged.filter(({ verdict }) => verdict.killed);
+  const killed = judged.filter(isDead);
   const hung = killed.filter(({ verdict }) => verdict.killed === 'timeout').length;
   const alive = judged.filter(hasSurvived);
   const equivalent = alive.filter(({ key }) => REASONS[key]?.startsWith('equivalent')).length;
@@ -33,7 +45,7 @@ export function figuresOf(judged: readonly Judged[]): Figure[] {
     figure('mutants', String(judged.length)),
     figure('reached by a test', String(reached)),
     figure('killed, of which by hanging', `${killed.length}; ${hung}`),
-    figure('killed of all', percent(killed.length, judged.length), '≥ 90 %'),
+    figure('killed of all', percent(killed.length, judged.length), `≥ ${WANTED * 100} %`),
     figure('killed of all but those that are equivalent', percent(killed.length, judged.length - equivalent)),
     figure('survivors, of which equivalent', `${alive.length}; ${equivalent}`),
     figure('not tried on all tests that reach them yet', String(open), '0'),
@@ -68,20 +80,30 @@ export function survivorLines(judged: readonly Judged[]): string {
     .join('');
 }
 
-/** docs/mutations.md: the survivors, by source, with the reason of each. */
+/** Why a mutant is alive. */
+function reasonOf({ key, verdict }: Judged): string {
+  const { reached, left } = verdict;
+  if (left !== 0)
+    return reached === undefined ? 'not tried yet' : `open: not tried yet on ${left} of ${reached} specs`;
+  return REASONS[key] ?? (reached === 0 ? 'no test of these specs reaches it' : 'not looked at yet');
+}
+
+/** docs/mutations.md: all that are alive, by source, with the reason of each. */
 export function survivorPage(judged: readonly Judged[]): string {
-  const alive = judged.filter(hasSurvived);
+  const alive = judged.filter((one) => !isDead(one));
+  const open = alive.filter((one) => !hasSurvived(one)).length;
   const sections = [...new Set(alive.map(({ file }) => file))].map((file) => {
     const rows = alive
       .filter((one) => one.file === file)
-      .map(({ key, line, original, replacement, verdict }) => {
-        const reason =
-          REASONS[key] ?? (verdict.reached === 0 ? 'no test of these specs reaches it' : 'not looked at yet');
-        return `| ${line} | ${code(original)} | ${code(replacement)} | ${reason} |`;
-      });
+      .map((one) => `| ${one.line} | ${code(one.original)} | ${code(one.replacement)} | ${reasonOf(one)} |`);
     return `## \`${file}\`\n\n| Line | Code | Mutant | Why it survives |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
   });
-  return `# Mutants that survive\n\nWritten by \`npm run test:mutations -- --write\`; how it is measured stands in [reliability](reliability.md#mutations).\n\n${sections.join('\n')}`;
+  return `# Mutants that are alive
+
+Written by \`npm run test:mutations -- --write\`; how it is measured stands in [reliability](reliability.md#mutations). ${alive.length - open} have
+survived all tests that reach them; ${open} are open: they have survived so far, and no reason was looked for yet.
+
+${sections.join('\n')}`;
 }
 
 function short(text: string): string {
