@@ -83,9 +83,12 @@ export function survivorLines(judged: readonly Judged[]): string {
 /** Why a mutant is alive. */
 function reasonOf({ key, verdict }: Judged): string {
   const { reached, left } = verdict;
-  if (left !== 0)
-    return reached === undefined ? 'not tried yet' : `open: not tried yet on ${left} of ${reached} specs`;
-  return REASONS[key] ?? (reached === 0 ? 'no test of these specs reaches it' : 'not looked at yet');
+  const isReached = reached !== 0;
+  const reason = REASONS[key] ?? (isReached ? 'not looked at yet' : 'no test of these specs reaches it');
+  if (left === 0) return reason;
+  const tried =
+    left === undefined ? 'not tried on all specs yet' : `not tried yet on ${left} of ${reached} specs`;
+  return `open: ${REASONS[key] ?? tried}`;
 }
 
 /** docs/mutations.md: all that are alive, by source, with the reason of each. */
