@@ -52,8 +52,9 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
   if (kept !== undefined) {
     it('of a file: nothing that the contract forbids', () => {
       const entries = readHistory(kept);
-      const violations = check(entries, PATIENCE);
-      reportHistory(entries, violations, { seed: NaN, wanted: undefined });
+      const checked = check(entries, PATIENCE);
+      const { violations } = checked;
+      reportHistory(entries, checked, { seed: NaN, wanted: undefined });
       if (violations.length > 0) throw new Error(explain(violations, kept));
     });
     return;
@@ -78,8 +79,9 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
       } finally {
         await recorder.close();
       }
-      const violations = check(recorder.entries, PATIENCE);
-      reportHistory(recorder.entries, violations, { seed, wanted: `≥ ${options.operations}` });
+      const checked = check(recorder.entries, PATIENCE);
+      const { violations } = checked;
+      reportHistory(recorder.entries, checked, { seed, wanted: `≥ ${options.operations}` });
       if (violations.length > 0) throw new Error(`seed ${seed}: ${explain(violations, path)}`);
       expect(recorder.operations).toBeGreaterThanOrEqual(options.operations);
       if (isFull) process.stdout.write(`  histories: kept in ${path}\n`);

@@ -23,7 +23,7 @@ function planted(plant: Plant): HistoryEntry[] {
 
 /** What is found, without what shows it. */
 function found(entries: readonly HistoryEntry[]): string[] {
-  return check(entries, PATIENCE).map(({ rule, text }) => `${rule}: ${text}`);
+  return check(entries, PATIENCE).violations.map(({ rule, text }) => `${rule}: ${text}`);
 }
 
 const q = quietUser() as unknown as Record<string, Change>;
@@ -89,26 +89,39 @@ const onPhone = (session: string, begun: number): Change => ({
   begun,
   ended: begun + 10,
 });
-const ofPhone = (event: string, offset: number, name: string | null = null): Change => ({
+const ofPhone = (event: string, offset: number, at: number, name: string | null = null): Change => ({
   ...q['stored1'],
   user: 'other',
   event,
   id: `${event} ${offset}`,
   offset,
+  at,
   of: { device: 'phone', name },
 });
 const phone = {
   in1: onPhone('phone 1', 30_000),
   out: { ...q['signOut'], user: 'other', session: 'phone 1', begun: 31_000, ended: 31_010 },
-  in2: onPhone('phone 2', 32_000),
+  in2: onPhone('phone 2', 35_000),
   look1: { ...q['lookLeft'], session: 'phone 1' },
   look2: { ...q['look'], session: 'phone 2' },
-  told1: ofPhone('device.signed_in', 1),
-  told2: ofPhone('device.signed_out', 2),
-  told3: ofPhone('device.signed_in', 3),
+  told1: ofPhone('device.signed_in', 1, 30_005),
+  told2: ofPhone('device.signed_out', 2, 31_005),
+  told3: ofPhone('device.signed_in', 3, 35_005),
 };
 
-/** The same; before it signs out, the phone is given a name. */
+const withoutAnswer = { ...unknown, issued: undefined, user: undefined };
+/** The same; its first try had no answer. */
+const firstUnanswered = {
+  ...phone,
+  lost: { ...onPhone('phone 1', 29_000), ...withoutAnswer },
+};
+/** The same; a sign-in without an answer was half a minute earlier, and all sessions were signed out. */
+const longBefore = {
+  ...phone,
+  lost: { ...onPhone('phone 0', -5000), ...withoutAnswer },
+  out: { ...phone.out, by: 'service', scope: 'all', session: null },
+};
+/** The same as `phone`; before it signs out, the phone is given a name. */
 const namedPhone = {
   ...phone,
   rename: {
@@ -120,9 +133,9 @@ const namedPhone = {
     begun: 30_500,
     ended: 30_510,
   },
-  told2: { ...ofPhone('device.renamed', 2, 'phone name'), name: 'phone name' },
-  told3: ofPhone('device.signed_out', 3, 'phone name'),
-  told4: ofPhone('device.signed_in', 4, 'phone name'),
+  told2: { ...ofPhone('device.renamed', 2, 30_505, 'phone name'), name: 'phone name' },
+  told3: ofPhone('device.signed_out', 3, 31_005, 'phone name'),
+  told4: ofPhone('device.signed_in', 4, 35_005, 'phone name'),
 };
 const removal = {
   by: 'removal',
@@ -183,7 +196,7 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
   [
     'acknowledged and gone',
     'push n 7 is not in the history',
-    { lost: { ...q['push4'], n: 'n 7', id: 'id 7', offset: 7, begun: 7000, ended: 7010 } },
+    { lost: { ...q['push4'], n: 'n 7', id: 'id 7', offset: 7, device: 'phone', begun: 7000, ended: 7010 } },
   ],
   ['acknowledged and gone', 'push n 5 is not in the history', { stored5: { id: 'another id' } }],
   ['acknowledged and gone', 'push n 5 is not in the history', { stored5: { n: 'another' } }],
@@ -399,28 +412,49 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
   [
     'unknown answer',
     'push was answered 404',
-    { ...phone, out: { ...phone.out, ...removal }, push: toPhone(33_000) },
+    { ...phone, out: { ...phone.out, ...removal }, push: toPhone(36_000) },
   ],
   [
     'acknowledged and gone',
     'the name phone name is gone from the device',
-    { ...namedPhone, told4: ofPhone('device.signed_in', 4) },
+    { ...namedPhone, told4: ofPhone('device.signed_in', 4, 35_005) },
   ],
   [
     'delivered wrongly',
     'all sessions had ended, and no device.signed_out says so',
-    { ...phone, told2: null, told3: ofPhone('device.signed_in', 2) },
+    { ...phone, told2: null, told3: ofPhone('device.signed_in', 2, 35_005) },
+  ],
+  [
+    'delivered wrongly',
+    'all sessions had ended, and no device.signed_out says so',
+    { ...firstUnanswered, told2: null, told3: ofPhone('device.signed_in', 2, 35_005) },
+  ],
+  [
+    'delivered wrongly',
+    'all sessions had ended, and no device.signed_out says so',
+    { ...longBefore, told2: null, told3: ofPhone('device.signed_in', 2, 35_005) },
+  ],
+  [
+    'delivered wrongly',
+    'device.signed_out, while a session lived',
+    {
+      ...phone,
+      told4: ofPhone('device.signed_out', 4, 45_000),
+      in3: onPhone('phone 3', 50_000),
+      look3: { ...q['look'], session: 'phone 3' },
+      told5: ofPhone('device.signed_in', 5, 50_005),
+    },
   ],
   ['delivered wrongly', '1 device.signed_in for 2 sign-ins', { ...phone, told3: null }],
   [
     'delivered wrongly',
     '3 device.signed_in for 2 sign-ins',
-    { ...phone, told4: ofPhone('device.signed_in', 4) },
+    { ...phone, told4: ofPhone('device.signed_in', 4, 36_000) },
   ],
   [
     'delivered wrongly',
     'device.signed_out, and a session lives',
-    { ...phone, told4: ofPhone('device.signed_out', 4) },
+    { ...phone, told4: ofPhone('device.signed_out', 4, 36_000) },
   ],
   [
     'delivered wrongly',
@@ -433,6 +467,15 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
     { ...calm, calmReceive: { ...calm.calmReceive, begun: 201_111, ended: 201_111 } },
   ],
   ['delivered wrongly', 'came to an open socket not at all', { ...calm, calmReceive: null }],
+  [
+    'delivered wrongly',
+    'came to an open socket 4890 ms late',
+    {
+      ...calm,
+      fault: { ...fault('redis-cut', 'instance 2', 199_000, 199_500) },
+      calmReceive: { ...calm.calmReceive, begun: 205_000, ended: 205_000 },
+    },
+  ],
   [
     'acknowledged and gone',
     'the name new name is gone from the device',
@@ -496,6 +539,8 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
     },
   ],
   ['a device is signed out, and in again', phone],
+  ['a sign-in is answered at the second try', firstUnanswered],
+  ['a sign-in without an answer is long over', longBefore],
   ['a device keeps its name', namedPhone],
   [
     'a device that was removed has no name any more, and nobody knew it meanwhile',
@@ -503,7 +548,7 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
       ...namedPhone,
       out: { ...phone.out, ...removal },
       push: toPhone(31_500),
-      told4: ofPhone('device.signed_in', 4),
+      told4: ofPhone('device.signed_in', 4, 35_005),
     },
   ],
   [
@@ -511,13 +556,11 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
     {
       ...phone,
       told2: null,
-      told3: ofPhone('device.signed_in', 2),
-      told4: ofPhone('device.signed_in', 3),
+      told3: ofPhone('device.signed_in', 2, 29_005),
+      told4: ofPhone('device.signed_in', 3, 35_005),
       lost: {
         ...onPhone('phone 3', 29_000),
-        ...unknown,
-        issued: undefined,
-        user: undefined,
+        ...withoutAnswer,
       },
     },
   ],
@@ -525,7 +568,7 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
     'an event comes late after a fault',
     {
       ...calm,
-      fault: { ...fault('redis-cut', 'instance 2', 199_000, 199_500) },
+      fault: { ...fault('redis-cut-from-all', 'Redis', 199_000, 199_500) },
       calmReceive: { ...calm.calmReceive, begun: 205_000, ended: 205_000 },
     },
   ],

@@ -9,20 +9,25 @@ import { acknowledgedAndGone } from './rules/kept.js';
 import { endedForNoReason } from './rules/no-reason.js';
 import { succeededTwice } from './rules/once.js';
 import { Sessions } from './sessions.js';
-import type { Violation } from './violation.js';
+import type { Judged, Violation } from './violation.js';
 
 /** Finds what the contract forbids in a history (docs/reliability.md has the rules). Its work grows with the history's length. */
-export function check(entries: readonly HistoryEntry[], patience: Patience): Violation[] {
+export function check(
+  entries: readonly HistoryEntry[],
+  patience: Patience,
+): { readonly violations: Violation[]; readonly judged: Judged } {
   const disturbances = new Disturbances(entries);
   const sessions = new Sessions(entries, disturbances);
-  return [
+  const judged: Judged = { inTime: 0, emptyDevices: 0, calmCalls: 0, busyCalls: 0 };
+  const violations = [
     ...succeededTwice(entries),
     ...acknowledgedAndGone(entries, sessions),
     ...acceptedAfterEnd(entries, sessions, disturbances, patience),
     ...deliveredWrongly(entries),
-    ...wrongDeviceEvents(entries, sessions),
-    ...deliveredLate(entries, disturbances, patience.deliveredMs),
+    ...wrongDeviceEvents(entries, sessions, disturbances, judged),
+    ...deliveredLate(entries, disturbances, patience.deliveredMs, judged),
     ...endedForNoReason(entries, sessions),
-    ...unknownAnswers(entries, disturbances),
+    ...unknownAnswers(entries, disturbances, judged),
   ];
+  return { violations, judged };
 }

@@ -6,6 +6,8 @@ const OF_ALL = new Set(['postgres-killed', 'postgres-frozen', 'failover']);
 const OF_ONE = /^(database|service)-/;
 /** While these last, clients of the instance that they name do not see what it does. */
 const OF_CLIENTS = /^clients-/;
+/** These befall the instance that they name, and no other. */
+const OF_TARGET = /^(database|service|clients)-|^redis-cut$/;
 
 type Span = Pick<FaultEntry, 'begun' | 'ended'>;
 
@@ -17,6 +19,7 @@ type Span = Pick<FaultEntry, 'begun' | 'ended'>;
  */
 export class Disturbances {
   private readonly spans = new Map<string, readonly Span[]>();
+  private readonly seen = new Map<number | undefined, readonly Span[]>();
   private readonly faults: readonly FaultEntry[];
   private readonly stalls: readonly Stall[];
 
@@ -43,9 +46,7 @@ export class Disturbances {
    * one of the machine itself.
    */
   overlap({ begun, ended }: Span, after: number, instance?: number): boolean {
-    const concerns = ({ fault, target }: FaultEntry): boolean =>
-      instance === undefined || !(OF_ONE.test(fault) || OF_CLIENTS.test(fault)) || isTarget(target, instance);
-    const spans: readonly Span[] = [...this.faults.filter(concerns), ...this.stalls];
+    const spans = this.seenAt(instance);
     return spans.some((span) => span.begun <= ended && begun <= span.ended + after);
   }
 
@@ -53,6 +54,16 @@ export class Disturbances {
   endOf({ begun, ended }: Span): number {
     const overlapping = this.faults.filter((fault) => fault.begun <= ended && begun <= fault.ended);
     return Math.max(ended, ...overlapping.map((fault) => fault.ended));
+  }
+
+  private seenAt(instance: number | undefined): readonly Span[] {
+    const known = this.seen.get(instance);
+    if (known) return known;
+    const concerns = ({ fault, target }: FaultEntry): boolean =>
+      instance === undefined || !OF_TARGET.test(fault) || isTarget(target, instance);
+    const spans = [...this.faults.filter(concerns), ...this.stalls];
+    this.seen.set(instance, spans);
+    return spans;
   }
 
   private spansOf(instance: number, seenBy: 'instance' | 'clients'): readonly Span[] {

@@ -17,6 +17,7 @@ interface Row {
   readonly event: string;
   readonly data: string;
   readonly device_id: string | null;
+  readonly sent_at: Date;
 }
 
 /**
@@ -38,12 +39,13 @@ export async function lookAtEverything(
 
 async function readStored(databaseUrl: string): Promise<Stored[]> {
   const text = `
-    SELECT user_id, event_offset, id, event, data, device_id FROM channel_events
+    SELECT user_id, event_offset, id, event, data, device_id, sent_at FROM channel_events
     WHERE expires_at > now() ORDER BY user_id, event_offset`;
   const begun = performance.now();
   const rows = await query<Row & Record<string, unknown>>(databaseUrl, text);
   const ended = performance.now();
-  return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device }) => {
+  const epoch = Date.now() - ended;
+  return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
     const { n, device_id, device_name } = JSON.parse(data) as {
       n?: string;
       device_id?: string;
@@ -56,6 +58,7 @@ async function readStored(databaseUrl: string): Promise<Stored[]> {
       event,
       id,
       offset: Number(event_offset),
+      at: sent_at.getTime() - epoch,
       ...(n !== undefined && { n }),
       ...(event === 'device.renamed' && device_name && { name: device_name }),
       ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),

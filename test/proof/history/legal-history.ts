@@ -288,7 +288,8 @@ export class LegalHistory {
     ...event
   }: Pick<Stored, 'event' | 'device' | 'n' | 'name' | 'of'> & { id?: string }): number {
     const offset = this.model.events.length + 1;
-    this.model.events.push({ kind: 'stored', user: USER, id, offset, begun: 0, ended: 0, ...event });
+    const time = { at: this.now, begun: 0, ended: 0 };
+    this.model.events.push({ kind: 'stored', user: USER, id, offset, ...time, ...event });
     return offset;
   }
 

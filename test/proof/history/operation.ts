@@ -182,6 +182,8 @@ export interface Stored {
   readonly event: string;
   readonly id: string;
   readonly offset: number;
+  /** When it was made, by the database's clock; as far as two clocks of one machine agree, comparable with all other times. */
+  readonly at?: number;
   readonly n?: string;
   /** Of a device that was renamed. */
   readonly name?: string;

@@ -51,14 +51,16 @@ export class Person implements Owner {
   user = '';
   /** Tokens that were refused to the listener. */
   private readonly stale = new Set<string>();
-  /** For the listener: what it does is another client's. */
+  /** For the listener: what it does is another client's, and does not change what this one draws next. */
   private readonly listenerClient: Client;
+  private readonly listenerRandom: Random;
 
   constructor(private readonly options: PersonOptions) {
     const { name, urls, recorder, seed } = options;
     this.random = new Random(seed);
     this.client = new Client(options, name);
     this.listenerClient = new Client(options, `${name} listener`);
+    this.listenerRandom = new Random(seed + 2);
     this.listener = new Listener(`${name} listener`, this, urls, recorder, new Random(seed + 1));
   }
 
@@ -222,10 +224,11 @@ export class Person implements Owner {
 
   /** Like an application: a token that was refused is refreshed first, and a session that has ended is given up. */
   async token(): Promise<HeldToken | undefined> {
-    const session = this.random.oneOf(this.sessions);
+    const session = this.listenerRandom.oneOf(this.sessions);
     if (!session) return undefined;
     if (this.stale.has(session.token.name.jti)) {
-      const outcome = await this.listenerClient.refresh(this.instance(), session);
+      const instance = this.listenerRandom.below(this.options.calls.instances);
+      const outcome = await this.listenerClient.refresh(instance, session);
       if (outcome === 'refused') this.drop([session]);
       if (outcome !== 'ok') return undefined;
     }

@@ -134,6 +134,7 @@ export function quietUser(): Record<string, HistoryEntry> {
       event: 'device.signed_in',
       id: 'id 1',
       offset: 1,
+      at: 105,
       of: { device, name: null },
     },
     stored2: { ...stored, id: 'id 2', offset: 2, n: 'n 2' },

@@ -10,9 +10,9 @@ const LATE_MS = 30_000;
 /** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
 export const BOUND_MS = 1000;
 
-/** The last moment at which a sign-out can have taken effect. */
-export function latestEffect(signOut: SignOut, disturbances: Disturbances): number {
-  return signOut.outcome === 'ok' ? signOut.ended : disturbances.endOf(signOut) + LATE_MS;
+/** The last moment at which a call can have taken effect. */
+export function latestEffect(call: SignOut | SignIn, disturbances: Disturbances): number {
+  return call.outcome === 'ok' ? call.ended : disturbances.endOf(call) + LATE_MS;
 }
 
 /** A session that was acknowledged, and what may have ended it. */

@@ -1,7 +1,7 @@
 import type { Disturbances } from '../disturbances.js';
 import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
 import { latestEffect } from '../sessions.js';
-import type { Violation } from '../violation.js';
+import type { Judged, Violation } from '../violation.js';
 
 type Kind = Exclude<Operation, { kind: 'receive' | 'closed' | 'key' }>['kind'];
 
@@ -28,7 +28,11 @@ const BUSY_SHARE = 0.01;
 const RECOVERY_MS = 3000;
 
 /** Answers that the contract does not know: wrong errors, and server errors that no fault explains. */
-export function unknownAnswers(entries: readonly HistoryEntry[], disturbances: Disturbances): Violation[] {
+export function unknownAnswers(
+  entries: readonly HistoryEntry[],
+  disturbances: Disturbances,
+  judged: Judged,
+): Violation[] {
   const removals = removalsOf(entries, disturbances);
   const signIns = signInsOf(entries);
   const violations: Violation[] = [];
@@ -46,6 +50,8 @@ export function unknownAnswers(entries: readonly HistoryEntry[], disturbances: D
     violations.push({ rule: 'unknown answer', text, entries: [entry] });
   }
   for (const [kind, { calls, busy }] of calm) {
+    judged.calmCalls += calls;
+    judged.busyCalls += busy.length;
     if (busy.length <= Math.max(BUSY_FEW, calls * BUSY_SHARE)) continue;
     const text = `${busy.length} of ${calls} ${kind} were answered server_error where nothing was broken`;
     violations.push({ rule: 'unknown answer', text, entries: busy.slice(0, 3) });

@@ -1,7 +1,13 @@
-import type { HistoryEntry, Stored } from '../operation.js';
-import type { SessionLife, Sessions } from '../sessions.js';
-import type { Violation } from '../violation.js';
+import type { Disturbances } from '../disturbances.js';
+import type { HistoryEntry, SignIn, SignOut, Stored } from '../operation.js';
+import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
+import type { Judged, Violation } from '../violation.js';
 import { FINAL } from './kept.js';
+
+/** By how many milliseconds the database's clock and ours may differ. */
+const CLOCKS_MS = 1000;
+/** How long after an event's time, which is that of the beginning of its transaction, it may be committed where nothing is broken. */
+const COMMIT_MS = 5000;
 
 /** What is known of one user's device. */
 interface OfDevice {
@@ -11,6 +17,20 @@ interface OfDevice {
   readonly events: Stored[];
 }
 
+/** What holds for a device whoever its user is. */
+interface Known {
+  readonly disturbances: Disturbances;
+  /** Sign-ins on it without an answer that may have made a session. */
+  readonly unanswered: readonly SignIn[];
+  /** Those of the user that were acknowledged. */
+  readonly signOuts: readonly SignOut[];
+  /** Sessions that lived at the end. */
+  readonly alive: ReadonlySet<string>;
+  readonly judged: Judged;
+}
+
+type Found = Omit<Violation, 'rule'>;
+
 /**
  * Contract §7: `device.signed_in` once for each session that begins on a device, and `device.signed_out` when none of its
  * sessions lives any more, and only then.
@@ -18,10 +38,14 @@ interface OfDevice {
 export function* wrongDeviceEvents(
   entries: readonly HistoryEntry[],
   { lives }: Sessions,
+  disturbances: Disturbances,
+  judged: Judged,
 ): Generator<Violation> {
-  const unanswered = new Map<string, { count: number; first: number }>();
   const alive = new Set<string>();
   const devices = new Map<string, OfDevice>();
+  const signOuts = new Map<string, SignOut[]>();
+  const unanswered = new Map<string, SignIn[]>();
+  const answered = new Set<string>();
   const of = (user: string, device: string): OfDevice => {
     const key = `${user} ${device}`;
     const known = devices.get(key) ?? { sessions: [], events: [] };
@@ -34,51 +58,92 @@ export function* wrongDeviceEvents(
       of(entry.user, entry.of.device).events.push(entry);
     if (entry.kind === 'refresh' && entry.client === FINAL && entry.outcome === 'ok')
       alive.add(entry.session);
-    if (entry.kind !== 'sign-in' || entry.outcome !== 'unknown' || entry.device === null) continue;
-    const { count, first } = unanswered.get(entry.device) ?? { count: 0, first: Infinity };
-    unanswered.set(entry.device, { count: count + 1, first: Math.min(first, entry.begun) });
+    if (entry.kind === 'sign-out' && entry.outcome === 'ok') add(signOuts, entry.user, entry);
+    if (entry.kind !== 'sign-in') continue;
+    if (entry.outcome === 'ok') answered.add(entry.state);
+    else if (entry.outcome === 'unknown' && entry.device !== null) add(unanswered, entry.device, entry);
   }
-  for (const [key, { sessions, events }] of devices) {
-    sessions.sort((a, b) => a.signIn.begun - b.signIn.begun);
-    events.sort((a, b) => a.offset - b.offset);
-    const found = (text: string, ...shown: readonly (HistoryEntry | undefined)[]): Violation => ({
-      rule: 'delivered wrongly',
-      text: `${text} (user and device ${key})`,
-      entries: shown.filter((entry) => entry !== undefined),
+  for (const [key, ofDevice] of devices) {
+    const [user, device] = key.split(' ') as [string, string];
+    ofDevice.sessions.sort((a, b) => a.signIn.begun - b.signIn.begun);
+    ofDevice.events.sort((a, b) => a.offset - b.offset);
+    const found = judge(ofDevice, device, {
+      disturbances,
+      // A state is spent once: where it was good for a session afterwards, the call without an answer has made none.
+      unanswered: (unanswered.get(device) ?? []).filter(({ state }) => !answered.has(state)),
+      signOuts: signOuts.get(user) ?? [],
+      alive,
+      judged,
     });
-    const { count, first } = unanswered.get(key.slice(key.indexOf(' ') + 1)) ?? { count: 0, first: Infinity };
-    const begins = events.flatMap(({ event }, place) => (event === 'device.signed_in' ? [place] : []));
-    if (begins.length < sessions.length || begins.length > sessions.length + count) {
-      const text = `${begins.length} device.signed_in for ${sessions.length} sign-ins, and ${count} without an answer`;
-      yield found(text, sessions[0]?.signIn);
-      continue;
-    }
-    const last = events.at(-1);
-    const living = sessions.find(({ signIn }) => alive.has(signIn.issued!.session));
-    if (living && last?.event === 'device.signed_out')
-      yield found('device.signed_out, and a session lives', living.signIn, last);
-    for (const { before, next } of pauses(sessions, first)) {
-      const between = events.slice(begins[before - 1], begins[before]);
-      if (between.some(({ event }) => event === 'device.signed_out')) continue;
-      yield found('all sessions had ended, and no device.signed_out says so', between[0], next.signIn);
-    }
+    for (const { text, entries: shown } of found)
+      yield { rule: 'delivered wrongly', text: `${text} (user and device ${key})`, entries: shown };
+  }
+}
+
+function* judge({ sessions, events }: OfDevice, device: string, known: Known): Generator<Found> {
+  const { unanswered, alive, judged } = known;
+  const begins = events.filter(({ event }) => event === 'device.signed_in').length;
+  if (begins < sessions.length || begins > sessions.length + unanswered.length) {
+    const text = `${begins} device.signed_in for ${sessions.length} sign-ins, and ${unanswered.length} without an answer`;
+    return yield { text, entries: sessions.slice(0, 1).map(({ signIn }) => signIn) };
+  }
+  const last = events.at(-1);
+  const living = sessions.find(({ signIn }) => alive.has(signIn.issued!.session));
+  if (living && last?.event === 'device.signed_out')
+    yield { text: 'device.signed_out, and a session lives', entries: [living.signIn, last] };
+  for (const { moment, ending } of emptyMoments(sessions, device, known)) {
+    const before = events.filter(({ at }) => at! <= moment + CLOCKS_MS).at(-1);
+    judged.emptyDevices++;
+    if (before?.event === 'device.signed_out') continue;
+    const text = 'all sessions had ended, and no device.signed_out says so';
+    yield { text, entries: before ? [ending, before] : [ending] };
+  }
+  for (const event of events) {
+    if (event.event !== 'device.signed_out') continue;
+    const session = sessions.find((one) => livesAround(one, event.at!));
+    const isCalm = !known.disturbances.overlap({ begun: event.at!, ended: event.at! }, COMMIT_MS);
+    if (session && isCalm)
+      yield { text: 'device.signed_out, while a session lived', entries: [session.signIn, event] };
   }
 }
 
 /**
- * The times in which no session of a device lived: as many had begun `before`, and all were signed out when the `next` one began.
- *
- * @param sessions in the order in which their sign-ins began
- * @param until when the first sign-in began of which nobody knows whether it made a session
+ * The moments after which no session of a device lived for a while: all that had begun were signed out for certain, and those of
+ * sign-ins without an answer, too.
  */
-function* pauses(
+function* emptyMoments(
   sessions: readonly SessionLife[],
-  until: number,
-): Generator<{ before: number; next: SessionLife }> {
-  let allEnded = -Infinity;
-  for (const [before, next] of sessions.entries()) {
-    if (next.signIn.begun >= until) return;
-    if (before > 0 && allEnded < next.signIn.begun) yield { before, next };
-    allEnded = Math.max(allEnded, next.ended?.ended ?? Infinity);
+  device: string,
+  { unanswered, signOuts, disturbances }: Known,
+): Generator<{ moment: number; ending: SignOut }> {
+  let ending: SignOut | undefined;
+  for (const [i, { ended }] of sessions.entries()) {
+    if (!ended) return;
+    if (!ending || ended.ended > ending.ended) ending = ended;
+    const moment = ending.ended;
+    const quiet = moment + 2 * CLOCKS_MS;
+    if ((sessions[i + 1]?.signIn.begun ?? Infinity) <= quiet) continue;
+    const isOver = (signIn: SignIn): boolean =>
+      signOuts.some(
+        (one) =>
+          one.begun > latestEffect(signIn, disturbances) && one.ended <= moment && reaches(one, device),
+      );
+    if (unanswered.every((signIn) => signIn.begun > quiet || isOver(signIn))) yield { moment, ending };
   }
+}
+
+/** Whether a sign-out ends every session on a device that there is. */
+function reaches({ scope, device: own }: SignOut, device: string): boolean {
+  return scope === 'all' || (scope === 'device' ? own === device : scope === 'others' && own !== device);
+}
+
+/** Whether a session had begun for certain, and nothing can have ended it yet when an event of that time was committed. */
+function livesAround({ signIn, enders }: SessionLife, at: number): boolean {
+  return signIn.ended < at - CLOCKS_MS && enders.every(({ begun }) => begun > at + COMMIT_MS);
+}
+
+function add<Item>(to: Map<string, Item[]>, key: string, item: Item): void {
+  const known = to.get(key);
+  if (known) known.push(item);
+  else to.set(key, [item]);
 }

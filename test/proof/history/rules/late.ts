@@ -1,6 +1,6 @@
 import type { Disturbances } from '../disturbances.js';
 import type { Connect, HistoryEntry, Push, Receive } from '../operation.js';
-import type { Violation } from '../violation.js';
+import type { Judged, Violation } from '../violation.js';
 
 /** Milliseconds after a fault within which hints may still be made up for by a look into the history. */
 const RECOVERY_MS = 3000;
@@ -13,6 +13,7 @@ export function* deliveredLate(
   entries: readonly HistoryEntry[],
   disturbances: Disturbances,
   deliveredMs: number,
+  judged: Judged,
 ): Generator<Violation> {
   const closed = new Map<number, number>();
   const came = new Map<string, Receive>();
@@ -48,11 +49,17 @@ export function* deliveredLate(
     places.set(user, place);
     if (ended === Infinity) continue;
     const due = ended + deliveredMs;
-    const isCalm = !disturbances.overlap({ begun, ended: due }, RECOVERY_MS);
+    // Of one instance's faults those count that befell the one that took the push, or that of the socket.
+    const isCalm = (instance: number): boolean =>
+      !disturbances.overlap({ begun, ended: due }, RECOVERY_MS, instance);
+    const wasTaken = isCalm(push.instance);
+    let isJudged = false;
     for (const socket of there) {
       const until = closed.get(socket.socket) ?? -Infinity;
       if (until < begun) there.delete(socket);
-      if (until <= due || !isCalm || (device !== null && device !== socket.device)) continue;
+      if (until <= due || (device !== null && device !== socket.device)) continue;
+      if (!wasTaken || !isCalm(socket.instance)) continue;
+      isJudged = true;
       const receive = came.get(`${socket.socket} ${n}`);
       if (receive && receive.ended <= due) continue;
       const late = receive ? `${(receive.ended - ended).toFixed(0)} ms late` : 'not at all';
@@ -62,5 +69,6 @@ export function* deliveredLate(
         entries: [socket, push, ...(receive ? [receive] : [])],
       };
     }
+    if (isJudged) judged.inTime++;
   }
 }
