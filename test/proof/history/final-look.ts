@@ -9,6 +9,8 @@ const AT_ONCE = 8;
 const TRIES = 50;
 const AGAIN_MS = 200;
 const DRAINED_WITHIN_MS = 30_000;
+/** By so many milliseconds the machine's clock may have gone wrong in a run. */
+const DRIFT_MS = 50;
 
 interface Row {
   readonly user_id: string;
@@ -30,21 +32,22 @@ export async function lookAtEverything(
   databaseUrl: string,
 ): Promise<void> {
   await Promise.all(people.map((person) => person.settle()));
-  const stored = await readStored(databaseUrl);
+  const stored = await readStored(databaseUrl, shared.recorder.epoch);
   for (const event of stored) shared.recorder.record(event);
   await drain(people, stored);
   for (const { listener } of people) listener.stop();
   await askForSessions(shared);
 }
 
-async function readStored(databaseUrl: string): Promise<Stored[]> {
+/** @param epoch when the run began: see Recorder */
+async function readStored(databaseUrl: string, epoch: number): Promise<Stored[]> {
   const text = `
     SELECT user_id, event_offset, id, event, data, device_id, sent_at FROM channel_events
     WHERE expires_at > now() ORDER BY user_id, event_offset`;
   const begun = performance.now();
   const rows = await query<Row & Record<string, unknown>>(databaseUrl, text);
   const ended = performance.now();
-  const epoch = Date.now() - ended;
+  const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
     const { n, device_id, device_name } = JSON.parse(data) as {
       n?: string;
@@ -58,7 +61,7 @@ async function readStored(databaseUrl: string): Promise<Stored[]> {
       event,
       id,
       offset: Number(event_offset),
-      at: sent_at.getTime() - epoch,
+      ...(isSteady && { at: sent_at.getTime() - epoch }),
       ...(n !== undefined && { n }),
       ...(event === 'device.renamed' && device_name && { name: device_name }),
       ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),

@@ -182,7 +182,7 @@ export interface Stored {
   readonly event: string;
   readonly id: string;
   readonly offset: number;
-  /** When it was made, by the database's clock; as far as two clocks of one machine agree, comparable with all other times. */
+  /** When its transaction began. Left out where the machine's clock was set during the run: then it cannot be told in these times. */
   readonly at?: number;
   readonly n?: string;
   /** Of a device that was renamed. */

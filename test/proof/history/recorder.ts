@@ -11,6 +11,8 @@ export class Recorder {
   readonly entries: HistoryEntry[] = [];
   /** How many of each kind. */
   readonly counts = new Map<string, number>();
+  /** What is to be taken from the machine's clock for the times of this history. */
+  readonly epoch = Date.now() - performance.now();
   private readonly stream: WriteStream;
   private readonly timer: NodeJS.Timeout;
 

@@ -4,8 +4,8 @@ import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
 import type { Judged, Violation } from '../violation.js';
 import { FINAL } from './kept.js';
 
-/** By how many milliseconds the database's clock and ours may differ. */
-const CLOCKS_MS = 1000;
+/** By how many milliseconds the times of events and those of calls may differ. */
+const CLOCKS_MS = 100;
 /** How long after an event's time, which is that of the beginning of its transaction, it may be committed where nothing is broken. */
 const COMMIT_MS = 5000;
 
@@ -85,12 +85,14 @@ function* judge({ sessions, events }: OfDevice, device: string, known: Known): G
   const begins = events.filter(({ event }) => event === 'device.signed_in').length;
   if (begins < sessions.length || begins > sessions.length + unanswered.length) {
     const text = `${begins} device.signed_in for ${sessions.length} sign-ins, and ${unanswered.length} without an answer`;
-    return yield { text, entries: sessions.slice(0, 1).map(({ signIn }) => signIn) };
+    yield { text, entries: sessions.slice(0, 1).map(({ signIn }) => signIn) };
+    return;
   }
   const last = events.at(-1);
   const living = sessions.find(({ signIn }) => alive.has(signIn.issued!.session));
   if (living && last?.event === 'device.signed_out')
     yield { text: 'device.signed_out, and a session lives', entries: [living.signIn, last] };
+  if (events.some(({ at }) => at === undefined)) return;
   for (const { moment, ending } of emptyMoments(sessions, device, known)) {
     const before = events.filter(({ at }) => at! <= moment + CLOCKS_MS).at(-1);
     judged.emptyDevices++;
