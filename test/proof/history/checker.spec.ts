@@ -538,7 +538,25 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
       calmReceive: null,
     },
   ],
+  ...(['calmPush', 'calmSocket'] as const).map((name): readonly [string, Plant] => [
+    `an event comes late after a fault of the instance of ${name}`,
+    {
+      ...calm,
+      [name]: { ...calm[name], instance: 1 },
+      fault: { ...fault('redis-cut', 'instance 2', 199_000, 199_500) },
+      calmReceive: { ...calm.calmReceive, begun: 205_000, ended: 205_000 },
+    },
+  ]),
   ['a device is signed out, and in again', phone],
+  [
+    'another session of the device lives on',
+    {
+      ...phone,
+      in0: onPhone('phone 0', 29_000),
+      look0: { ...q['look'], session: 'phone 0' },
+      told2: ofPhone('device.signed_in', 2, 29_005),
+    },
+  ],
   ['a sign-in is answered at the second try', firstUnanswered],
   ['a sign-in without an answer is long over', longBefore],
   ['a device keeps its name', namedPhone],
