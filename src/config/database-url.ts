@@ -14,9 +14,20 @@ export const databaseUrl: Kind<string> = {
     if (namesSeveral(rest)) throw new Refused(value, 'names several hosts (not shown, it is a secret)');
     // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
     if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new Refused(value);
+    if (!isText(value.replace(/\?.*$/s, ''))) throw new Refused(value);
     return value;
   },
 };
+
+/** Whether bytes that are percent-encoded are UTF-8: pg fails on others, and names no setting. A `%` that begins none is itself. */
+function isText(encoded: string): boolean {
+  try {
+    decodeURIComponent(encoded.replaceAll(/%(?![\da-f]{2})/gi, '%25'));
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** @param rest what follows the scheme */
 function namesSeveral(rest: string): boolean {

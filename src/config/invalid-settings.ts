@@ -27,6 +27,11 @@ export class Faults {
     if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
   }
 
+  /** Whether a variable is known to be at fault: it was set, so no rule may say that it was not, or what follows from its default. */
+  has(variable: string): boolean {
+    return this.#lines.has(variable);
+  }
+
   /** @throws InvalidSettings when there is a fault */
   check(): void {
     if (this.#lines.size > 0) throw this.error();

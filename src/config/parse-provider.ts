@@ -47,8 +47,9 @@ export function parseProvider(
     if (!given.has(key))
       faults.add(providerVariable(name, key, given), 'was unset', `a value, as ${name} is enabled`);
   }
-  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const shown = { ...ownCallback(name, given, faults), ...listing(name, given, faults) };
   if (production) refuseWeak(given, clientSecret, faults);
+  if (clientId === undefined || clientSecret === undefined) return undefined;
   const file = secretFiles.get(providerVariable(name, 'client_secret', given));
   const accepted = production ? strongSecret : providerKeys.clientSecret.kind;
   return {
@@ -58,8 +59,7 @@ export function parseProvider(
     clientId,
     clientSecret,
     ...(file && { clientSecretFile: { ...file, kind: accepted } }),
-    ...ownCallback(name, given, faults),
-    ...listing(name, given, faults),
+    ...shown,
     options: options(given),
   };
 }
@@ -114,14 +114,14 @@ const strongSecret = kind('at least 16 characters in production', (secret) =>
 );
 
 // contract §2: what production refuses in the settings of a provider
-function refuseWeak(given: ProviderVariables, clientSecret: string, faults: Faults): void {
+function refuseWeak(given: ProviderVariables, clientSecret: string | undefined, faults: Faults): void {
   for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
     const { variable, text } = given.get(key) ?? {};
     if (variable !== undefined && text !== undefined && isInsecure(text)) {
       faults.add(variable, quote(text), 'https:// in production, unless the host is loopback');
     }
   }
-  if (!isStrong(clientSecret)) {
+  if (clientSecret !== undefined && !isStrong(clientSecret)) {
     const { variable = 'client_secret' } = given.get('client_secret') ?? {};
     faults.add(variable, NOT_SHOWN, strongSecret.accepts);
   }

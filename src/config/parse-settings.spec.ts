@@ -238,6 +238,16 @@ describe('a value that is not accepted', () => {
     expect(new InvalidSettings(faults).message.split('\n')).toHaveLength(4);
   });
 
+  // fuzz-settings.spec.ts
+  it('was set: no line says that it was not, or judges another setting by its default', () => {
+    const env = { DATABASE_POOLER: 'transaction', REDIS_URL: 'x', PORT: 'x', METRICS_PORT: '3000' };
+    const faults = faultsOf({ ...env, DATABASE_URL: 'postgres://pooler.example/x' });
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(['PORT', 'REDIS_URL']);
+    expect(faultsOf({ DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: 'x' })).toEqual([
+      expect.stringMatching(/^DATABASE_DIRECT_URL: /),
+    ]);
+  });
+
   it('never shows a secret', () => {
     const hidden = 'hunter2';
     const faults = faultsOf({

@@ -225,6 +225,24 @@ describe('faults', () => {
     );
   });
 
+  // fuzz-settings.spec.ts: what else was wrong was told at the next start
+  it('are all told at once, also where the credentials are lacking', () => {
+    const env = {
+      PROVIDERS_IDP_URL: 'http://idp.example',
+      PROVIDERS_IDP_MODE: 'window',
+      NODE_ENV: 'production',
+    };
+    expect(() => parseSettings(env)).toThrow(
+      expect.objectContaining({
+        faults: expect.arrayContaining(
+          ['URL', 'MODE', 'CLIENT_ID', 'CLIENT_SECRET'].map((key) =>
+            expect.stringMatching(`^PROVIDERS_IDP_${key}: `),
+          ),
+        ),
+      }),
+    );
+  });
+
   it('leaves alone what container platforms set for a service of that name', () => {
     expect(names({ PROVIDERS_PORT: 'tcp://10.0.0.1:80', PROVIDERS_SERVICE_HOST: '10.0.0.1' })).toEqual([]);
   });

@@ -27,7 +27,7 @@ it.each([
     { tls: true, username: 'user', password: 'p@ss/word', sentinels: TWO, name: 'main', db: 15 },
   ],
   [
-    'redis+sentinel://:a:b@[::1]:26380,192.0.2.1/my%20master?sentinel_username=watch&sentinel_password=p%26q',
+    'redis+sentinel://:a:b@[::1]:26380,192.0.2.1/my%20master?sentinel_username=watch&sentinel_password=p%26q+',
     {
       password: 'a:b',
       sentinels: [
@@ -36,7 +36,7 @@ it.each([
       ],
       name: 'my master',
       sentinelUsername: 'watch',
-      sentinelPassword: 'p&q',
+      sentinelPassword: 'p&q+',
     },
   ],
 ])('%s is taken apart', (url, parts) => expect(redisUrl.parse(url)).toEqual({ ...NOTHING_MORE, ...parts }));
@@ -63,6 +63,7 @@ it.each([
   'redis+sentinel://s1.example/main/0/1',
   'redis+sentinel://s1.example/%zz',
   'redis+sentinel://user:%zz@s1.example/main',
+  'redis+sentinel://s1.example/main?sentinel_password=%ff', // fuzz-settings.spec.ts: another password than was meant
   'redis+sentinel://user:a/b@s1.example/main',
   'redis+sentinel://s1.example/main?db=1',
   'redis+sentinel://s1.example/main#0',

@@ -50,7 +50,8 @@ function sentinelUrl(value: string): SentinelUrl | undefined {
   if (!match) return undefined;
   const [, tls, userInfo, list, name, db, query] = match;
   const sentinels = list!.split(',').map(node);
-  const options = new URLSearchParams(query);
+  decodeURIComponent(query ?? ''); // URLSearchParams would put other characters for what is no text, and a blank for +
+  const options = new URLSearchParams(query?.replaceAll('+', '%2B'));
   if ([...options.keys()].some((key) => !SENTINEL_OPTIONS.includes(key))) return undefined;
   const [username, password] = userInfo === undefined ? [] : credentials(userInfo);
   return {
