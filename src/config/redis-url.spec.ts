@@ -55,6 +55,7 @@ it.each([
   'redis+sentinel:///main',
   'redis+sentinel://s1.example,/main',
   'redis+sentinel://s1.example:0/main',
+  'redis+sentinel://s1.example:00/main',
   'redis+sentinel://s1.example:65536/main',
   'redis+sentinel://::1/main',
   'redis+sentinel://[::g]/main',

@@ -70,7 +70,7 @@ function sentinelUrl(value: string): SentinelUrl | undefined {
 function node(text: string): SentinelUrl['sentinels'][number] {
   const [, host = '', port] = NODE.exec(text) ?? [];
   const { hostname } = new URL(`redis://${text}`); // judges IPv6, and the port
-  if (host === '' || hostname === '' || port === '0') throw new TypeError('not an address');
+  if (host === '' || hostname === '' || Number(port) === 0) throw new TypeError('not an address');
   return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port ?? SENTINEL_PORT) };
 }
 
