@@ -4,6 +4,7 @@ import request from 'supertest';
 import { KeyService } from '../src/token/key.service.js';
 import { bearer } from './support/bearer.js';
 import { mutantsOf } from './support/jwt-mutants.js';
+import { reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -192,6 +193,12 @@ describe('who may call what', () => {
     }
     expect(answers).toEqual({});
     expect(count).toBeGreaterThanOrEqual(500);
+    reportPromise(
+      'P6',
+      'forged access tokens, each in a request and at a socket; accepted; answers of 5xx',
+      `${count}; 0; 0`,
+      '≥ 500; 0; 0',
+    );
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
   }, 120_000);

@@ -4,15 +4,20 @@ import { join } from 'node:path';
 import request from 'supertest';
 import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
 import { answerTogether, CrowdOfSignIns, halfSignIns } from './support/crowd-of-sign-ins.js';
+import { manyAtOnce } from './proof/neighbours/limits.js';
 import { createDatabase } from './support/database.js';
-import { isFull } from './support/proof.js';
+import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
-import { signIn, type Tokens } from './support/sign-in.js';
+import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
-const KILLS = isFull ? 20 : 1;
+const KILLS = isFull ? 100 : 1;
+const KILLS_OF_POSTGRES = isFull ? 50 : 1;
+const IN_FLIGHT = isFull ? 1000 : 20;
+/** How long what is in flight may take when the service is told to stop (contract §1). */
+const STOP_MS = 10_000;
 
 /** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
 describe('the end of a process', () => {
@@ -77,6 +82,12 @@ describe('the end of a process', () => {
          OR NOT EXISTS (SELECT FROM access_tokens a WHERE a.user_id = r.user_id AND a.session_id = r.session_id)`,
     );
     expect(halves).toEqual({ n: 0 });
+    reportPromise(
+      'P4',
+      'kills of the service under refreshes and sign-ins; tokens acknowledged; of them lost; sessions of which a part is missing',
+      `${KILLS}; ${tokens.length}; 0; 0`,
+      '100 (with those below 200); …; 0; 0',
+    );
   });
 
   const PEOPLE = 32;
@@ -107,6 +118,12 @@ describe('the end of a process', () => {
       }
       service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
       await expectAll(acknowledged, own.url);
+      reportPromise(
+        'P4',
+        'kills of the service under sign-ins that share statements; sign-ins acknowledged; of them lost; sessions of which a part is missing',
+        `${KILLS}; ${acknowledged.length}; 0; 0`,
+        '100; …; 0; 0',
+      );
     } finally {
       await service?.end('SIGKILL');
       await own.drop();
@@ -120,7 +137,7 @@ describe('the end of a process', () => {
       const acknowledged: Tokens[] = [];
       answerTogether(provider);
       service = await startServiceProcess({ ...env, DATABASE_URL: url });
-      for (let kill = 0; kill < KILLS; kill++) {
+      for (let kill = 0; kill < KILLS_OF_POSTGRES; kill++) {
         const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
         const goal = acknowledged.length + 3 * PEOPLE;
         await until(() => acknowledged.length >= goal);
@@ -135,6 +152,12 @@ describe('the end of a process', () => {
         await until(async () => (await fetch(`${service!.url}/health/ready`)).ok);
       }
       await expectAll(acknowledged, url);
+      reportPromise(
+        'P4',
+        'kills of PostgreSQL under sign-ins; sign-ins acknowledged; of them lost; sessions of which a part is missing',
+        `${KILLS_OF_POSTGRES}; ${acknowledged.length}; 0; 0`,
+        '50; …; 0; 0',
+      );
     } finally {
       await service?.end('SIGKILL');
       await server.stop();
@@ -142,23 +165,38 @@ describe('the end of a process', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '%s lets exchanges in flight end, then exits with 0',
+    `%s lets ${IN_FLIGHT} exchanges in flight end, then exits with 0 (P11)`,
     async (signal) => {
       service = await startServiceProcess(env);
       const { url } = service;
+      const states = await manyAtOnce(IN_FLIGHT, 20, () => beginSignIn(url));
       const answers: (() => void)[] = [];
       const answer = provider.answer;
       provider.answer = (...call) => answers.push(() => answer(...call));
-      const exchanges = Array.from({ length: 20 }, () => signIn(url));
-      await until(() => answers.length === 20);
+      const exchanges = states.map(async (state, i) =>
+        request(url)
+          .post('/oauth2/token')
+          .send({ code: `in-flight-${i}`, state }),
+      );
+      await until(() => answers.length === IN_FLIGHT);
       provider.reset();
 
+      const began = performance.now();
       const ended = service.end(signal);
       await until(() => service!.output().includes(`${signal}: stopping`));
       service.child.kill(signal); // a second one changes nothing
       for (const send of answers) send();
-      expect((await Promise.all(exchanges)).every(({ expires_in }) => expires_in === 3600)).toBe(true);
+      const statuses = (await Promise.all(exchanges)).map(({ status }) => status);
+      expect(statuses).toEqual(Array<number>(IN_FLIGHT).fill(200));
       expect(await ended).toBe(0);
+      const took = performance.now() - began;
+      if (isFull) expect(took).toBeLessThan(STOP_MS);
+      reportPromise(
+        'P11',
+        `exchanges in flight at ${signal}; answered with 200; exit code; from the signal to the exit`,
+        `${IN_FLIGHT}; ${statuses.length}; 0; ${(took / 1000).toFixed(1)} s`,
+        `1000; 1000; 0; ≤ ${STOP_MS / 1000} s`,
+      );
     },
   );
 

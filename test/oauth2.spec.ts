@@ -6,6 +6,7 @@ import { OAuth2Adapter } from '../src/provider/adapters/oauth2.adapter.js';
 import { ProviderHttp } from '../src/provider/provider-http.js';
 import { Provider } from '../src/provider/provider.js';
 import { ProviderRegistry } from '../src/provider/provider.registry.js';
+import { reportPromise } from './support/proof.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { StubProvider, type ProviderRequest } from './support/stub-provider.js';
@@ -324,5 +325,11 @@ describe('the adapter oauth2', () => {
       const name = new URLSearchParams(body).get('code')?.replace('for-', '') ?? '';
       expect(path).toBe(paths[name] ?? `/${name}/token`);
     }
+    reportPromise(
+      'P2',
+      `random pairs of a state and another provider that the client names, of ${names.length}; codes that went elsewhere`,
+      `${exchanges.length}; 0`,
+      '1000; 0',
+    );
   });
 });

@@ -4,12 +4,14 @@ import { StateService } from '../src/auth/state.service.js';
 import { Events } from '../src/events.js';
 import { TokenService } from '../src/token/token.service.js';
 import { NO_PROOF } from './support/dpop.js';
+import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const RACERS = 50;
+const ROUNDS = isFull ? 100 : 10;
 
 /** On two instances that share a database. */
 describe('races', () => {
@@ -36,7 +38,9 @@ describe('races', () => {
   }
 
   it(`${RACERS} exchanges of one code and state: one wins, the provider is asked once (spec §2.3, P1)`, async () => {
-    for (let round = 0; round < 10; round++) {
+    const answered = new Map<number, number>();
+    let calls = 0;
+    for (let round = 0; round < ROUNDS; round++) {
       provider.reset();
       const state = await beginSignIn(url(round));
       const answers = await race(RACERS, (at) =>
@@ -47,7 +51,15 @@ describe('races', () => {
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
       expect(provider.requests).toHaveLength(1);
+      for (const status of statuses) answered.set(status, (answered.get(status) ?? 0) + 1);
+      calls += provider.requests.length;
     }
+    reportPromise(
+      'P1',
+      `${ROUNDS} rounds of ${RACERS} exchanges of one code and state at once, over two instances: answers; calls of the provider`,
+      `${[...answered].map(([status, count]) => `${count} × ${status}`).join(', ')}; ${calls}`,
+      `${ROUNDS} × 200, all others 401; ${ROUNDS}`,
+    );
   });
 
   it('… and of 10 codes and states at once, so that the winners share statements (P1)', async () => {
@@ -127,13 +139,24 @@ describe('races', () => {
       [tokens],
     );
     expect(stored).toEqual({ n: 200 });
+    reportPromise(
+      'P3',
+      'refreshes of one token at once, over two instances; of them 200, each with an access token of its own that is stored',
+      `${answers.length}; ${new Set(tokens).size}`,
+      '200; 200',
+    );
   });
 
   it('1,000 refreshes of one token in a row all succeed (P3)', async () => {
     const { refresh_token } = await signIn(url(0));
+    const statuses: number[] = [];
     for (let i = 0; i < 1000; i++) {
-      await request(url(i)).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+      const { status } = await request(url(i)).post('/oauth2/refresh').send({ refresh_token });
+      statuses.push(status);
     }
+    expect(statuses).toEqual(Array<number>(1000).fill(200));
+    const what = 'refreshes of one token in a row, at two instances in turn, each answered with 200';
+    reportPromise('P3', what, String(statuses.length), '1000');
   });
 
   it('good and bad refreshes that share a statement do not affect each other', async () => {

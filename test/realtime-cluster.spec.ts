@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from './support/bearer.js';
 import { Cluster } from './support/cluster.js';
-import { isFull } from './support/proof.js';
+import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import type { ServiceProcess } from './support/service-process.js';
@@ -20,6 +20,8 @@ const [USERS, PUSHES_A_USER] = isFull ? [300, 100] : [30, 40];
 const LONG = isFull ? 300_000 : 120_000;
 /** How many times the duration of similar work on this machine is added to the contract's limits. */
 const LENIENCY = 5;
+/** What is added in full: by so much sockets may be told later than the contract says, so many at once, on a machine that they share with their clients. */
+const ALLOWANCE_MS = 250;
 
 it('of instances that start together, none is left running when another one fails', async () => {
   const cluster = await Cluster.create();
@@ -139,6 +141,18 @@ it('of instances that start together, none is left running when another one fail
         );
         return performance.now() - began;
       }
+      /** Fails when one was closed more than a second late. */
+      function expectInTime(late: readonly number[], needed: number, what: string): void {
+        const latest = Math.max(...late);
+        expect(latest).toBeLessThan(1000 + (isFull ? ALLOWANCE_MS : LENIENCY * needed));
+        const wanted = `1000; ≤ 1 s (fails above ${1000 + ALLOWANCE_MS} ms)`;
+        reportPromise(
+          'P8',
+          `${what}: sockets, on three instances; the latest is closed after`,
+          `${late.length}; ${latest.toFixed(0)} ms`,
+          wanted,
+        );
+      }
 
       it(
         `${SESSIONS * SOCKETS_A_SESSION} sockets are closed within a second of sign-out, on every instance`,
@@ -164,7 +178,7 @@ it('of instances that start together, none is left running when another one fail
             }),
           );
           expect(late).toHaveLength(SESSIONS * SOCKETS_A_SESSION);
-          expect(Math.max(...late)).toBeLessThan(1000 + LENIENCY * needed);
+          expectInTime(late, needed, `${SESSIONS} sessions are signed out at once`);
           expect(stays.socket.connected).toBe(true);
         },
         LONG,
@@ -194,7 +208,7 @@ it('of instances that start together, none is left running when another one fail
           await brief.end('SIGTERM');
           expect(late).toHaveLength(EXPIRING * SOCKETS_A_SESSION);
           expect(Math.min(...late)).toBeGreaterThanOrEqual(-50); // two clocks of one machine, asked one after the other
-          expect(Math.max(...late)).toBeLessThan(1000 + LENIENCY * needed);
+          expectInTime(late, needed, `the access tokens of ${EXPIRING} sessions expire`);
         },
         LONG,
       );
@@ -204,7 +218,7 @@ it('of instances that start together, none is left running when another one fail
     class Wanderer {
       readonly received: SocketClient['history'] = [];
       private client?: SocketClient;
-      private moves = 0;
+      sockets = 0;
 
       constructor(
         private readonly tokens: Tokens,
@@ -229,7 +243,7 @@ it('of instances that start together, none is left running when another one fail
           client.close();
           this.received.push(...client.history);
           offset = this.received.at(-1)!.meta!.offset!;
-          this.moves++;
+          this.sockets++;
         }
       }
 
@@ -241,7 +255,7 @@ it('of instances that start together, none is left running when another one fail
       }
 
       toString(): string {
-        return `${this.received.length} received with ${this.moves} sockets, ${this.client?.history.length} with the last`;
+        return `${this.received.length} received with ${this.sockets} sockets, ${this.client?.history.length} with the last`;
       }
     }
 
@@ -284,6 +298,14 @@ it('of instances that start together, none is left running when another one fail
           expect(wanderer.received.map(({ meta }) => meta!.id)).toEqual(inOrder.map((n) => own.get(n)));
           for (const { data } of wanderer.received) expect(data).toEqual({ for: user.user_id });
         }
+        const received = wanderers.reduce((sum, { wanderer }) => sum + wanderer.received.length, 0);
+        const sockets = wanderers.reduce((sum, { wanderer }) => sum + wanderer.sockets, 0);
+        reportPromise(
+          'P9',
+          `pushes through 3 instances to ${USERS} users, each with a client that stays and one that comes and goes; sockets; events received; foreign, double, lost`,
+          `${USERS * PUSHES_A_USER}; ${sockets}; ${received}; 0, 0, 0`,
+          '30000; …; 60000; 0, 0, 0',
+        );
       },
       LONG,
     );

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import type { Figure } from '../support/proof.js';
 import { byPart, figureTable, withPart } from './document.js';
-import { PROMISES } from './promises.js';
+import { byPromise, PROMISES } from './promises.js';
 
 /*
  * `npm run test:proof -- [--short] [--minutes N] [--write] [words of specs' names]`: runs the experiments of test/proof and the specs
@@ -54,7 +54,7 @@ try {
   const [code] = (await once(tests, 'exit')) as [number | null];
   process.exitCode = code ?? 1;
 
-  const parts = byPart(existsSync(file) ? read(file) : []);
+  const parts = byPart(existsSync(file) ? read(file).toSorted(byPromise) : []);
   const command = ['npm run test:proof --', ...process.argv.slice(2).filter((word) => word !== '--write')];
   const typed = command.length > 1 ? command.join(' ') : 'npm run test:proof';
   for (const [part, figures] of parts) {

@@ -1,6 +1,9 @@
+import type { Figure } from '../support/proof.js';
+
 /**
  * What SECURITY.md promises, and the specs that show each: `npm run test:proof -- promises` runs them, beside the experiments of this
- * folder, which show the same under faults and in numbers. `test/security-document.spec.ts` compares SECURITY.md with it.
+ * folder, which show the same under faults. What they report (`reportPromise`) is the table of the promises in docs/reliability.md.
+ * `test/security-document.spec.ts` compares both documents with it.
  */
 export const PROMISES: Readonly<Record<string, readonly string[]>> = {
   P1: ['test/races.spec.ts'],
@@ -23,3 +26,12 @@ export const PROMISES: Readonly<Record<string, readonly string[]>> = {
   P13: ['test/sign-in.spec.ts', 'test/provider.spec.ts'],
   P14: ['test/rate-limit.spec.ts', 'test/attacks/', 'test/realtime-limits.spec.ts'],
 };
+
+/** By the numbers of the promises, since specs run in another order; all other figures come first, in the order in which they came. */
+export function byPromise(one: Figure, other: Figure): number {
+  return numberOf(one) - numberOf(other);
+}
+
+function numberOf({ part, what }: Figure): number {
+  return part === 'promises' ? Number(/^P(\d+):/.exec(what)![1]) : 0;
+}

@@ -34,3 +34,8 @@ export function reportFigure(figure: Figure): void {
   const file = process.env['PROOF_FIGURES'];
   if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
 }
+
+/** Reports a figure of a promise; only in full, since `npm test` reaches a fraction of what was promised. */
+export function reportPromise(promise: `P${number}`, what: string, figure: string, wanted: string): void {
+  if (isFull) reportFigure({ part: 'promises', what: `${promise}: ${what}`, figure, wanted });
+}
