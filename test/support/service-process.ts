@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.js';
+import { expectNoSecret } from './no-secret.js';
 import type { Answered } from './openapi/watch-answers.mjs';
 
 /** So that its answers, too, are compared with docs/openapi.json. */
@@ -14,7 +15,7 @@ export interface ServiceProcess {
   readonly child: ChildProcess;
   /** Standard output and error so far. */
   output(): string;
-  /** Sends a signal and waits for the end; returns the exit code, null when the signal itself ended it. */
+  /** Sends a signal and waits for the end; returns the exit code, null when the signal itself ended it. Fails where it has logged a secret. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -42,8 +43,9 @@ export async function spawnService(
     openFiles === undefined
       ? [process.execPath, TELL_ANSWERS, main]
       : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, TELL_ANSWERS, main];
+  const variables = { PORT: port, SECRET_KEY: '5e'.repeat(32), LOG_FORMAT: 'json', ...env };
   const child = spawn(command, args, {
-    env: { PATH: process.env['PATH'], PORT: port, SECRET_KEY: '5e'.repeat(32), LOG_FORMAT: 'json', ...env },
+    env: { PATH: process.env['PATH'], ...variables },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   child.on('message', (answer: Answered) => globalThis.answered(answer));
@@ -68,7 +70,9 @@ export async function spawnService(
     },
     async end(signal) {
       child.kill(signal);
-      return ended;
+      const code = await ended;
+      expectNoSecret(output, variables);
+      return code;
     },
   };
 }

@@ -5,6 +5,7 @@ import { createLog } from '../../src/operations/log.js';
 import { startService, type Service } from '../../src/start.js';
 import { createDatabase } from './database.js';
 import { freePort } from './free-port.js';
+import { expectNoSecret } from './no-secret.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
 
 export interface TestService {
@@ -15,7 +16,7 @@ export interface TestService {
   readonly app: Service['app'];
   /** Everything logged so far, at level debug. */
   readonly log: readonly string[];
-  /** Stops it, and drops its database unless that was given. */
+  /** Stops it, and drops its database unless that was given. Fails where it has logged a secret. */
   close(): Promise<void>;
 }
 
@@ -28,14 +29,15 @@ export async function startTestService(env: Record<string, string> = {}): Promis
   const port = await freePort();
   const database = env['DATABASE_URL'] ? undefined : await createDatabase();
   const databaseUrl = env['DATABASE_URL'] ?? database!.url;
-  const settings = parseSettings({
+  const variables = {
     PORT: String(port),
     SECRET_KEY: '5e'.repeat(32),
     DATA_DIR: tmpdir(),
     LOG_LEVEL: 'debug',
     ...env,
     DATABASE_URL: databaseUrl,
-  });
+  };
+  const settings = parseSettings(variables);
   const log: string[] = [];
   const service = await startService(
     settings,
@@ -53,6 +55,7 @@ export async function startTestService(env: Record<string, string> = {}): Promis
     async close() {
       await service.stop();
       await database?.drop();
+      expectNoSecret(log.join(''), variables);
     },
   };
 }
