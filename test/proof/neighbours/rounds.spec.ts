@@ -1,0 +1,24 @@
+import { judgeRounds, type Round } from './rounds.js';
+
+const wait = (p99: number, failed = 0) => ({ count: 100, failed, p50: 1, p99, max: p99, late: 0 });
+/** Three rounds of which the middle one counts. */
+const rounds = (quiet: number, disturbed: number, failed = 0): Round[] =>
+  [disturbed / 2, disturbed, disturbed * 9].map((p99) => [wait(quiet), wait(p99, failed), wait(quiet)]);
+
+/** What the full experiment fails for (P12, P14); it takes 25 minutes itself. */
+describe('the verdict on what refreshes waited for', () => {
+  it.each([
+    ['twice as long as in quiet', 2, 4, 2, true],
+    ['a little longer than that', 2, 4.1, 2, false],
+    ['longer, where the promise is known to be missed', 2, 7, 6, true],
+    ['longer than it was known to be', 2, 12.1, 6, false],
+  ])('%s', (_name, quiet, disturbed, ceiling, passes) => {
+    const judge = (): void => judgeRounds(rounds(quiet, disturbed), ceiling);
+    if (passes) judge();
+    else expect(judge).toThrow(/toBeLessThanOrEqual/);
+  });
+
+  it('no refresh may fail, however short the others waited', () => {
+    expect(() => judgeRounds(rounds(2, 2, 1), 2)).toThrow(/toEqual/);
+  });
+});
