@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { jest } from '@jest/globals';
 import { isFull, proofMinutes, reportFigure, seed } from '../support/proof.js';
-import { FAULTS, FEW_COMMANDS } from './model/faults.js';
+import { CRASH, FAULTS } from './model/faults.js';
 import { sessionModel } from './model/session-model.js';
 import { DAY } from './model/specification.js';
 import { World } from './model/world.js';
@@ -32,7 +32,7 @@ describe('a model of sessions', () => {
   it(
     'two instances do what the model does, whatever happens and however the clock is turned',
     async () => {
-      const details = await fc.check(sessionModel(world, undefined, replayPath), {
+      const details = await fc.check(sessionModel(world, { replayPath }), {
         seed,
         ...(path !== undefined && { path }),
         ...(isFull
@@ -57,23 +57,39 @@ describe('a model of sessions', () => {
 
     it.each(planted)(
       '%s',
-      async (name, plant) => {
+      async (name, { plant, sign, of }) => {
         plant(world);
-        const few = FEW_COMMANDS[name];
+        world.otherFailures = 0;
         const limits = { numRuns: 10_000, interruptAfterTimeLimit: LONGEST_SEARCH_MS, endOnFailure: !isFull };
-        const { failed, counterexample, numRuns, numShrinks } = await fc.check(sessionModel(world, few), {
+        const looking = sessionModel(world, { of, sign });
+        const { counterexample, numRuns, numSkips, numShrinks } = await fc.check(looking, {
           seed,
           ...limits,
         });
         const shortest = [...fc.stringify(counterexample).matchAll(/(\w+)\(\{/g)].map(
           ([, command]) => command,
         );
-        const found = `in sequence ${numRuns}; shortened ${numShrinks} times to: ${shortest.join(', ')}`;
-        const drawn = few ? `; of ${few.join(', ')} alone` : '';
-        report(`planted: ${name}${drawn}`, failed ? found : 'not found', 'found');
-        expect(failed).toBe(true);
+        const found = `in sequence ${numRuns + numSkips}: ${sign.kind}; shortened ${numShrinks} times to: ${shortest.join(', ')}`;
+        const drawn = of ? `; of ${of.join(', ')} alone` : '';
+        report(`planted: ${name}${drawn}`, counterexample ? found : 'not found', 'found');
+        expect(counterexample).not.toBeNull();
       },
       LONGEST_SEARCH_MS + 60_000,
     );
+
+    it('nothing where each exchange crashes', async () => {
+      CRASH(world);
+      world.otherFailures = 0;
+      const { sign } = FAULTS['a state is not spent']!;
+      const looking = sessionModel(world, { of: ['authorize', 'exchange'], sign });
+      const { counterexample } = await fc.check(looking, { seed, numRuns: SHORT_RUNS, maxSkipsPerRun: 1 });
+      report(
+        'planted: each exchange crashes, and an unspent state is looked for; sequences that failed',
+        `${counterexample ? 'found' : 'not found'}; ${world.otherFailures}`,
+        'not found',
+      );
+      expect(counterexample).toBeNull();
+      expect(world.otherFailures).toBeGreaterThan(0);
+    });
   });
 });

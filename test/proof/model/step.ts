@@ -21,6 +21,7 @@ export function step<Args>(
     check: needs,
     async run(model, world) {
       world.counts.set(name, (world.counts.get(name) ?? 0) + 1);
+      world.doing = name;
       await run(drawn as Args, model, world);
     },
     toString: () => `${name}(${fc.stringify(drawn)})`,

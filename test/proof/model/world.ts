@@ -41,6 +41,10 @@ export class World {
   distance = 0;
   /** The number of the sequence. */
   run = 0;
+  /** The command that is run, or what is done between commands. */
+  doing = '';
+  /** How often something else failed than what was looked for. */
+  otherFailures = 0;
   private turns = 0;
   private sequence: Promise<unknown> = Promise.resolve();
   private readonly agent = new Agent({ keepAlive: true });
