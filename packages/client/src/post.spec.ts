@@ -14,6 +14,8 @@ const FINE = { status: 200, body: { access_token: 'second' } };
 /** The proofs that the service got, undefined for none, and when it answers that it is; seconds ahead of this machine. */
 let proofs: (string | null)[];
 let ahead: number;
+/** Seconds that the device has slept, and that it will while the next answer is on its way. */
+let [slept, nap] = [0, 0];
 let answers: { status: number; body: object }[];
 let pair: CryptoKeyPair;
 let post: Post;
@@ -24,14 +26,15 @@ beforeAll(async () => {
   pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
 });
 beforeEach(() => {
-  [proofs, ahead, answers] = [[], 0, []];
+  [proofs, ahead, answers, slept, nap] = [[], 0, [], 0, 0];
+  const { now } = Date;
+  jest.spyOn(Date, 'now').mockImplementation(() => now() + slept * 1000);
   jest.spyOn(globalThis, 'fetch').mockImplementation(async (request) => {
     proofs.push((request as Request).headers.get('DPoP'));
     const { status, body } = answers.shift() ?? FINE;
-    return Response.json(body, {
-      status,
-      headers: { Date: new Date(Date.now() + ahead * 1000).toUTCString() },
-    });
+    const date = new Date(Date.now() + ahead * 1000).toUTCString();
+    [slept, nap] = [slept + nap, 0];
+    return Response.json(body, { status, headers: { Date: date } });
   });
   const clock = makeClock();
   const call = makeCall('http://inside', clock.set, () => undefined);
@@ -81,6 +84,17 @@ it.each([7200, -7200])(
     expect(new Set(claims.map(({ jti }) => jti)).size).toBe(3); // a proof is taken once
   },
 );
+
+it('takes no old time from an answer that was on its way while the device slept', async () => {
+  ahead = 7200;
+  answers = [REFUSED];
+  await refresh(BINDING);
+  nap = 10_800;
+  await refresh(BINDING);
+  await refresh(BINDING);
+  const { payload } = await jwtVerify(proofs.at(-1)!, EmbeddedJWK);
+  expect(payload.iat! - Date.now() / 1000).toBeCloseTo(7200, -1);
+});
 
 it.each([
   ['a proof refused twice', [REFUSED, REFUSED], 'invalid_dpop_proof', 2],

@@ -21,10 +21,10 @@ export type Call = <Answer>(
   send?: (request: Request) => Promise<Response>,
 ) => Promise<Answer>;
 
-/** @param onDate gets the `Date` header of each answer */
+/** @param onDate gets the `Date` header of each answer, and the milliseconds that it took, a sleep of the device included */
 export function makeCall(
   url: string,
-  onDate: (date: string | null) => void,
+  onDate: (date: string | null, took: number) => void,
   onDone: (call: ServiceCall) => void,
 ): Call {
   return async <Answer>(
@@ -34,6 +34,7 @@ export function makeCall(
     send: (request: Request) => Promise<Response> = (request) => fetch(request),
   ) => {
     const begun = performance.now();
+    const asked = Date.now();
     const timeout = new AbortController();
     const cancel = after(TIMEOUT, () => timeout.abort());
     let status: number | undefined;
@@ -49,7 +50,7 @@ export function makeCall(
         }),
       );
       ({ status } = response);
-      onDate(response.headers.get('Date'));
+      onDate(response.headers.get('Date'), Date.now() - asked);
       return await read<Answer>(response);
     } catch (error) {
       throw error instanceof LatchkeyError ? error : new LatchkeyError('network');
