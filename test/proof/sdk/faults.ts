@@ -1,9 +1,10 @@
 import type { Patch } from './patched-client.js';
 
-/** A fault that is planted into the client, the steps in which it shows, and what the storm has to say of it. */
+/** A fault that is planted into the client, and what the storm has to say of it. */
 interface PlantedFault extends Patch {
   readonly name: string;
-  readonly only: readonly string[];
+  /** The steps that are drawn, so that it shows soon; left out: all of the storm. */
+  readonly only?: readonly string[];
   readonly found: RegExp;
 }
 
@@ -14,7 +15,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: 'if (!locks) return',
     to: 'if (locks) return',
     only: ['open a tab', 'all tabs ask at once', 'a refresh is answered late'],
-    found: /two refreshes at once|refreshes, where/,
+    found: /two refreshes at once|a refresh that nothing explains/,
   },
   {
     name: 'refreshes in a page that is gone',
@@ -22,15 +23,21 @@ export const FAULTS: readonly PlantedFault[] = [
     from: `!path.startsWith('/oauth2/')`,
     to: 'true',
     only: ['open a tab', 'a tab is closed in a refresh', 'a tab is reloaded in a refresh'],
-    found: /two refreshes at once|refreshes, where/,
+    found: /two refreshes at once|a refresh that nothing explains/,
   },
   {
     name: 'refreshes at half of a life',
     file: 'refresher.ts',
     from: 'const LEAD = 300;',
     to: 'const LEAD = 1800;',
-    only: ['time passes'],
-    found: /refreshes, where/,
+    found: /a refresh that nothing explains/,
+  },
+  {
+    name: 'refreshes twice each time',
+    file: 'refresher.ts',
+    from: 'return secondsUntilDue() > 0 ? token : attempt(token, false);',
+    to: 'return attempt(token, false);',
+    found: /a refresh that nothing explains/,
   },
   {
     name: 'signs out when the network fails',

@@ -7,9 +7,11 @@ import {
 } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { claimsOf } from '../../support/sign-in.js';
 import { handshakeReader } from './first-message.js';
+import { keyOf } from './key-of.js';
 import type { Seen } from './seen.js';
 
 /**
@@ -89,12 +91,17 @@ export class Gate {
 
   private async serve(incoming: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
     const seen = this.note(incoming);
-    response.on('close', () => (seen.ended = Date.now()));
+    response.on('close', () => {
+      seen.ended ??= Date.now();
+      seen.delivered = response.writableFinished;
+    });
     try {
       if (this.away) throw new Error('away');
       const answer = await this.answer(incoming, seen, body);
-      answer.on('error', () => response.destroy());
-      answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders));
+      const text = await buffer(answer);
+      if (answer.statusCode! >= 400) seen.refusal = refusalOf(text);
+      seen.ended ??= Date.now(); // not when the gate has noticed that the browser has it
+      response.writeHead(answer.statusCode!, answer.rawHeaders).end(text);
     } catch {
       incoming.socket.destroy();
     }
@@ -110,8 +117,8 @@ export class Gate {
       begun: begun ? Number(begun) : Date.now(),
       method,
       path: pathname,
-      ...(proof && { proof: String(proof) }),
-      ...expiry(token),
+      ...(proof && { proof: String(proof), proved: (claimsOf(String(proof))['iat'] as number) * 1000 }),
+      ...facts(token),
     };
     this.seen.push(seen);
     return seen;
@@ -127,6 +134,7 @@ export class Gate {
       }
       if (this.twice > 0) {
         this.twice--;
+        seen.twice = true;
         answer.resume();
         answer = await this.forward(incoming, body);
       }
@@ -176,7 +184,7 @@ export class Gate {
     const read = handshakeReader();
     socket.on('data', (chunk: Buffer) => {
       const token = read(chunk);
-      if (token) this.seen.push({ at, begun: at, method: 'WS', path: '/socket.io/', ...expiry(token) });
+      if (token) this.seen.push({ at, begun: at, method: 'WS', path: '/socket.io/', ...facts(token) });
       upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) => this.oneWay || socket.write(chunk));
@@ -194,8 +202,13 @@ export class Gate {
   }
 }
 
-/** When a token ends; nothing where it is none of the service's. */
-function expiry(token: string | undefined): { exp?: number } {
+/** When a token ends, and its key; nothing where it is none of the service's. */
+function facts(token: string | undefined): { exp?: number; kid?: string } {
   if (!token?.startsWith('eyJ')) return {};
-  return { exp: claimsOf(token)['exp'] as number };
+  return { exp: claimsOf(token)['exp'] as number, kid: keyOf(token) };
+}
+
+function refusalOf(text: Buffer): string {
+  const { error, error_description: description } = JSON.parse(text.toString()) as Record<string, string>;
+  return `${error}: ${description}`;
 }

@@ -1,5 +1,5 @@
 import { handshakeReader } from './first-message.js';
-import { overlapping, staleRequests, wrongEvents } from './judgement.js';
+import { overlapping, staleRequests, TIME_PASSES, wrongEvents, type Trouble } from './judgement.js';
 import type { Seen } from './seen.js';
 
 const same = (moment: number): number => moment;
@@ -48,32 +48,47 @@ describe('a request with a token that ends', () => {
       1,
     ],
   ])('%s', (_name, begun, refreshes, count) => {
-    const troubles = [{ from: end - 9500, to: end - 8500 }];
-    expect(staleRequests([...refreshes, request(begun)], troubles, same)).toHaveLength(count);
+    const troubles = [{ what: 'network', from: end - 9500, to: end - 8500 }];
+    expect(staleRequests([...refreshes, request(begun)], troubles, same).stale).toHaveLength(count);
   });
 
   it('while there is trouble, or there was while it was under way', () => {
     const late = request(end + 1000, { at: end + 5000 });
-    expect(staleRequests([late], [{ from: end + 4000, to: end + 4500 }], same)).toEqual([]);
-    expect(staleRequests([late], [{ from: end + 4000 }], same)).toEqual([]);
-    expect(staleRequests([late], [{ from: end + 6000 }], same)).toEqual([late]);
+    const judged = (times: Omit<Trouble, 'what'>, before: Seen[] = []): number =>
+      staleRequests([...before, late], [{ what: 'network', ...times }], same).stale.length;
+    expect(judged({ from: end + 4000, to: end + 4500 })).toBe(0);
+    expect(judged({ from: end + 4000 })).toBe(0);
+    expect(judged({ from: end + 6000 })).toBe(1);
+    // Its token was taken before the browser asked whether it may be sent.
+    const { exp: _, ...rest } = request(end + 1000);
+    const preflight = { ...rest, at: end + 3000, method: 'OPTIONS' };
+    expect(judged({ from: end + 4000 }, [preflight])).toBe(1);
+    expect(judged({ from: end + 2000, to: end + 2500 }, [preflight])).toBe(0);
+  });
+
+  it('while the clock is turned, but not afterwards', () => {
+    const turned = { what: TIME_PASSES, from: end, to: end + 1000 };
+    const [during, after] = [request(end + 900), request(end + 1400)];
+    const waited = request(end + 900, { at: end + 5000 });
+    const judged = staleRequests([during, after, waited], [turned], same);
+    expect(judged).toEqual({ stale: [after, waited], excused: new Map([[TIME_PASSES, 1]]) });
   });
 
   it('by the true time, not by the clock of the machine', () => {
     const one = request(end - HOUR);
-    expect(staleRequests([one], [], (moment) => moment + HOUR)).toEqual([one]);
+    expect(staleRequests([one], [], (moment) => moment + HOUR).stale).toEqual([one]);
   });
 
   it('of a socket as well', () => {
     const one = request(end, { method: 'WS', path: '/socket.io/' });
-    expect(staleRequests([one], [], same)).toEqual([one]);
+    expect(staleRequests([one], [], same).stale).toEqual([one]);
   });
 });
 
 describe('two refreshes', () => {
   const count = (later: Seen): object => {
-    const { overlaps, ...rest } = overlapping([refresh(1000, 2000, { proof: 'one' }), later], same);
-    return { overlaps: overlaps.length, ...rest };
+    const { overlaps, resent, overtaken } = overlapping([refresh(1000, 2000, { proof: 'one' }), later], same);
+    return { overlaps: overlaps.length, resent, overtaken: overtaken.size };
   };
 
   it.each([
@@ -90,23 +105,21 @@ describe('two refreshes', () => {
       [refresh(14_100, 14_300), refresh(14_200, 14_300)],
       [refresh(18_100, 18_300), refresh(18_200, 18_300)],
     ];
-    expect(overlapping([hung, ...soon], same)).toMatchObject({ overlaps: [], overtaken: 1 });
+    expect(overlapping([hung, ...soon], same)).toMatchObject({ overlaps: [], overtaken: new Set([soon[1]]) });
     expect(overlapping([hung, ...late], same).overlaps).toHaveLength(1);
   });
 
   it('at once, right after the device slept, though the one before was answered just before that', () => {
     const overSleep = (moment: number): number => (moment < 1200 ? moment : moment + HOUR);
     const all = [refresh(1000, 1100), refresh(1300, 1900), refresh(1500, 1600)];
-    expect(overlapping(all, overSleep)).toMatchObject({ overlaps: [all.slice(1)], overtaken: 0 });
+    expect(overlapping(all, overSleep)).toMatchObject({ overlaps: [all.slice(1)], overtaken: new Set() });
   });
 
   it('of which the first one hangs', () => {
     const hanging = refresh(1000, undefined);
     expect(overlapping([hanging, refresh(9000, 9100)], same).overlaps).toHaveLength(1);
-    expect(overlapping([hanging, refresh(14_000, 14_100)], same)).toMatchObject({
-      overlaps: [],
-      overtaken: 1,
-    });
+    const late = refresh(14_000, 14_100);
+    expect(overlapping([hanging, late], same)).toMatchObject({ overlaps: [], overtaken: new Set([late]) });
   });
 });
 

@@ -1,60 +1,94 @@
 import type { Seen } from './seen.js';
 
 /**
- * A time in which a fresh token could not be had, or in which nobody could know that one was needed: the network or the service was
- * away, an answer was lost, IndexedDB failed, the device slept. Machine's clock, milliseconds.
+ * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
  */
 export interface Trouble {
+  readonly what: string;
   readonly from: number;
   /** Absent: it goes on. */
   to?: number;
 }
 
+/**
+ * The clock of the service is turned, and then the device's: for as long as that takes, a token has ended of which the device believes
+ * that it has not. Once its clock has moved as well, it can know.
+ */
+export const TIME_PASSES = 'the clock was being turned';
+const TOLD_TO_WAIT = 'the service had said to wait';
+
 /** Milliseconds before its end at which a token has to be replaced (spec §1: about 5 minutes), less what a request may take. */
 const LEAD_MS = 300_000 - 3000;
-/** Milliseconds by which a socket's handshake is later than the token that was taken for it. */
-const SOCKET_MS = 300;
-/** The longest that a tab waits for another one's refresh is 12 s (exclusive.ts): what hangs for longer may be overtaken. */
-const PATIENCE_MS = 10_000;
+/** Milliseconds by which a request, or a socket's handshake, arrives later than the token was taken for it. */
+const ON_ITS_WAY_MS = 300;
+/** The longest that a tab waits for another one's refresh (exclusive.ts): what hangs for longer may be overtaken. */
+const PATIENCE_MS = 12_000;
+/** Milliseconds after which the first request of a refresh arrives, for which the others wait from its begin. */
+const LATER_MS = 500;
 
 /** Whoever waited for it gives up at the same time as it does: after a sleep all of their timers are due. */
 const AFTER_HANGING_MS = 2000;
 
 const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
 
-/** Whether a time touches another. */
-const touches = (from: number, to: number) => (trouble: Trouble) =>
-  trouble.from <= to && (trouble.to ?? Infinity) >= from;
+export interface StaleRequests {
+  /** Those that could have had a fresh token. */
+  readonly stale: readonly Seen[];
+  /** How many others there were, by what excuses them. */
+  readonly excused: ReadonlyMap<string, number>;
+}
 
 /**
- * Requests and handshakes with a stale token that could have had a fresh one. Stale: when the application asked for it, its token
- * had ended or was to end within the five minutes, by the true clock. A fresh one could have been had unless there was
- * trouble at some moment between that (or the begin of the browser's refresh that was under way then, which it waited for) and the
- * arrival of the request: so what was under way when its token ended, or while the device slept, is excused. So is the time for
- * which the service had told the browser to wait (at least a second, after an error).
+ * Requests and handshakes with a stale token. Stale: when the application asked for it, its token had ended or was to end within the five
+ * minutes, by the true clock. A fresh one could have been had unless there was trouble at some moment between that (or the begin of
+ * the browser's refresh that was under way then, which it waited for) and the moment at which the token was taken: the arrival of the
+ * request, or of the question that browsers ask before it (CORS). So is excused the time for which the service had told the browser to
+ * wait (at least a second, after an error). Of a clock that is turned only what was taken just then.
  * @param trueTime of a moment of the machine's clock; both in milliseconds
  */
 export function staleRequests(
   seen: readonly Seen[],
   troubles: readonly Trouble[],
   trueTime: (moment: number) => number,
-): Seen[] {
+): StaleRequests {
   const refreshes = seen.filter(isRefresh);
   const waits = refreshes
     .filter(({ status }) => status === 400 || status === 429 || status! >= 500)
     .map(({ at, ended, retryAfter = 0 }) => ({
+      what: TOLD_TO_WAIT,
       from: at,
       to: (ended ?? at) + Math.max(1, retryAfter) * 1000,
     }));
   const all = [...troubles, ...waits];
-  return seen.filter((one) => {
-    if (one.exp === undefined || isRefresh(one)) return false;
-    const begun = one.method === 'WS' ? one.begun - SOCKET_MS : one.begun;
-    if (one.exp * 1000 - trueTime(begun) >= LEAD_MS) return false;
+  const takenAt = whenTaken(seen);
+  const stale: Seen[] = [];
+  const excused = new Map<string, number>();
+  for (const one of seen) {
+    if (one.exp === undefined || isRefresh(one)) continue;
+    const begun = one.method === 'WS' ? one.begun - ON_ITS_WAY_MS : one.begun;
+    if (one.exp * 1000 - trueTime(begun) >= LEAD_MS) continue;
     const waited = refreshes.filter(({ at, ended = Infinity }) => at <= begun && ended >= begun);
     const from = Math.min(begun, ...waited.map(({ at }) => at));
-    return !all.some(touches(from, one.at));
-  });
+    const taken = takenAt(one);
+    const excuse = all.find((trouble) =>
+      trouble.what === TIME_PASSES
+        ? trouble.from <= taken && (trouble.to ?? Infinity) + ON_ITS_WAY_MS >= taken
+        : trouble.from <= taken && (trouble.to ?? Infinity) >= from,
+    );
+    if (excuse) excused.set(excuse.what, (excused.get(excuse.what) ?? 0) + 1);
+    else stale.push(one);
+  }
+  return { stale, excused };
+}
+
+/** When the token of a request was taken, at the latest: its preflight comes before it, unless the browser remembers another one's. */
+function whenTaken(seen: readonly Seen[]): (one: Seen) => number {
+  const isSame = (one: Seen) => (other: Seen) => other.path === one.path && other.begun === one.begun;
+  return (one) => {
+    if (one.method === 'WS') return one.at;
+    const before = seen.slice(0, seen.indexOf(one)).findLast(isSame(one));
+    return before?.method === 'OPTIONS' ? before.at : one.at;
+  };
 }
 
 /** Refreshes that began while another one of the same browser was under way, and what they were. */
@@ -63,14 +97,15 @@ export interface Overlaps {
   readonly overlaps: readonly (readonly [Seen, Seen])[];
   /** The same request, which the browser sent again. */
   readonly resent: number;
-  /** The other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock. */
-  readonly overtaken: number;
+  /** Those where the other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock. */
+  readonly overtaken: ReadonlySet<Seen>;
 }
 
 /** @param deviceTime of a moment of the machine's clock: it goes on while the device sleeps */
 export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) => number): Overlaps {
   const overlaps: (readonly [Seen, Seen])[] = [];
-  let [resent, overtaken] = [0, 0];
+  const overtaken = new Set<Seen>();
+  let resent = 0;
   const refreshes = seen.filter(isRefresh);
   for (const [n, later] of refreshes.entries()) {
     for (const earlier of refreshes.slice(0, n)) {
@@ -81,10 +116,10 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
       if ((earlier.ended ?? Infinity) <= later.at) continue;
       const hung = refreshes.some(
         ({ at, ended = Infinity }) =>
-          deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS &&
+          deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS - LATER_MS &&
           ended >= earlier.at - AFTER_HANGING_MS,
       );
-      if (hung) overtaken++;
+      if (hung) overtaken.add(later);
       else overlaps.push([earlier, later]);
     }
   }

@@ -7,12 +7,22 @@ export interface Seen {
   readonly path: string;
   /** When its token ends, by the token's own claim; seconds since the epoch. Absent: it brought none. */
   readonly exp?: number;
+  /** The key that signed its token. */
+  readonly kid?: string;
   /** The proof of possession that it brought: the same one again is the same request, sent again by the browser. */
   readonly proof?: string;
+  /** When that was made, by the service's time as the device knew it; milliseconds since the epoch. */
+  readonly proved?: number;
   /** When it was answered, or its connection ended. */
   ended?: number;
   /** What the browser was answered; 0: the answer was lost. */
   status?: number;
+  /** Code and text of the answer, where that was a refusal. */
+  refusal?: string;
+  /** Whether its answer was handed over whole. */
+  delivered?: boolean;
+  /** Whether the gate sent it a second time, so that the browser got the second answer. */
+  twice?: boolean;
   /** Seconds for which the browser was told to wait. */
   retryAfter?: number;
 }

@@ -14,15 +14,10 @@ const MOST_TABS = 3;
 export interface Dice {
   /** A whole number below. */
   readonly pick: (below: number) => number;
-  /** Tells of a reason for a refresh besides the time that has gone by. */
-  readonly mayRefresh: () => void;
 }
 
 /** What can happen to a browser, by its name. A step leaves network and service as they should be; tabs may stay frozen or hidden. */
-export function stormSteps(
-  world: StormWorld,
-  { pick, mayRefresh }: Dice,
-): Record<string, () => Promise<unknown>> {
+export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, () => Promise<unknown>> {
   const { gate, context } = world;
   const awake = (): Tab[] => world.tabs.filter(({ isFrozen }) => !isFrozen);
   const any = (): Tab => awake()[pick(awake().length)]!;
@@ -51,7 +46,7 @@ export function stormSteps(
     },
     'reload a tab': () => any().page.reload(),
     'freeze a tab': async () => {
-      if (awake().length > 1) await any().freeze(true);
+      if (awake().length > 1) await world.freeze(any(), true);
     },
     'thaw the tabs': () => thaw(world),
     'hide a tab, show another': async () => {
@@ -74,17 +69,11 @@ export function stormSteps(
       const release = await inMidRefresh();
       await elapse((20 + pick(180)) * MINUTE);
       release();
-      mayRefresh();
     },
-    'the clock is set forward': async () => {
-      await world.trouble(() => world.setClock((1 + pick(180)) * MINUTE));
-    },
-    'the clock is set back': async () => {
-      mayRefresh();
-      await world.trouble(() => world.setClock(-(1 + pick(180)) * MINUTE));
-    },
+    'the clock is set forward': () => world.setClock((1 + pick(180)) * MINUTE),
+    'the clock is set back': () => world.setClock(-(1 + pick(180)) * MINUTE),
     'the network is away': () =>
-      world.trouble(async () => {
+      world.trouble('the network was away', async () => {
         await context.setOffline(true);
         await world.push('offline');
         if (pick(2)) await elapse(pick(120) * MINUTE);
@@ -92,7 +81,7 @@ export function stormSteps(
         await context.setOffline(false);
       }),
     'the service is away': () =>
-      world.trouble(async () => {
+      world.trouble('the service was away', async () => {
         gate.away = true;
         gate.cut();
         if (pick(2)) await elapse(pick(120) * MINUTE);
@@ -100,7 +89,7 @@ export function stormSteps(
         gate.calm();
       }),
     'connections break': () =>
-      world.trouble(async () => {
+      world.trouble('connections broke', async () => {
         gate.cut();
         await world.push('broken');
         await moment();
@@ -112,29 +101,26 @@ export function stormSteps(
       gate.calm();
     },
     'the network works in one direction': () =>
-      world.trouble(async () => {
+      world.trouble('answers did not come', async () => {
         gate.oneWay = true;
         if (pick(2)) await elapse(AN_HOUR);
         await moment();
         if (pick(2)) await elapse(MINUTE); // what waits for an answer gives up
         gate.calm();
-        mayRefresh();
       }),
     'answers are lost': () =>
-      world.trouble(async () => {
+      world.trouble('answers were lost', async () => {
         gate.lost = 1 + pick(3);
-        for (let n = gate.lost; n > 0; n--) mayRefresh();
         await elapse(AN_HOUR);
         await ask(any());
         gate.calm();
       }),
-    'requests arrive twice': () =>
-      world.trouble(async () => {
-        gate.twice = 1 + pick(2);
-        await elapse(AN_HOUR);
-        await ask(any());
-        gate.calm();
-      }),
+    'requests arrive twice': async () => {
+      gate.twice = 1 + pick(2);
+      await elapse(AN_HOUR);
+      await ask(any());
+      gate.calm();
+    },
     'a refresh is answered late': async () => {
       const release = await inMidRefresh();
       await moment();
@@ -143,7 +129,6 @@ export function stormSteps(
     'a tab is closed in a refresh': async () => {
       if (awake().length < 2) return;
       const release = await inMidRefresh();
-      mayRefresh();
       const tab = any();
       world.tabs = world.tabs.filter((one) => one !== tab);
       await tab.page.close();
@@ -152,7 +137,6 @@ export function stormSteps(
     },
     'a tab is reloaded in a refresh': async () => {
       const release = await inMidRefresh();
-      mayRefresh();
       const reloaded = any().page.reload();
       await moment();
       release();
@@ -161,8 +145,7 @@ export function stormSteps(
     'a tab is frozen in a refresh': async () => {
       if (awake().length < 2) return;
       const release = await inMidRefresh();
-      mayRefresh();
-      await any().freeze(true);
+      await world.freeze(any(), true);
       release();
       await moment();
     },
@@ -171,13 +154,12 @@ export function stormSteps(
       await Promise.all(awake().map(ask));
     },
     'IndexedDB fails once': () =>
-      world.trouble(async () => {
+      world.trouble('IndexedDB failed', async () => {
         const tab = any();
         await tab.page.evaluate(`sessionStorage.fails = 'once'`);
         await tab.page.reload();
         await elapse(AN_HOUR);
         await ask(tab);
-        mayRefresh();
         await tab.page.evaluate(`delete sessionStorage.fails`);
       }),
     'news of the storage come at any time': () =>
@@ -189,13 +171,12 @@ export function stormSteps(
         others.postMessage(false);
         setTimeout(() => others.close(), 100);
       }`),
-    'an instance restarts': () => world.trouble(() => world.restart(1)),
-    'both instances restart': () => world.trouble(() => world.restart(2)),
+    'an instance restarts': () => world.trouble('instances restarted', () => world.restart(1)),
+    'both instances restart': () => world.trouble('instances restarted', () => world.restart(2)),
     'the key is rotated': () => world.rotateKey(),
     'the key is revoked': async () => {
-      mayRefresh();
       const { token } = await any().tell(world.key);
-      if (token) await world.trouble(() => world.revokeKey(token).then(() => delay(1000)));
+      if (token) await world.revokeKey(token).then(() => delay(1000));
     },
     'events are pushed': async () => {
       const count = 1 + pick(5);
@@ -214,6 +195,6 @@ export function stormSteps(
   };
 }
 
-export async function thaw({ tabs }: StormWorld): Promise<void> {
-  for (const tab of tabs) if (tab.isFrozen) await tab.freeze(false);
+export async function thaw(world: StormWorld): Promise<void> {
+  for (const tab of world.tabs) if (tab.isFrozen) await world.freeze(tab, false);
 }

@@ -10,8 +10,11 @@ import { claimsOf, signIn, type Tokens } from '../../support/sign-in.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { APP_SCRIPT, BEFORE } from './app-script.js';
 import { Gate } from './gate.js';
-import type { Trouble } from './judgement.js';
+import type { Happenings } from './causes.js';
+import { TIME_PASSES, type Trouble } from './judgement.js';
+import { keyOf } from './key-of.js';
 import { patchedClient, type Patch } from './patched-client.js';
+import type { Seen } from './seen.js';
 import { Tab } from './tab.js';
 import { TurnedClock } from './turned-clock.js';
 
@@ -24,12 +27,14 @@ const EVENT_TTL = 31_536_000;
 export class StormWorld {
   tabs: Tab[] = [];
   readonly troubles: Trouble[] = [];
+  readonly clockSets: { at: number; by: number }[] = [];
+  /** Withdrawals of keys: their names, and when. */
+  readonly withdrawals: { kid: string; from: number; to: number }[] = [];
+  readonly freezes: { tab: Tab; from: number; to?: number }[] = [];
   /** Offsets of the events that were pushed to the user. */
   readonly pushed = new Set<number>();
   /** Milliseconds by which the device's clock is ahead of the true time: somebody set it. */
   private wrong = 0;
-  /** Milliseconds by which it was set forward, in all: for the device they have gone by. */
-  setForward = 0;
   private env: Record<string, string> = {};
   private userId = '';
   services: TestService[] = [];
@@ -137,19 +142,35 @@ export class StormWorld {
 
   /** Withdraws the key by which a token is signed. */
   async revokeKey(token: string): Promise<void> {
-    const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
-    await this.keys.revoke(header.kid);
+    const withdrawal = { kid: keyOf(token), from: Date.now(), to: Infinity };
+    this.withdrawals.push(withdrawal);
+    await this.keys.revoke(withdrawal.kid);
+    withdrawal.to = Date.now();
   }
 
-  /** Whatever is done meanwhile is trouble. */
-  async trouble(work: () => Promise<unknown>): Promise<void> {
-    const trouble: Trouble = { from: Date.now() };
+  /** As browsers do with tabs that nobody has looked at for a while. */
+  async freeze(tab: Tab, isFrozen: boolean): Promise<void> {
+    if (isFrozen) this.freezes.push({ tab, from: Date.now() });
+    await tab.freeze(isFrozen);
+    const last = this.freezes.findLast((one) => one.tab === tab);
+    if (!isFrozen && last) last.to = Date.now();
+  }
+
+  /** Whatever is done meanwhile is trouble. @param what it is, for the table */
+  async trouble(what: string, work: () => Promise<unknown>): Promise<void> {
+    const trouble: Trouble = { what, from: Date.now() };
     this.troubles.push(trouble);
     try {
       await work();
     } finally {
       trouble.to = Date.now();
     }
+  }
+
+  /** What can make the browser refresh before it is time. */
+  happenings(overtaken: ReadonlySet<Seen>): Happenings {
+    const { clockSets, withdrawals, freezes } = this;
+    return { clockSets, withdrawals, freezes, overtaken };
   }
 
   /** The true time; milliseconds since the epoch. */
@@ -164,7 +185,7 @@ export class StormWorld {
   async elapse(milliseconds: number, isAwake: boolean): Promise<void> {
     // A frozen tab must not notice: Playwright would run its timers.
     const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
-    await this.trouble(async () => {
+    await this.trouble(TIME_PASSES, async () => {
       await this.clock.turn(milliseconds, this.services);
       if (jumps) await this.context.clock.fastForward(milliseconds);
       else await this.setDeviceClock();
@@ -174,7 +195,7 @@ export class StormWorld {
   /** Somebody sets the device's clock. @param by milliseconds, forward or back */
   async setClock(by: number): Promise<void> {
     this.wrong += by;
-    this.setForward += Math.max(0, by);
+    this.clockSets.push({ at: Date.now(), by });
     await this.setDeviceClock();
   }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { overlapping, staleRequests, wrongEvents, type Overlaps } from './judgement.js';
+import { causes, type Cause } from './causes.js';
+import { overlapping, staleRequests, wrongEvents, type Overlaps, type StaleRequests } from './judgement.js';
 import type { Patch } from './patched-client.js';
 import { mulberry } from './random.js';
+import { refusals, type Reason } from './refusals.js';
 import { stormSteps, thaw } from './storm-steps.js';
 import type { Seen } from './seen.js';
 import { StormWorld } from './storm-world.js';
@@ -13,8 +15,6 @@ const STEPS_TO_CALM = 8;
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
-/** For how long a token is used before it is replaced: an hour less five and a half minutes. */
-const SHORTEST_USE_MS = 54.5 * 60_000;
 /** In the report of a failure. */
 const REQUESTS_TOLD = 30;
 const MOMENT_MS = 100;
@@ -36,15 +36,14 @@ export class Storm {
   readonly counts = new Map<string, number>();
   /** What the application's requests were answered: a status, or the client's code. */
   readonly answers = new Map<number | string, number>();
+  /** When it asked what was answered with 401. */
+  readonly unauthorized: number[] = [];
   signOuts = 0;
   /** How many events each tab got, also of those that are closed. */
   private readonly got = new Map<Tab, number>();
   /** Milliseconds, of each time that everything had to be well again. */
   readonly calms: number[] = [];
   readonly done: string[] = [];
-  private readonly begun = Date.now();
-  /** Reasons for a refresh besides the time that has gone by. */
-  private mayRefresh = 0;
 
   private constructor(
     readonly world: StormWorld,
@@ -64,36 +63,38 @@ export class Storm {
     return storm;
   }
 
-  /** How many there were, how many of them were answered with a token, and how many of those a browser may need. */
-  get refreshes(): { all: number; answered: number; most: number } {
-    const { gate, clock, setForward } = this.world;
-    const all = gate.seen.filter(({ method, path }) => method === 'POST' && path === '/oauth2/refresh');
-    const gone = Date.now() - this.begun + clock.ahead + setForward;
-    return {
-      all: all.length,
-      answered: all.filter(({ status }) => status === 200).length,
-      most: Math.floor(gone / SHORTEST_USE_MS) + this.mayRefresh,
-    };
+  private readonly trueTime = (moment: number): number => this.world.clock.at(moment);
+
+  /** How many there were, and why each of those was made that were answered with a token. */
+  get refreshes(): { all: number; causes: Map<Seen, Cause | undefined> } {
+    const { seen } = this.world.gate;
+    const all = seen.filter(({ method, path }) => method === 'POST' && path === '/oauth2/refresh').length;
+    return { all, causes: causes(seen, this.trueTime, this.world.happenings(this.overlaps.overtaken)) };
+  }
+
+  /** Requests that were refused for their token or proof, and why. */
+  get refusals(): Map<Seen, Reason | undefined> {
+    const withdrawn = new Set(this.world.withdrawals.map(({ kid }) => kid));
+    return refusals(this.world.gate.seen, this.trueTime, withdrawn);
   }
 
   get events(): number {
     return [...this.got.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  get stale(): Seen[] {
-    const { gate, troubles, clock } = this.world;
-    return staleRequests(gate.seen, troubles, (moment) => clock.at(moment));
+  get stale(): StaleRequests {
+    return staleRequests(this.world.gate.seen, this.world.troubles, this.trueTime);
   }
 
   get overlaps(): Overlaps {
-    return overlapping(this.world.gate.seen, (moment) => this.world.clock.at(moment));
+    return overlapping(this.world.gate.seen, this.trueTime);
   }
 
   /** @throws Error what did not hold, with the seed and the last steps */
   async run(): Promise<void> {
     const random = mulberry(this.plan.seed);
     const pick = (below: number): number => Math.floor(random() * below);
-    const steps = stormSteps(this.world, { pick, mayRefresh: () => void this.mayRefresh++ });
+    const steps = stormSteps(this.world, { pick });
     const names = this.plan.only ?? Object.keys(steps);
     for (let n = 1; n <= this.plan.steps; n++) {
       const name = names[pick(names.length)]!;
@@ -119,7 +120,10 @@ export class Storm {
       this.signOuts += signedOut.length;
       if (signedOut.length > 0) this.fail(`signed out: ${signedOut[0]!.reason}`);
       if (!bound) this.fail('the session is gone, or bound no more');
-      for (const [, answer] of answers) this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
+      for (const [begun, answer] of answers) {
+        this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
+        if (answer === 401) this.unauthorized.push(begun);
+      }
     }
     return told;
   }
@@ -158,26 +162,22 @@ export class Storm {
   }
 
   private judge(): void {
-    const { stale, overlaps } = { stale: this.stale, overlaps: this.overlaps.overlaps };
-    const { clock } = this.world;
+    const { stale } = this.stale;
+    const { overlaps } = this.overlaps;
     if (stale.length > 0) {
-      const seconds = (one: { exp?: number; begun: number }): string =>
-        (one.exp! - clock.at(one.begun) / 1000).toFixed(0);
-      this.fail(
-        `${stale.length} requests with a stale token: ${stale
-          .slice(0, 3)
-          .map((one) => `${one.method} ${one.path} ${seconds(one)} s before its end, answered ${one.status}`)
-          .join('; ')}`,
-      );
+      const some = stale.slice(0, 3).map((one) => this.line(one));
+      this.fail(`${stale.length} requests with a stale token: ${some.join('; ')}`);
     }
     if (overlaps.length > 0) {
       const [[one, other]] = overlaps as [Overlaps['overlaps'][0]];
-      this.fail(
-        `two refreshes at once: of ${one.at}–${one.ended ?? ''} (${one.status}) and of ${other.at} (${other.status})`,
-      );
+      this.fail(`two refreshes at once: ${this.line(one)} and ${this.line(other)}`);
     }
-    const { answered, most } = this.refreshes;
-    if (answered > most) this.fail(`${answered} refreshes, where ${most} would do`);
+    for (const [one, cause] of this.refreshes.causes) {
+      if (cause === undefined) this.fail(`a refresh that nothing explains: ${this.line(one)}`);
+    }
+    for (const [one, reason] of this.refusals) {
+      if (reason === undefined) this.fail(`a refusal that nothing explains: ${this.line(one)}`);
+    }
   }
 
   private fail(what: string): never {
@@ -194,9 +194,9 @@ export class Storm {
     );
   }
 
-  private line({ method, path, begun, at, ended, status, exp }: Seen): string {
+  private line({ method, path, begun, at, ended, status, exp, refusal = '' }: Seen): string {
     const now = Date.now();
     const left = exp && `, its token good for ${(exp - this.world.clock.at(begun) / 1000).toFixed(0)} s`;
-    return `${method} ${path} ${begun - now} ${at - now} ${ended ? ended - now : ''}: ${status ?? '-'}${left ?? ''}`;
+    return `${method} ${path} ${begun - now} ${at - now} ${ended ? ended - now : ''}: ${status ?? '-'}${left ?? ''} ${refusal}`;
   }
 }
