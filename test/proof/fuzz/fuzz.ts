@@ -22,6 +22,8 @@ export interface Target<Input extends string | Buffer> {
   /** Inputs that are on their way at the same time; 1 unless it is given. */
   readonly atOnce?: number;
   generate(random: Random): Input;
+  /** Called once, when half of the inputs have been judged. */
+  halfway?(): Promise<void>;
   /** The oracle. @throws where what was promised does not hold for the input */
   judge(input: Input): Verdict | Promise<Verdict>;
 }
@@ -29,8 +31,9 @@ export interface Target<Input extends string | Buffer> {
 /**
  * Tries the inputs of a target, and reports how many there were. At the first that breaks a promise it looks for the smallest one
  * that does, and fails with it.
+ * @returns how many there were
  */
-export async function fuzz<Input extends string | Buffer>(target: Target<Input>): Promise<void> {
+export async function fuzz<Input extends string | Buffer>(target: Target<Input>): Promise<number> {
   const { name, short, full, atOnce = 1 } = target;
   const inputs = Math.round((isFull ? full : short) * SCALE);
   process.stdout.write(`  fuzzing ${name}: SEED=${seed}\n`);
@@ -45,6 +48,7 @@ export async function fuzz<Input extends string | Buffer>(target: Target<Input>)
       const verdicts = await Promise.all(some.map((input, j) => verdictOn(target, input, i + j)));
       for (const verdict of verdicts) tally[verdict]++;
     }
+    if (i < inputs / 2 && i + atOnce >= inputs / 2) await target.halfway?.();
   }
   const count = (number: number): string => number.toLocaleString('en-US');
   reportFigure({
@@ -55,6 +59,7 @@ export async function fuzz<Input extends string | Buffer>(target: Target<Input>)
   });
   // A target that accepts nothing, or everything, says nothing about its oracle. Of a few inputs that may be chance.
   if (inputs >= ENOUGH) expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(0);
+  return inputs;
 }
 
 async function verdictOn<Input extends string | Buffer>(

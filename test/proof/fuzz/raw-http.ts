@@ -3,8 +3,12 @@ import { connect } from 'node:net';
 
 const PATIENCE_MS = 2000;
 
-/** Sends bytes on a connection of their own, and ends it. @returns all that was answered, as latin1 */
-export async function exchange(url: string, bytes: Buffer): Promise<string> {
+/**
+ * Sends bytes on a connection of their own, and ends it.
+ * @param patienceMs after which no more is waited for
+ * @returns all that was answered, as latin1
+ */
+export async function exchange(url: string, bytes: Buffer, patienceMs = PATIENCE_MS): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   let answered = '';
@@ -12,7 +16,7 @@ export async function exchange(url: string, bytes: Buffer): Promise<string> {
   socket.on('data', (chunk: Buffer) => (answered += chunk.toString('latin1')));
   socket.on('end', () => socket.destroy());
   socket.end(bytes);
-  const late = setTimeout(() => socket.destroy(), PATIENCE_MS);
+  const late = setTimeout(() => socket.destroy(), patienceMs);
   if (!socket.destroyed) await once(socket, 'close');
   clearTimeout(late);
   return answered;
