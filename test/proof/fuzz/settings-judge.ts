@@ -70,8 +70,15 @@ function mustBeTakenByClients(settings: Settings, claims: Claims): void {
     );
 }
 
-function mustBeSame(setting: string, found: object, expected: object): void {
-  if (!isDeepStrictEqual(found, expected))
+type Address = Readonly<Record<string, unknown>>;
+
+/** Upper and lower case are the same in a host (RFC 3986 §3.2.2). */
+function mustBeSame(setting: string, found: Address, expected: Address): void {
+  const [one, other] = [found, expected].map((address) => ({
+    ...address,
+    host: String(address['host']).toLowerCase(),
+  }));
+  if (!isDeepStrictEqual(one, other))
     throw new Error(`${setting} leads to ${shown(found)}, and by the book to ${shown(expected)}`);
 }
 

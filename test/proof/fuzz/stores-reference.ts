@@ -24,7 +24,7 @@ export const databaseUrl: Reader = (text) => {
   const url = urlOf(text) ?? urlOf(text.replace('@/', '@host/'));
   if (!url || parts.host.includes(',') || parts.port?.includes(',')) return undefined;
   if (url.searchParams.getAll('host').some((one) => one.includes(','))) return undefined;
-  const written = [url.username, url.password, url.hostname, url.pathname];
+  const written = [parts.userInfo ?? '', parts.host, parts.rest.replace(/\?[^]*$/, '')];
   // What is no escape at all stands for itself.
   const isText = written.every((one) => decoded(one.replaceAll(/%(?![\da-f]{2})/gi, '%25')) !== undefined);
   if (!isText) return undefined;
@@ -34,7 +34,7 @@ export const databaseUrl: Reader = (text) => {
 };
 
 /** Where a URL leads of which it is sure that it is one; what is left out is PostgreSQL's default. */
-export function databaseAddress(text: string): object {
+export function databaseAddress(text: string): Readonly<Record<string, unknown>> {
   const { userInfo, host: named, port, rest } = partsOf(text)!;
   const [user, password] = userInfo?.split(':') ?? [];
   const [path = '', query] = rest.split('?');
@@ -50,7 +50,7 @@ export function databaseAddress(text: string): object {
 }
 
 /** The same of Redis. */
-export function redisAddress(text: string): object {
+export function redisAddress(text: string): Readonly<Record<string, unknown>> {
   const { userInfo, host: named, port, rest } = partsOf(text)!;
   const [user, password] = userInfo?.split(':') ?? [];
   return {
