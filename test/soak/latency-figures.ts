@@ -1,8 +1,17 @@
 import type { Latency } from './clients/tally.js';
 import type { Recording } from './soak.js';
-import type { Verdict } from './verdicts.js';
+import type { Verdict } from './verdict.js';
 
-const MOST_TOLD = ['refresh', 'sign-in', 'GET /me', 'GET /devices', 'rename', 'sign-out', 'push', 'connect'];
+const MOST_TOLD = [
+  'refresh',
+  'sign-in',
+  'GET /me',
+  'GET /devices',
+  'rename',
+  'sign-out',
+  'push',
+  'connect',
+] as const;
 
 /** p50 and p99 of each kind of request for each window, told and not judged: they are of the machine as well. */
 export function latencyFigures({ reports }: Recording, windowMinutes: number): Verdict[] {

@@ -14,8 +14,9 @@ import { soak, type Recording } from './soak.js';
 import { verdictsOf } from './verdicts.js';
 
 /*
- * `npm run test:soak -- [--minutes N] [--short] [--write]`: lets two instances serve clients for a time, and says whether memory,
+ * `npm run test:soak -- [--minutes N] [--short] [--leak TABLE] [--write]`: lets two instances serve clients for a time, and says whether memory,
  * rows and files stay level. `--minutes`: how long (45). `--short`: half a minute, which shows only that everything runs.
+ * `--leak`: of the rows of this table, which expire, one in twenty comes back when it is removed, to see that it is found.
  * `--write`: puts the figures into docs/reliability.md, and the pictures into docs/pictures/.
  */
 
@@ -23,6 +24,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/reliability.md');
 const WINDOW_MINUTES = 5;
 const [MINUTES, SHORT_MINUTES] = [45, 0.5];
+const LEAK_ONE_IN = 20;
 /** Of the time, and at least these minutes: a history is as long as it gets after ten. */
 const [WARM_UP_SHARE, WARM_UP] = [0.2, 12];
 /** What each picture is of, for those who do not see it. */
@@ -37,6 +39,7 @@ const { values } = parseArgs({
   options: {
     minutes: { type: 'string' },
     short: { type: 'boolean', default: false },
+    leak: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -45,6 +48,7 @@ if (!(minutes > 0)) throw new Error(`--minutes takes a number above 0, not ${val
 const warmUp = Math.max(WARM_UP, minutes * WARM_UP_SHARE);
 const isJudged = minutes > 2 * warmUp;
 if (values.write && !isJudged) throw new Error(`--write takes more than ${2 * WARM_UP} minutes`);
+if (values.write && values.leak) throw new Error('--write takes no --leak');
 
 const cleanup = new Cleanup();
 process.once('SIGINT', () => void cleanup.run().then(() => process.exit(130)));
@@ -89,7 +93,10 @@ async function run(): Promise<Recording> {
   const log = (line: string): void => void process.stdout.write(`${line}\n`);
   const load = {
     users: 100,
+    stay: 60,
     perSecond: 150,
+    beyondPerSecond: 16,
+    limit: 60,
     sockets: 200,
     sampleEveryMs: 5000,
     windowMinutes: WINDOW_MINUTES,
@@ -100,6 +107,7 @@ async function run(): Promise<Recording> {
     directory,
     minutes,
     untilExpired: isJudged,
+    leak: values.leak === undefined ? undefined : { table: values.leak, oneIn: LEAK_ONE_IN },
     log,
     ...load,
   };

@@ -15,15 +15,15 @@ export function picturesOf(
     series.map(([name, label]) => ({ label, points: bySpan(seriesOf(samples, name), SPAN, median) }));
   const ofBoth = (name: string): Line[] => lines([`a ${name}`, 'instance a'], [`b ${name}`, 'instance b']);
   const latency = (quantile: 'p50' | 'p99'): Line[] =>
-    ['refresh', 'sign-in', 'GET /me', 'GET /devices', 'rename', 'sign-out', 'push', 'connect'].flatMap(
-      (kind) => {
-        const points = reports.flatMap(({ latencies }, i) => {
-          const seen = latencies[kind];
-          return seen ? [[(i + 0.5) * windowMinutes, seen[quantile]] as const] : [];
-        });
-        return points.length === 0 ? [] : [{ label: kind, points }];
-      },
-    );
+    (
+      ['refresh', 'sign-in', 'GET /me', 'GET /devices', 'rename', 'sign-out', 'push', 'connect'] as const
+    ).flatMap((kind) => {
+      const points = reports.flatMap(({ latencies }, i) => {
+        const seen = latencies[kind];
+        return seen ? [[(i + 0.5) * windowMinutes, seen[quantile]] as const] : [];
+      });
+      return points.length === 0 ? [] : [{ label: kind, points }];
+    });
   return new Map<string, LineChart>([
     [
       'memory',

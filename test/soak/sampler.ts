@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { Scrape } from '../support/scrape.js';
@@ -10,6 +11,7 @@ const MIB = 1024 * 1024;
 const METRICS: readonly (readonly [string, string, Readonly<Record<string, string>>, number])[] = [
   ['rss MiB', 'process_resident_memory_bytes', {}, 1 / MIB],
   ['heap MiB', 'nodejs_heap_size_used_bytes', {}, 1 / MIB],
+  ['heap reserved MiB', 'nodejs_heap_size_total_bytes', {}, 1 / MIB],
   ['old space MiB', 'nodejs_heap_space_size_used_bytes', { space: 'old' }, 1 / MIB],
   ['external MiB', 'nodejs_external_memory_bytes', {}, 1 / MIB],
   ['files', 'process_open_fds', {}, 1],
@@ -23,13 +25,18 @@ const METRICS: readonly (readonly [string, string, Readonly<Record<string, strin
 interface TableRow {
   readonly name: string;
   readonly rows: number;
+  /** Since the database began. */
+  readonly written: number;
+  readonly removed: number;
   readonly dead: number;
   readonly bytes: number;
 }
 
-/** Counted exactly: the statistics' own count is an estimate. */
+/** Rows are counted exactly: the statistics' own count is an estimate. Those written and removed are exact, a second late. */
 const count = (table: string): string => `
   SELECT '${table}' AS name, (SELECT count(*) FROM ${table})::int AS rows,
+    pg_stat_get_tuples_inserted('${table}'::regclass)::int AS written,
+    pg_stat_get_tuples_deleted('${table}'::regclass)::int AS removed,
     coalesce(pg_stat_get_dead_tuples('${table}'::regclass), 0)::int AS dead, pg_total_relation_size('${table}')::float8 AS bytes`;
 
 /** Looks at instances, database and Redis, on connections of its own. */
@@ -73,7 +80,7 @@ export class Sampler {
     await this.database.end();
   }
 
-  private async ofInstance({ name, url }: Instance): Promise<Record<string, number>> {
+  private async ofInstance({ name, url, child }: Instance): Promise<Record<string, number>> {
     const response = await fetch(`${url}/metrics`, {
       headers: { Authorization: `Bearer ${this.serviceKey}` },
     });
@@ -82,17 +89,23 @@ export class Sampler {
       `${name} ${series}`,
       (scrape.sum(metric, labels) ?? NaN) * factor,
     ]);
-    return Object.fromEntries([...values, [`${name} series of metrics`, scrape.samples.length]]);
+    return {
+      ...Object.fromEntries([...values, [`${name} series of metrics`, scrape.samples.length]]),
+      ...(await filePages(name, child.pid!)),
+    };
   }
 
   private async ofDatabase(): Promise<Record<string, number>> {
     const { rows } = await this.database.query<TableRow>(this.tables);
     const connections = await this.database.query<{ count: number }>(
-      `SELECT count(*)::int AS count FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`,
+      `SELECT count(*)::int AS count FROM pg_stat_activity
+       WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
     );
     return Object.fromEntries([
-      ...rows.flatMap(({ name, rows: live, dead, bytes }) => [
+      ...rows.flatMap(({ name, rows: live, written, removed, dead, bytes }) => [
         [`rows ${name}`, live],
+        [`written ${name}`, written],
+        [`removed ${name}`, removed],
         [`dead ${name}`, dead],
         [`MiB ${name}`, bytes / MIB],
       ]),
@@ -105,4 +118,11 @@ export class Sampler {
     const memory = /used_memory:(\d+)/.exec(await this.redis.info('memory'))?.[1];
     return { 'redis keys': await this.redis.dbsize(), 'redis MiB': Number(memory) / MIB };
   }
+}
+
+/** How much of the resident memory is pages of files: of Node.js itself and of libraries. Only Linux tells. */
+async function filePages(instance: string, pid: number): Promise<Record<string, number>> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const kib = /^RssFile:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kib === undefined ? {} : { [`${instance} file pages MiB`]: Number(kib) / 1024 };
 }

@@ -19,6 +19,18 @@ export function seriesOf(samples: readonly Sample[], name: string): Point[] {
   });
 }
 
+/** A series made of others, e.g. a sum: the samples that have all of them. */
+export function combined(
+  samples: readonly Sample[],
+  names: readonly string[],
+  combine: (...values: number[]) => number,
+): Point[] {
+  return samples.flatMap(({ minutes, values }) => {
+    const found = names.flatMap((name) => values[name] ?? []);
+    return found.length < names.length ? [] : [[minutes, combine(...found)] as const];
+  });
+}
+
 /**
  * One point for each span of time, at its middle.
  * @param span minutes
@@ -42,6 +54,16 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
   return low === undefined || high === undefined ? NaN : (low + high) / 2;
+}
+
+/** Minutes from the first to the last point. */
+export function spanOf(points: readonly Point[]): number {
+  return (points.at(-1)?.[0] ?? NaN) - (points[0]?.[0] ?? NaN);
+}
+
+/** The largest value; -Infinity of nothing. */
+export function most(points: readonly Point[]): number {
+  return Math.max(...points.map(([, value]) => value));
 }
 
 export function lowest(values: readonly number[]): number {

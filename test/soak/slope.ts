@@ -31,3 +31,13 @@ export function slopeOf(points: readonly Point[]): Slope {
     high: at(Math.ceil((slopes.length + away) / 2)),
   };
 }
+
+/** In units that are so many times smaller, or over a time that is so many times longer. */
+export function times({ estimate, low, high }: Slope, factor: number): Slope {
+  return { estimate: estimate * factor, low: low * factor, high: high * factor };
+}
+
+/** E.g. `4.6 (2.2 to 6.1)`. */
+export function slopeText({ estimate, low, high }: Slope, digits = 1): string {
+  return `${estimate.toFixed(digits)} (${low.toFixed(digits)} to ${high.toFixed(digits)})`;
+}

@@ -7,8 +7,12 @@ import { nextMessage } from '../../bench/child.js';
 import type { Start } from './clients/main.js';
 import type { Report } from './clients/tally.js';
 import { Instance, rotateKeys } from './instance.js';
+import { allowedOf, type Allowed, type Limit } from './limits.js';
+import { residentsOf, type Residents } from './residents.js';
 import { Sampler } from './sampler.js';
 import type { Sample } from './series.js';
+import { LIVES, SERVICE_KEY, settingsOf } from './settings.js';
+import { leak, shortenKeys } from './triggers.js';
 
 export interface SoakOptions {
   readonly databaseUrl: string;
@@ -18,13 +22,21 @@ export interface SoakOptions {
   readonly directory: string;
   readonly minutes: number;
   readonly users: number;
+  /** How many newcomers there are before the first of them has to go. */
+  readonly stay: number;
   readonly perSecond: number;
+  /** By those who go beyond limits. */
+  readonly beyondPerSecond: number;
+  /** Requests a minute: each of the service's limits. */
+  readonly limit: number;
   readonly sockets: number;
   readonly sampleEveryMs: number;
   /** Latencies are told for each. */
   readonly windowMinutes: number;
   /** Whether to wait until everything has expired. */
   readonly untilExpired: boolean;
+  /** A table that is given a leak: one in so many of its rows is not removed. */
+  readonly leak?: { readonly table: string; readonly oneIn: number } | undefined;
   /** Receives a line now and then. */
   readonly log: (line: string) => void;
 }
@@ -41,55 +53,68 @@ export interface Recording {
   /** What went wrong in the log of an instance. */
   readonly errors: readonly string[];
   readonly exitCodes: readonly (number | null)[];
+  /** How often the signing key was rotated. */
+  readonly rotations: number;
+  /** What may be let through of those who go beyond limits. */
+  readonly allowed: Readonly<Record<Limit, Allowed>>;
+  readonly residents: Residents;
+  readonly hasRedis: boolean;
 }
 
-/** Seconds: so short that within minutes each table is as full as it gets, and removal works all the time. */
-const LIVES = { access: 90, refresh: 180, state: 60 };
 const ROTATE_EVERY_MINUTES = 10; // a new key signs ten minutes later, and until then no other is made (contract §5)
 /** Who has signed out is remembered for so long, so that every instance and every other service hears of it (token/session.sql.ts). */
 const SIGNED_OUT_KEPT_S = 600;
 const REMOVED_WITHIN_S = 75; // a minute (contract §5), and what a busy machine takes
 const AFTER_CLIENTS_MS = 2000;
-const SERVICE_KEY = 'the-service-key-of-the-soak-with-all-rights';
 
 /** Two instances, clients who do everything that clients do at a steady rate, and a look at everything now and then. */
 export async function soak(options: SoakOptions, cleanup: Cleanup): Promise<Recording> {
   const { databaseUrl, redisUrl, directory, minutes, log } = options;
-  const provider = startChild('../../bench/stub-provider.ts', cleanup);
-  const env = settings(databaseUrl, redisUrl, await nextMessage<number>(provider));
+  const port = await nextMessage<number>(startChild('./provider.ts', cleanup));
+  const provider = `http://127.0.0.1:${port}`;
+  const env = settingsOf(options, provider);
   const instances: Instance[] = [];
   for (const name of ['a', 'b']) {
     const instance = await Instance.start(name, directory, env);
     cleanup.add(async () => void (await instance.stop()));
     instances.push(instance);
   }
+  await shortenKeys(databaseUrl);
+  if (options.leak) await leak(databaseUrl, options.leak.table, options.leak.oneIn);
   const sampler = await Sampler.start(instances, databaseUrl, redisUrl, SERVICE_KEY);
   cleanup.add(() => sampler.end());
   const before = await sampler.sample();
 
   const clients = startChild('./clients/main.ts', cleanup);
   const urls = instances.map(({ url }) => url);
-  const { users, perSecond, sockets } = options;
+  const { users, stay, perSecond, beyondPerSecond, sockets } = options;
+  const started = nextMessage(clients);
   clients.send({
     do: 'start',
     urls,
+    provider,
     serviceKey: SERVICE_KEY,
     lives: LIVES,
     users,
+    stay,
     perSecond,
+    beyondPerSecond,
     sockets,
   } satisfies Start);
+  await started;
   const samples: Sample[] = [];
   const reports: Report[] = [];
   const endsAt = performance.now() + minutes * 60_000;
   let windowEnds = performance.now() + options.windowMinutes * 60_000;
   let rotateAt = performance.now();
+  let rotations = 0;
   while (performance.now() < endsAt) {
     await delay(Math.min(options.sampleEveryMs, endsAt - performance.now()));
     samples.push(await sampler.sample());
     if (performance.now() >= rotateAt) {
       rotateAt += ROTATE_EVERY_MINUTES * 60_000;
       await rotateKeys(env);
+      rotations++;
     }
     if (performance.now() < windowEnds || endsAt - performance.now() < options.sampleEveryMs) continue;
     windowEnds += options.windowMinutes * 60_000;
@@ -101,31 +126,17 @@ export async function soak(options: SoakOptions, cleanup: Cleanup): Promise<Reco
   await delay(options.untilExpired ? expired : AFTER_CLIENTS_MS);
   const after = await sampler.sample();
   const exitCodes = await Promise.all(instances.map((instance) => instance.stop()));
-  return { before, after, samples, reports, errors: instances.flatMap(({ errors }) => errors), exitCodes };
-}
-
-function settings(
-  databaseUrl: string,
-  redisUrl: string | undefined,
-  providerPort: number,
-): Record<string, string> {
   return {
-    NODE_ENV: 'production',
-    DATABASE_URL: databaseUrl,
-    ...(redisUrl !== undefined && { REDIS_URL: redisUrl }),
-    SECRET_KEY: '5e'.repeat(32),
-    PUBLIC_URL: 'http://localhost:3000',
-    REDIRECT_URIS: 'https://app.example/callback',
-    TRUST_PROXY: 'loopback',
-    SERVICE_KEYS: SERVICE_KEY,
-    ACCESS_TOKEN_TTL: String(LIVES.access),
-    REFRESH_TOKEN_TTL: String(LIVES.refresh),
-    STATE_TTL: String(LIVES.state),
-    CHANNEL_HISTORY: '20',
-    LOG_LEVEL: 'warn',
-    PROVIDERS_STUB_URL: `http://127.0.0.1:${providerPort}`,
-    PROVIDERS_STUB_CLIENT_ID: 'latchkey',
-    PROVIDERS_STUB_CLIENT_SECRET: 'a client secret of the stub',
+    before,
+    after,
+    samples,
+    reports,
+    exitCodes,
+    rotations,
+    errors: instances.flatMap(({ errors }) => errors),
+    allowed: allowedOf(options.limit, redisUrl !== undefined),
+    residents: residentsOf(users),
+    hasRedis: redisUrl !== undefined,
   };
 }
 

@@ -1,74 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { withPart } from '../proof/document.js';
+import { COUNTED, KINDS } from './clients/kinds.js';
 import { latencyFigures } from './latency-figures.js';
+import { LIMITS } from './limits.js';
 import { drawLines } from './line-chart.js';
 import { picturesOf } from './pictures.js';
+import { IDLE, oneIn, recording, TABLE_NAMES, WARM_UP, type Values } from './planted.js';
+import { rowVerdicts } from './row-verdicts.js';
 import type { Recording } from './soak.js';
+import { trafficVerdicts } from './traffic-verdicts.js';
+import type { Verdict } from './verdict.js';
 import { verdictsOf } from './verdicts.js';
 
-const MINUTES = 45;
-const WARM_UP = 12;
-type Values = Record<string, number>;
-
-const IDLE: Values = {
-  'a sockets': 0,
-  'b sockets': 0,
-  'a streams': 0,
-  'b streams': 0,
-  'a files': 24,
-  'b files': 24,
-  'database connections': 2,
-  'rows access_tokens': 0,
-  'rows authorization_states': 0,
-  'rows refresh_tokens': 0,
-  'rows presence': 0,
-};
-
-/** What a service without a fault shows. @param more is added to each sample, and may depend on its minute */
-function recording(more: (minutes: number) => Values = () => ({})): Recording {
-  const samples = Array.from({ length: MINUTES * 12 }, (_, i) => {
-    const minutes = i / 12;
-    const saw = (i * 7) % 30; // garbage that is collected
-    const values: Values = {
-      'a rss MiB': 180 + (saw % 5),
-      'b rss MiB': 185 - (saw % 4),
-      'a heap MiB': 60 + saw,
-      'b heap MiB': 61 + saw,
-      'a sockets': 98 + (i % 5),
-      'b sockets': 97 + (i % 6),
-      'a files': 140 + (i % 9),
-      'b files': 138 + (i % 9),
-      'a pool': 8,
-      'b pool': 7,
-      'database connections': 15,
-      'rows access_tokens': Math.min(6000, minutes * 3000) + (i % 200), // not level before the warm-up is over
-      'rows users': 100,
-      'dead access_tokens': 50 + saw,
-      'MiB access_tokens': 3,
-    };
-    const added = more(minutes);
-    for (const [name, value] of Object.entries(added)) values[name] = (values[name] ?? 0) + value;
-    return { minutes, values };
-  });
-  const one = { count: 2000, p50: 2.1, p99: 9.5, max: 30 };
-  const reports = Array.from({ length: 9 }, () => ({
-    latencies: { refresh: one },
-    unexpected: {},
-    counts: {},
-  }));
-  const idle = { minutes: 0, values: IDLE };
-  return {
-    before: idle,
-    after: { minutes: 51, values: IDLE },
-    samples,
-    reports,
-    errors: [],
-    exitCodes: [0, 0],
-  };
-}
-
-const failing = (one: Recording): string[] =>
-  verdictsOf(one, WARM_UP).flatMap(({ holds, what }) => (holds ? [] : [what.split(':')[0]!]));
+const failingOf = (verdicts: readonly Verdict[]): string[] =>
+  verdicts.flatMap(({ holds, what }) => (holds ? [] : [what.split(/[:,]/)[0]!]));
+const failing = (one: Recording): string[] => failingOf(verdictsOf(one, WARM_UP));
+const failingRows = (one: Recording): string[] =>
+  failingOf(
+    rowVerdicts(
+      one.samples.filter(({ minutes }) => minutes >= WARM_UP),
+      one,
+    ),
+  );
+const grows = (name: string, aMinute: number): string[] =>
+  failing(recording((minutes) => ({ [name]: minutes * aMinute })));
 
 describe('what a soak is judged by', () => {
   it('holds for what is level, whatever it was before the warm-up was over', () => {
@@ -79,34 +34,138 @@ describe('what a soak is judged by', () => {
   it.each([
     ['resident memory of instance a', 'a rss MiB', 20 / 60],
     ['heap of instance b (least of each minute)', 'b heap MiB', 20 / 60],
-    ['rows access_tokens', 'rows access_tokens', 30],
-    ['rows users', 'rows users', 4],
-    ['b files', 'b files', 1],
-    ['a pool', 'a pool', 0.5],
-    ['database connections', 'database connections', 0.5],
-  ])('finds that %s grows', (what, name, perMinute) => {
-    expect(failing(recording((minutes) => ({ [name]: minutes * perMinute })))).toEqual([what]);
+    ['file descriptors of instance b', 'b files', 0.4],
+  ])('finds that %s grows', (what, name, aMinute) => {
+    expect(grows(name, aMinute)).toEqual([what]);
+  });
+
+  it('takes the upper end of the interval: what may be too much does not hold', () => {
+    const wild = (minutes: number): Values => ({
+      'a rss MiB': minutes / 6 + 9 * Math.sin(40 * Math.floor(minutes)),
+    });
+    const found = verdictsOf(recording(wild), WARM_UP).filter(({ holds }) => !holds);
+    expect(found.map(({ what }) => what)).toEqual([expect.stringContaining('resident memory of instance a')]);
+    const [, estimate, high] = /([\d.]+) \(-?[\d.]+ to ([\d.]+)\) MiB\/h$/
+      .exec(found[0]!.figure)!
+      .map(Number);
+    expect([estimate! <= 16, high! > 16]).toEqual([true, true]);
+  });
+
+  it('tells which part of the resident memory grows, and does not judge it', () => {
+    const good = recording((minutes) => ({ 'a rss MiB': minutes / 10, 'a file pages MiB': minutes / 10 }));
+    const [told] = verdictsOf(good, WARM_UP).filter(({ what }) => what.startsWith('of which, in instance a'));
+    expect(told!.holds).toBe(true);
+    expect(told!.figure).toMatch(/^0\.0 \(.*; 0\.0 \(.*; 6\.0 \(.*; -?0\.0 \(.* MiB\/h$/);
+  });
+
+  describe.each(TABLE_NAMES)('of %s', (table) => {
+    const stays = (share: number): string[] =>
+      failingRows(recording((minutes) => ({ [`rows ${table}`]: minutes * oneIn(share, table) })));
+
+    it('finds that one row in twenty is not removed', () => {
+      expect(stays(20)).toEqual([`rows ${table}`]);
+      expect(stays(1000)).toEqual([]);
+    });
+
+    it.each(['written', 'removed'])('finds that none is %s', (what) => {
+      const still = recording();
+      for (const { values } of still.samples) (values as Values)[`${what} ${table}`] = 7;
+      expect(failingRows(still)).toEqual([`rows ${table}`]);
+    });
+  });
+
+  it('finds that one row in twenty of one table is not removed, and nothing else', () => {
+    expect(grows('rows sample_codes', oneIn(20, 'sample_codes'))).toEqual(['rows sample_codes']);
+  });
+
+  it.each([
+    ['rows signing_keys', 1],
+    ['rows instances', 1],
+    ['a pool', 3],
+    ['database connections', 6],
+  ])('finds that there are more %s than there may be', (name, more) => {
+    expect(failing(recording((minutes) => ({ [name]: minutes > 40 ? more : 0 })))).toEqual([name]);
+  });
+
+  it('finds that there are more file descriptors than there may be, for a moment', () => {
+    const found = failing(recording((minutes) => ({ 'a files': minutes > 40 && minutes < 40.5 ? 100 : 0 })));
+    expect(found).toEqual(['file descriptors of instance a']);
   });
 
   it('finds answers that no client should get, and errors in the logs', () => {
     const good = recording();
     const bad = { ...good.reports[3]!, unexpected: { 'refresh 500 {}': 2 } };
-    const found = verdictsOf({ ...good, reports: [...good.reports, bad], errors: ['2 × x'] }, WARM_UP);
+    const found = verdictsOf({ ...good, reports: [bad], errors: ['2 × x'] }, WARM_UP);
     expect(found.filter(({ holds }) => !holds).map(({ figure }) => figure)).toEqual([
-      '20000; 2; refresh 500 {}',
+      `${2000 * KINDS.length}; 2; refresh 500 {}`,
       '2 × x; 0, 0',
     ]);
     expect(failing({ ...good, exitCodes: [0, 1] })).toEqual(['errors in the logs; exit codes']);
   });
 
-  it.each(['a sockets', 'b streams', 'rows refresh_tokens', 'rows presence'])(
-    'finds that %s is left over',
-    (name) => {
+  it.each([...KINDS, ...COUNTED])('finds that there was no %s', (what) => {
+    const good = recording();
+    const { latencies, counts } = good.reports[0]!;
+    const without = (all: object): object => ({ ...all, [what]: undefined });
+    const report = { unexpected: {}, latencies: without(latencies), counts: without(counts) as Values };
+    expect(failingOf(trafficVerdicts({ ...good, reports: [report] }))).toEqual(['of which']);
+  });
+
+  it.each(LIMITS)(
+    'finds that nobody was refused by the limit %s, or that too many were let through',
+    (limit) => {
       const good = recording();
-      expect(failing({ ...good, after: { minutes: 51, values: { ...IDLE, [name]: 1 } } })).toHaveLength(1);
-      expect(failing({ ...good, after: { minutes: 51, values: { ...IDLE, [name]: NaN } } })).toHaveLength(1);
+      const [report] = good.reports;
+      const counted = (more: Values): Recording => ({
+        ...good,
+        reports: [{ ...report!, counts: { ...report!.counts, ...more } }],
+      });
+      const what = `beyond the limit ${limit}`;
+      expect(failingOf(trafficVerdicts(counted({ [`beyond ${limit}: refused`]: 0 })))).toEqual([what]);
+      const { aMinute, counters } = good.allowed[limit];
+      const most = aMinute * counters * 46; // a minute that has begun counts as one
+      expect(failingOf(trafficVerdicts(counted({ [`beyond ${limit}: let through`]: most })))).toEqual([]);
+      expect(failingOf(trafficVerdicts(counted({ [`beyond ${limit}: let through`]: most + 1 })))).toEqual([
+        what,
+      ]);
     },
   );
+
+  it.each([
+    'a sockets',
+    'b streams',
+    'rows authorization_codes',
+    'rows idempotency_keys',
+    'rows logout_tokens',
+    'rows refresh_tokens',
+    'rows sample_codes',
+    'rows presence',
+  ])('finds that %s is left over', (name) => {
+    const good = recording();
+    for (const left of [1, NaN]) {
+      const after = { minutes: 56, values: { ...good.after.values, [name]: left } };
+      expect(failing({ ...good, after })).toHaveLength(1);
+    }
+  });
+
+  it.each([
+    ['users', 312],
+    ['channels', 312],
+    ['devices', 512],
+  ])('finds that there are more %s left than those who stay', (table, left) => {
+    const good = recording();
+    const after = { minutes: 56, values: { ...good.after.values, [`rows ${table}`]: left } };
+    expect(failing({ ...good, after })).toHaveLength(1);
+  });
+
+  it.each([
+    ['a files', 11],
+    ['database connections', 7],
+  ])('finds that %s do not go back', (name, more) => {
+    const good = recording();
+    const after = { minutes: 56, values: { ...good.after.values, [name]: IDLE[name]! + more } };
+    expect(failing({ ...good, after })).toHaveLength(1);
+  });
 
   it('tells latencies by window', () => {
     expect(latencyFigures(recording(), 5)[0]!.figure).toBe(

@@ -1,5 +1,6 @@
-import { randomInt } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { Call, Http } from './http.js';
+import type { Kind } from './kinds.js';
 import type { People } from './people.js';
 
 const LOOPBACK = '127.0.0.1';
@@ -32,14 +33,29 @@ export class Backend {
     if (token !== undefined) await this.ask('introspect', '/oauth2/introspect', { token }, due, 200);
   }
 
-  /** Of a set of keys that is no greater after days: each is kept for one (contract §4). */
+  /** With a key that is used once. */
+  async pushOnce(due: number): Promise<void> {
+    const user_id = this.people.anyUser();
+    if (user_id === undefined) return;
+    const headers = { 'Idempotency-Key': randomUUID() };
+    await this.ask(
+      'push with a new key',
+      '/push',
+      { user_id, event: 'once', ttl: SHORT_S },
+      due,
+      202,
+      headers,
+    );
+  }
+
+  /** With one of a few keys: mostly it was sent before. */
   private async pushAgain(user_id: string, due: number): Promise<void> {
     const headers = { 'Idempotency-Key': `soak-${user_id}-${randomInt(KEYS_A_USER)}` };
     await this.ask('push with a key', '/push', { user_id, event: 'once', ttl: SHORT_S }, due, 202, headers);
   }
 
   private async ask(
-    kind: string,
+    kind: Kind,
     path: string,
     body: object,
     due: number,
@@ -47,6 +63,6 @@ export class Backend {
     headers: Record<string, string> = {},
   ): Promise<void> {
     const call: Call = { method: 'POST', path, body, bearer: this.key, from: LOOPBACK, headers };
-    await this.http.expect(kind, this.people.url, call, due, status);
+    await this.http.expect(kind, call, due, status);
   }
 }

@@ -1,43 +1,61 @@
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
+import type { Kind } from './kinds.js';
 import type { Tally } from './tally.js';
 
 const LONGEST_MS = 15_000;
-const CONNECTIONS = 32; // to each instance
+/** That are kept, to each instance. */
+export const CONNECTIONS = 32;
 
 export interface Call {
-  readonly method: 'GET' | 'POST' | 'PATCH';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  readonly body?: object | string;
+  /** An object goes as JSON, parameters as a form, text as it is. */
+  readonly body?: object | URLSearchParams | string;
   readonly bearer?: string | undefined;
   /** The address that it comes from, for the proxy's header. */
   readonly from: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly location: string | undefined;
+}
+
 /** Requests over connections that are kept. Each is expected to have one of some statuses; whatever else is noted as wrong. */
 export class Http {
   private readonly agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
 
-  constructor(private readonly tally: Tally) {}
+  constructor(
+    private readonly urls: readonly string[],
+    private readonly tally: Tally,
+  ) {}
+
+  /** Of an instance, at random. */
+  get url(): string {
+    return this.urls[randomInt(this.urls.length)]!;
+  }
 
   /**
+   * Sends to some instance.
    * @param due by `performance.now()`: when it should have been sent
-   * @returns the body of an answer that was expected; undefined after any other
+   * @returns an answer that was expected; undefined after any other
    */
   async expect(
-    kind: string,
-    url: string,
+    kind: Kind,
     call: Call,
     due: number,
     ...statuses: readonly number[]
-  ): Promise<Record<string, unknown> | undefined> {
+  ): Promise<Answer | undefined> {
     try {
-      const { status, body } = await this.send(url, call);
+      const answer = await this.send(this.url, call);
       this.tally.took(kind, due);
-      if (statuses.includes(status)) return parsed(body);
-      this.tally.wrong(`${kind} ${status} ${body.slice(0, 120)}`);
+      if (statuses.includes(answer.status)) return answer;
+      this.tally.wrong(`${kind} ${answer.status} ${saidIn(answer.text)}`);
     } catch (error) {
       this.tally.wrong(`${kind} ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
     }
@@ -48,7 +66,7 @@ export class Http {
     this.agent.destroy();
   }
 
-  private async send(url: string, call: Call): Promise<{ status: number; body: string }> {
+  private async send(url: string, call: Call): Promise<Answer> {
     const { method, path, body, bearer, from, headers } = call;
     const sent = request(url + path, {
       method,
@@ -56,17 +74,38 @@ export class Http {
       signal: AbortSignal.timeout(LONGEST_MS),
       headers: {
         'X-Forwarded-For': from,
-        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(body !== undefined && { 'Content-Type': typeOf(body) }),
         ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
         ...headers,
       },
     });
-    sent.end(typeof body === 'object' ? JSON.stringify(body) : body);
+    sent.end(body === undefined ? undefined : textOf(body));
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    return { status: response.statusCode!, body: await text(response) };
+    const { statusCode, headers: answered } = response;
+    return { status: statusCode!, text: await text(response), location: answered.location };
   }
 }
 
-function parsed(body: string): Record<string, unknown> {
-  return body.startsWith('{') ? (JSON.parse(body) as Record<string, unknown>) : {};
+/** Of an answer that is JSON. */
+export function jsonOf(answer: Answer): unknown {
+  return JSON.parse(answer.text);
+}
+
+/** The query of a redirect. */
+export function redirectedWith({ location = '' }: Answer): URLSearchParams {
+  return new URL(location).searchParams;
+}
+
+/** An error, or the heading of a page. */
+function saidIn(body: string): string {
+  return /<h1>([^<]*)/.exec(body)?.[1] ?? body.slice(0, 120);
+}
+
+function typeOf(body: object | string): string {
+  return body instanceof URLSearchParams ? 'application/x-www-form-urlencoded' : 'application/json';
+}
+
+function textOf(body: object | string): string {
+  if (typeof body === 'string') return body;
+  return body instanceof URLSearchParams ? body.toString() : JSON.stringify(body);
 }

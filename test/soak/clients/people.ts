@@ -1,10 +1,12 @@
 import { randomInt } from 'node:crypto';
 import type { Tokens } from '../../support/sign-in.js';
-import type { Http } from './http.js';
+import { jsonOf, type Http } from './http.js';
+import type { Kind } from './kinds.js';
 import { anyOf, Place, type Lives } from './place.js';
-import type { Tally } from './tally.js';
+import { begin, finish } from './sign-in.js';
 
-const DEVICES = 3;
+/** Of each. */
+export const DEVICES = 3;
 
 /** People who sign in, use their tokens, sign out, or just go away. Each method is one thing that somebody does. */
 export class People {
@@ -12,19 +14,13 @@ export class People {
 
   constructor(
     users: number,
-    private readonly urls: readonly string[],
     private readonly lives: Lives,
     private readonly http: Http,
-    private readonly tally: Tally,
   ) {
     const devices = Array.from({ length: DEVICES }, (_, device) => device);
     this.places = Array.from({ length: users }, (_, user) =>
       devices.map((device) => new Place(user, device)),
     ).flat();
-  }
-
-  get url(): string {
-    return this.urls[randomInt(this.urls.length)]!;
   }
 
   /** Where nobody is signed in; else somebody leaves a session behind, which ends by expiry. */
@@ -37,8 +33,7 @@ export class People {
 
   /** A state that nobody comes back with. */
   async beginOnly(due: number): Promise<void> {
-    const { address } = this.places[randomInt(this.places.length)]!;
-    await this.authorize(address, due);
+    await begin(this.http, 'stub', this.places[randomInt(this.places.length)]!.address(), due);
   }
 
   async refresh(due: number): Promise<void> {
@@ -74,8 +69,14 @@ export class People {
     const ended = scope === 'current' ? [place] : scope === 'others' ? others : [place, ...others];
     for (const one of ended) one.session = undefined;
     for (const one of [place, ...others]) one.busy++;
-    const call = { method: 'POST', path: '/sign-out', body: { scope }, bearer, from: place.address } as const;
-    await this.http.expect('sign-out', this.url, call, due, 204);
+    const call = {
+      method: 'POST',
+      path: '/sign-out',
+      body: { scope },
+      bearer,
+      from: place.address(),
+    } as const;
+    await this.http.expect('sign-out', call, due, 204);
     for (const one of [place, ...others]) one.busy--;
   }
 
@@ -103,10 +104,10 @@ export class People {
     return place.hold(async () => {
       const sent = performance.now();
       const body = { refresh_token: session.refreshToken };
-      const call = { method: 'POST', path: '/oauth2/refresh', body, from: place.address } as const;
-      const answer = await this.http.expect('refresh', this.url, call, due, 200);
+      const call = { method: 'POST', path: '/oauth2/refresh', body, from: place.address() } as const;
+      const answer = await this.http.expect('refresh', call, due, 200);
       if (!answer) return false;
-      session.accessToken = answer['access_token'] as string;
+      session.accessToken = (jsonOf(answer) as Tokens).access_token;
       session.accessUntil = sent + this.lives.access * 1000;
       return true;
     });
@@ -116,32 +117,24 @@ export class People {
     return anyOf(this.places, (one) => one.canRefresh);
   }
 
-  private async use(kind: string, what: Ask | ((place: Place) => Ask), due: number): Promise<void> {
+  private async use(kind: Kind, what: Ask | ((place: Place) => Ask), due: number): Promise<void> {
     const place = anyOf(this.places, (one) => one.canAsk);
     if (!place) return this.refresh(due);
     await place.hold(async () => {
       const call = typeof what === 'function' ? what(place) : what;
       const bearer = place.session!.accessToken;
-      // 60 renames a minute and user; here they are far below it.
-      await this.http.expect(kind, this.url, { ...call, bearer, from: place.address }, due, 200);
+      // Far fewer renames than a user may make in a minute; beyond.ts has somebody who makes more.
+      await this.http.expect(kind, { ...call, bearer, from: place.address() }, due, 200);
     });
   }
 
   private async signInAt(place: Place, due: number): Promise<void> {
-    const state = await this.authorize(place.address, due);
-    if (state === undefined) return;
+    const begun = await begin(this.http, 'stub', place.address(), due);
+    if (!begun) return;
     const sent = performance.now();
-    const body = { code: place.code, state, device_id: place.deviceId, device_name: 'soak' };
-    const call = { method: 'POST', path: '/oauth2/token', body, from: place.address } as const;
-    const answer = await this.http.expect('sign-in', this.url, call, sent, 200);
-    if (answer) place.begin(answer as unknown as Tokens, sent, this.lives);
-    this.tally.count('sign-ins');
-  }
-
-  private async authorize(from: string, due: number): Promise<string | undefined> {
-    const call = { method: 'GET', path: '/oauth2/authorize?provider=stub', from } as const;
-    const answer = await this.http.expect('authorize', this.url, call, due, 200);
-    return answer?.['state'] as string | undefined;
+    const { code, deviceId: device_id } = place;
+    const tokens = await finish(this.http, 'sign-in', begun, { code, device_id }, place.address());
+    if (tokens) place.begin(tokens, sent, this.lives);
   }
 }
 

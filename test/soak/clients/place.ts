@@ -1,8 +1,13 @@
 import { randomInt } from 'node:crypto';
 import type { Tokens } from '../../support/sign-in.js';
+import { anyAddress } from './address.js';
+import { deviceIdOf } from './device-id.js';
 
 /** So long before its end a token is not used any more: it could expire under way. */
 const MARGIN_MS = 10_000;
+/** After so many requests it is somewhere else, as a phone is: no limit of an address is for people like these. */
+const REQUESTS_AN_ADDRESS = 10;
+const PEOPLE = 10; // 10.0.0.0/8
 
 export interface Lives {
   /** Seconds. */
@@ -27,6 +32,8 @@ export class Place {
   session: Session | undefined;
   /** Requests under way that need its session to live on. */
   busy = 0;
+  private asked = 0;
+  private where = '';
 
   constructor(
     readonly user: number,
@@ -39,12 +46,13 @@ export class Place {
   }
 
   get deviceId(): string {
-    const number = this.user * 100 + this.device;
-    return `00000000-0000-4000-8000-${number.toString(16).padStart(12, '0')}`;
+    return deviceIdOf(this.user * 100 + this.device);
   }
 
-  get address(): string {
-    return `10.${1 + this.device}.${this.user >> 8}.${this.user & 255}`;
+  /** Where the next request comes from. */
+  address(): string {
+    if (this.asked++ % REQUESTS_AN_ADDRESS === 0) this.where = anyAddress(PEOPLE);
+    return this.where;
   }
 
   get canRefresh(): boolean {

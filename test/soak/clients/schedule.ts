@@ -1,15 +1,19 @@
-/** Does something at a due time, by `performance.now()`; never rejects. */
+/** Does something at a due time, by `performance.now()`. */
 export type Work = (due: number) => Promise<void>;
 
 const TICK_MS = 5;
 
 /**
  * Begins work at a steady rate, whatever the answers take (an open loop): kinds in turn by their share, spread as evenly as whole
- * numbers allow. @returns what ends it; resolves when nothing is under way
+ * numbers allow.
+ *
+ * @param onFailure of work that rejects
+ * @returns what ends it; resolves when nothing is under way
  */
 export function startSchedule(
   perSecond: number,
   shares: readonly (readonly [number, Work])[],
+  onFailure: (error: Error) => void,
 ): () => Promise<void> {
   const all = shares.reduce((sum, [share]) => sum + share, 0);
   const credits = shares.map(() => 0);
@@ -24,7 +28,7 @@ export function startSchedule(
   };
   const timer = setInterval(() => {
     for (; sent < ((performance.now() - began) * perSecond) / 1000; sent++) {
-      const work = next()(began + (sent * 1000) / perSecond);
+      const work = next()(began + (sent * 1000) / perSecond).catch(onFailure);
       underWay.add(work);
       void work.finally(() => underWay.delete(work));
     }

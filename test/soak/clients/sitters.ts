@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
+import type { Http } from './http.js';
 import type { People } from './people.js';
 import type { Place, Session } from './place.js';
 import type { Tally } from './tally.js';
@@ -17,6 +18,7 @@ export class Sitters {
 
   constructor(
     private readonly people: People,
+    private readonly http: Http,
     private readonly tally: Tally,
   ) {}
 
@@ -42,12 +44,12 @@ export class Sitters {
     const session = place.session!;
     const { offset } = session;
     const began = performance.now();
-    const socket = io(this.people.url, {
+    const socket = io(this.http.url, {
       auth: { token: session.accessToken, ...(offset !== undefined && { offset }) },
       transports: ['websocket'],
       reconnection: false,
       forceNew: true,
-      extraHeaders: { 'X-Forwarded-For': place.address },
+      extraHeaders: { 'X-Forwarded-For': place.address() },
     });
     this.sockets.add(socket);
     this.listen(socket, session);

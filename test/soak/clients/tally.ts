@@ -1,4 +1,5 @@
 import { Histogram } from '../histogram.js';
+import type { Kind } from './kinds.js';
 
 /** Milliseconds of one kind of request. */
 export interface Latency {
@@ -9,7 +10,7 @@ export interface Latency {
 }
 
 export interface Report {
-  readonly latencies: Readonly<Record<string, Latency>>;
+  readonly latencies: Readonly<Partial<Record<Kind, Latency>>>;
   /** How often something happened that must not, by what it was. */
   readonly unexpected: Readonly<Record<string, number>>;
   /** Things that are only counted. */
@@ -20,12 +21,12 @@ const MOST_TEXTS = 50;
 
 /** What the clients have seen since the last report. */
 export class Tally {
-  private latencies = new Map<string, Histogram>();
+  private latencies = new Map<Kind, Histogram>();
   private unexpected = new Map<string, number>();
   private counts = new Map<string, number>();
 
   /** @param due by `performance.now()`: when it should have been sent, so that a late client does not hide a slow service */
-  took(kind: string, due: number): void {
+  took(kind: Kind, due: number): void {
     let histogram = this.latencies.get(kind);
     if (!histogram) this.latencies.set(kind, (histogram = new Histogram()));
     histogram.add(performance.now() - due);
