@@ -68,6 +68,11 @@ export class ReplicatedPostgres {
     await until(async () => (await this.syncState()) === 'sync');
   }
 
+  /** Resolves when the primary has acknowledged a commit: as long as that waits for a standby, so does everybody's. */
+  async commit(): Promise<void> {
+    await this.primary.query(`SELECT pg_logical_emit_message(true, '${STANDBY}', '')`);
+  }
+
   /**
    * The primary is lost, and the standby takes its place; what was the primary is copied anew, as its standby. Nothing that was
    * acknowledged is lost: the old primary is dead before, and from its first commit on the new one waits for a standby.
@@ -79,7 +84,7 @@ export class ReplicatedPostgres {
     await next.set('synchronous_standby_names', STANDBY);
     await next.promote();
     [this.leading, this.following] = [next, lost];
-    const first = next.query(`SELECT pg_logical_emit_message(true, '${STANDBY}', '')`);
+    const first = this.commit();
     first.catch(() => undefined); // it is awaited below, unless something fails before
     await until(
       async () => (await next.query(`SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length > 0,

@@ -10,6 +10,13 @@ interface Victim {
   /** That of this turn. */
   readonly instance: Instance;
   readonly random: () => number;
+  /**
+   * Told when its cause is gone: there is a process again, or clients are led elsewhere. What then still has to be done is a part of
+   * the recovery. Where it is not told, that is the moment at which everything is undone.
+   *
+   * @param back resolves when that has come back for which nobody can help waiting: a process
+   */
+  readonly gone: (back?: Promise<void>) => void;
 }
 /** Does it, goes on with it for a while, and undoes it. @returns to what it was done, if not to the instance */
 type Strike = (victim: Victim) => Promise<string | void>;
@@ -22,31 +29,39 @@ function aWhile(random: () => number, longest = LONGEST_MS): Promise<void> {
   return delay(randomBetween(random, SHORTEST_MS, longest));
 }
 
+async function startAgain(instance: Instance, gone: Victim['gone']): Promise<void> {
+  await instance.spawn();
+  const ready = instance.ready();
+  gone(ready);
+  await ready;
+}
+
 /** Of processes: the service's own. */
 const SERVICE = {
-  'service-killed': async ({ instance, random }) => {
+  'service-killed': async ({ instance, random, gone }) => {
     await instance.end('SIGKILL');
     await aWhile(random, 1000);
-    await instance.start();
+    await startAgain(instance, gone);
   },
   'service-frozen': async ({ instance, random }) => {
     instance.freeze();
     await aWhile(random);
     instance.thaw();
   },
-  'service-stopped': async ({ instance }) => {
+  'service-stopped': async ({ instance, gone }) => {
     const code = await instance.end('SIGTERM');
     if (code !== 0) throw new Error(`it stopped with ${code}:\n${instance.output().slice(-2000)}`);
-    await instance.start();
+    await startAgain(instance, gone);
   },
 } satisfies Record<string, Strike>;
 
 /** Of PostgreSQL: for all instances at once. */
 const POSTGRES = {
-  'postgres-killed': async ({ world: { postgres }, random }) => {
+  'postgres-killed': async ({ world: { postgres }, random, gone }) => {
     await postgres.primary.kill();
     await aWhile(random, 2000);
     await postgres.primary.start();
+    gone();
     await postgres.whole();
     return 'primary';
   },
@@ -56,16 +71,18 @@ const POSTGRES = {
     postgres.primary.thaw();
     return 'primary';
   },
-  failover: async ({ world: { postgres, instances } }) => {
+  failover: async ({ world: { postgres, instances }, gone }) => {
     await postgres.failOver(({ port }) => {
       for (const { database } of instances) database.retarget(port);
+      gone();
     });
     return 'primary';
   },
-  'standby-killed': async ({ world: { postgres }, random }) => {
+  'standby-killed': async ({ world: { postgres }, random, gone }) => {
     await postgres.standby.kill();
     await aWhile(random);
     await postgres.standby.start();
+    gone();
     await postgres.whole();
     return 'standby';
   },

@@ -1,6 +1,6 @@
 import { freePort } from '../../support/free-port.js';
 import type { RedisServer } from '../../support/redis-server.js';
-import { startServiceProcess, type ServiceProcess } from '../../support/service-process.js';
+import { spawnService, type ServiceChild } from '../../support/service-process.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
 
 /** What stands around an instance: its environment, and where its database and its Redis are. */
@@ -8,6 +8,8 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly databaseUrl: string;
   readonly redis: RedisServer | undefined;
+  /** The compiled service's main.js; that of this repository unless it is given. */
+  readonly main?: string | undefined;
 }
 
 /** A port at which nobody listens. */
@@ -15,7 +17,7 @@ const NOWHERE = 1;
 
 /** One instance of the compiled service, with TCP proxies of its own to its clients, its database and its Redis. */
 export class Instance {
-  private process: ServiceProcess | undefined;
+  private process: ServiceChild | undefined;
   /** What processes wrote that have ended. */
   private past = '';
 
@@ -25,10 +27,11 @@ export class Instance {
     readonly clients: TcpProxy,
     readonly database: TcpProxy,
     readonly redis: TcpProxy | undefined,
+    private readonly main: string | undefined,
   ) {}
 
   /** Not started yet. */
-  static async in(name: string, { env, databaseUrl, redis }: Surroundings): Promise<Instance> {
+  static async in(name: string, { env, databaseUrl, redis, main }: Surroundings): Promise<Instance> {
     const port = await freePort();
     const clients = await TcpProxy.before(`http://127.0.0.1:${port}`);
     const database = await TcpProxy.before(databaseUrl);
@@ -42,7 +45,7 @@ export class Instance {
       DATABASE_URL: url.href,
       ...(redisProxy && { REDIS_URL: `redis://127.0.0.1:${redisProxy.port}` }),
     };
-    return new Instance(name, own, clients, database, redisProxy);
+    return new Instance(name, own, clients, database, redisProxy, main);
   }
 
   /** For clients: the same over all ends and starts. */
@@ -56,9 +59,20 @@ export class Instance {
 
   /** Resolves when it is ready. */
   async start(): Promise<void> {
+    await this.spawn();
+    await this.ready();
+  }
+
+  /** Resolves when it has a process, which has everything before it. */
+  async spawn(): Promise<void> {
     this.past += this.process?.output() ?? '';
     this.process = undefined;
-    this.process = await startServiceProcess(this.env);
+    this.process = await spawnService(this.env, this.main);
+  }
+
+  /** Resolves when its process has said that it is ready; then clients get to it. */
+  async ready(): Promise<void> {
+    await this.process!.says('Latchkey is ready');
     this.clients.retarget(Number(this.env.PORT));
   }
 

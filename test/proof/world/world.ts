@@ -7,8 +7,8 @@ import { Instance } from './instance.js';
 
 const INSTANCES = 3;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-/** How long everything may take to be whole again, once the fault is over: P10 says 3 s; the rest is for a busy machine. */
-const WHOLE_WITHIN_MS = 20_000;
+/** How long it is waited for: on a busy machine a new standby is a long time coming. world.spec.ts says how long it may take. */
+const WAITED_MS = 30_000;
 
 export interface WorldOptions {
   readonly redis: boolean;
@@ -16,6 +16,8 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How many instances; three, unless it is given. */
   readonly instances?: number;
+  /** The main.js that an instance runs, by its place; undefined: that of this repository. */
+  readonly main?: (place: number) => string | undefined;
 }
 
 /**
@@ -33,7 +35,8 @@ export class World {
     readonly instances: readonly Instance[],
   ) {}
 
-  static async start({ redis: wantsRedis, env = {}, instances = INSTANCES }: WorldOptions): Promise<World> {
+  static async start(options: WorldOptions): Promise<World> {
+    const { redis: wantsRedis, env = {}, instances = INSTANCES, main } = options;
     const endings = new Endings();
     try {
       const provider = endings.after(await StubProvider.start(), (one) => one.close());
@@ -45,8 +48,9 @@ export class World {
         redis,
       };
       const all: Instance[] = [];
-      for (let i = 1; i <= instances; i++) {
-        all.push(endings.after(await Instance.in(`instance ${i}`, surroundings), (one) => one.close()));
+      for (let place = 0; place < instances; place++) {
+        const own = { ...surroundings, main: main?.(place) };
+        all.push(endings.after(await Instance.in(`instance ${place + 1}`, own), (one) => one.close()));
       }
       const world = new World(endings, provider, postgres, redis, all);
       await Promise.all(all.map((instance) => instance.start()));
@@ -75,7 +79,7 @@ export class World {
   async healthy(): Promise<void> {
     const one = async ({ name, url }: Instance): Promise<void> => {
       try {
-        await whole(url, this.redis !== undefined, WHOLE_WITHIN_MS);
+        await whole(url, this.redis !== undefined, WAITED_MS);
       } catch (error) {
         throw new Error(`${name} is not whole ${(error as Error).message}`, { cause: error });
       }
