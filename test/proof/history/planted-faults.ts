@@ -174,10 +174,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     found: 'delivered wrongly',
   },
   {
-    name: 'one rename in fifty is acknowledged and not done',
+    name: 'one rename in ten is acknowledged and not done',
     file: 'device/device.service.js',
     from: 'await manager.update(Device, { userId, deviceId }, { deviceName });',
-    to: `if (!(${seldom(50)})) await manager.update(Device, { userId, deviceId }, { deviceName });`,
+    to: `if (!(${seldom(10)})) await manager.update(Device, { userId, deviceId }, { deviceName });`,
     found: 'acknowledged and gone',
   },
   {
