@@ -61,7 +61,7 @@ export const FAULTS: readonly PlantedFault[] = [
     from: 'if (secondsUntilDue() <= 0) {',
     to: 'if (keeper.age() < 0) {',
     only: ['the device sleeps', 'all tabs ask at once'],
-    found: /with a stale token/,
+    found: /with a stale token|signed out: refused/, // the channel takes two refusals for the end
   },
   {
     name: 'counts from the arrival of an answer',

@@ -68,7 +68,7 @@ describe('a request with a token that ends', () => {
 
   it('while the clock is turned, but not afterwards', () => {
     const turned = { what: TIME_PASSES, from: end, to: end + 1000 };
-    const [during, after] = [request(end + 900), request(end + 1400)];
+    const [during, after] = [request(end + 900), request(end + 1100)];
     const waited = request(end + 900, { at: end + 5000 });
     const judged = staleRequests([during, after, waited], [turned], same);
     expect(judged).toEqual({ stale: [after, waited], excused: new Map([[TIME_PASSES, 1]]) });

@@ -43,7 +43,8 @@ export interface StaleRequests {
  * minutes, by the true clock. A fresh one could have been had unless there was trouble at some moment between that (or the begin of
  * the browser's refresh that was under way then, which it waited for) and the moment at which the token was taken: the arrival of the
  * request, or of the question that browsers ask before it (CORS). So is excused the time for which the service had told the browser to
- * wait (at least a second, after an error). Of a clock that is turned only what was taken just then.
+ * wait (at least a second, after an error). While a clock is turned only what
+ * was asked then, and taken at once.
  * @param trueTime of a moment of the machine's clock; both in milliseconds
  */
 export function staleRequests(
@@ -70,11 +71,10 @@ export function staleRequests(
     const waited = refreshes.filter(({ at, ended = Infinity }) => at <= begun && ended >= begun);
     const from = Math.min(begun, ...waited.map(({ at }) => at));
     const taken = takenAt(one);
-    const excuse = all.find((trouble) =>
-      trouble.what === TIME_PASSES
-        ? trouble.from <= taken && (trouble.to ?? Infinity) + ON_ITS_WAY_MS >= taken
-        : trouble.from <= taken && (trouble.to ?? Infinity) >= from,
-    );
+    const excuse = all.find(({ what, from: since, to = Infinity }) => {
+      if (since > taken) return false;
+      return what === TIME_PASSES ? begun <= to && taken <= to + ON_ITS_WAY_MS : from <= to;
+    });
     if (excuse) excused.set(excuse.what, (excused.get(excuse.what) ?? 0) + 1);
     else stale.push(one);
   }
