@@ -21,7 +21,7 @@ describe('the seal of what instances tell each other', () => {
       expect(unseal(`${sealed.slice(0, i)}~${sealed.slice(i + 1)}`, key)).toBeUndefined();
     }
     const last = '{"seal":"'.length + 42;
-    const others = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'];
+    const others = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'.split('');
     for (const char of others.filter((one) => one !== sealed[last])) {
       expect(unseal(`${sealed.slice(0, last)}${char}${sealed.slice(last + 1)}`, key)).toBeUndefined();
     }

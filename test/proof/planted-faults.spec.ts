@@ -111,7 +111,7 @@ describe('planted in the compiled service', () => {
     } finally {
       await recorder.close();
     }
-    return { entries: recorder.entries, violations: check(recorder.entries, PATIENCE) };
+    return { entries: recorder.entries, violations: check(recorder.entries, PATIENCE).violations };
   }
 });
 
