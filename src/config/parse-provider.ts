@@ -3,6 +3,7 @@ import { kind } from './kinds.js';
 import { isLoopbackUrl } from './loopback.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
+import { parseUrl } from './parse-url.js';
 import { ADAPTERS, requiredKeys } from './provider-adapters.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
@@ -128,5 +129,5 @@ function refuseWeak(given: ProviderVariables, clientSecret: string | undefined, 
 }
 
 function isInsecure(url: string): boolean {
-  return /^http:/i.test(url) && URL.canParse(url) && !isLoopbackUrl(url);
+  return /^http:/i.test(url) && parseUrl(url) !== undefined && !isLoopbackUrl(url);
 }

@@ -1,5 +1,5 @@
 /**
- * A URL (WHATWG), or undefined. For what comes with requests.
+ * A URL (WHATWG), or undefined. For what comes with requests, and for settings.
  *
  * Node 20: `URL.canParse` calls hosts with letters like ä no URL any more once it has been asked some thousand times.
  * So does that of Node 22: it may be used here once 24 is the oldest.

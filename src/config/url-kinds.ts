@@ -13,15 +13,15 @@ const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 export const baseUrl = kind(
   'an absolute http:// or https:// URL without query, fragment and user info',
   (value) => {
-    if (!/^https?:\/\/[^/\\?#@\s][^\\?#@\s]*$/i.test(value) || !URL.canParse(value)) return undefined;
-    return new URL(value).href.replace(/\/$/, '');
+    if (!/^https?:\/\/[^/\\?#@\s][^\\?#@\s]*$/i.test(value)) return undefined;
+    return parseUrl(value)?.href.replace(/\/$/, '');
   },
 );
 
 /** The origin of a service, without a path, since it cannot answer below one; normalized. */
 export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
-  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value) || !URL.canParse(value)) return undefined;
-  const { origin: normalized } = new URL(value);
+  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
+  const normalized = parseUrl(value)?.origin ?? '';
   // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON and HTML (openapi/served-file.ts).
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
@@ -30,9 +30,7 @@ export const origin = kind('an origin, http:// or https:// with host and port, a
 export const endpointUrl = kind(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
-    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && URL.canParse(value) && !new URL(value).username
-      ? value
-      : undefined,
+    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && parseUrl(value)?.username === '' ? value : undefined,
 );
 
 /** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
