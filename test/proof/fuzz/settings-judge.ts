@@ -72,9 +72,10 @@ function mustBeTakenByClients(settings: Settings, claims: Claims): void {
 
 type Address = Readonly<Record<string, unknown>>;
 
-/** Upper and lower case are the same in a host (RFC 3986 §3.2.2). */
+/** Of all that is expected. Upper and lower case are the same in a host (RFC 3986 §3.2.2). */
 function mustBeSame(setting: string, found: Address, expected: Address): void {
-  const [one, other] = [found, expected].map((address) => ({
+  const wanted = Object.keys(expected).map((key) => [key, found[key]] as const);
+  const [one, other] = [Object.fromEntries(wanted), expected].map((address) => ({
     ...address,
     host: String(address['host']).toLowerCase(),
   }));

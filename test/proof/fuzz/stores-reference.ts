@@ -33,19 +33,19 @@ export const databaseUrl: Reader = (text) => {
   return sureIf(isPlain && isStrict(text) && isHost(parts.host) && isPort(parts.port), text);
 };
 
-/** Where a URL leads of which it is sure that it is one; what is left out is PostgreSQL's default. */
+/** Where a URL leads of which it is sure that it is one; what it leaves out is for pg to find (`PGUSER`, …), and is not here. */
 export function databaseAddress(text: string): Readonly<Record<string, unknown>> {
   const { userInfo, host: named, port, rest } = partsOf(text)!;
   const [user, password] = userInfo?.split(':') ?? [];
   const [path = '', query] = rest.split('?');
   const options = new URLSearchParams(query);
-  const name = decoded(user ?? '');
+  const host = options.get('host') ?? named.replaceAll(/[[\]]/g, '');
   return {
-    host: options.get('host') ?? (named.replaceAll(/[[\]]/g, '') || 'localhost'),
+    host: host || 'localhost',
     port: Number(options.get('port') ?? port ?? 5432),
-    user: name,
-    password: decoded(password ?? ''),
-    database: decoded(path.slice(1)) || name,
+    ...(user !== undefined && { user: decoded(user) }),
+    ...(password !== undefined && { password: decoded(password) }),
+    ...(path.length > 1 && { database: decoded(path.slice(1)) }),
   };
 }
 
