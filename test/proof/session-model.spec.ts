@@ -10,6 +10,8 @@ const MINUTES = proofMinutes ?? 10;
 const SHORT_RUNS = 30;
 /** For how long a planted fault is looked for, and its sequence made shorter. */
 const LONGEST_SEARCH_MS = 300_000;
+/** There, events are missing again and again. */
+const PATIENCE_WITH_FAULTS_MS = 1000;
 /** Those that npm test plants: so that nothing makes the model blind. */
 const OFTEN_PLANTED = ['a state is not spent', 'the token of a revoked key is good'];
 
@@ -59,6 +61,7 @@ describe('a model of sessions', () => {
       '%s',
       async (name, { plant, sign, of }) => {
         plant(world);
+        world.patienceMs = PATIENCE_WITH_FAULTS_MS;
         world.otherFailures = 0;
         const limits = { numRuns: 10_000, interruptAfterTimeLimit: LONGEST_SEARCH_MS, endOnFailure: !isFull };
         const looking = sessionModel(world, { of, sign });

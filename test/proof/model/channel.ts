@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { setTimeout as delay } from 'node:timers/promises';
 import { SocketClient } from '../../support/socket-client.js';
 import { deviceId, name } from './sign-in.js';
 import { isoOf, KEPT, type ChannelEvent, type Specification } from './specification.js';
@@ -100,7 +101,8 @@ async function hear(args: ListenArgs, model: Specification, world: World): Promi
       offset: offset === undefined || offset > user.offset ? user.offset : offset,
     });
     // The answer comes after what was missed.
-    await client.until(() => client.history.length >= events.length);
+    const isAll = client.until(() => client.history.length >= events.length);
+    await Promise.race([isAll, delay(world.patienceMs, undefined, { ref: false })]); // what is missing is seen below
     await client.socket.emitWithAck('authenticate', { token: token.token });
     const got = client.history.map(({ event, data, meta }) => ({
       event,

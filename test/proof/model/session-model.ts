@@ -58,11 +58,10 @@ async function beginRun(world: World): Promise<Specification> {
   world.run++;
   const model = new Specification(world.clock.now(), await keysOf(world));
   await turnTo(model.now + 2 * HOUR, model, world);
-  const { signing } = model;
-  return new Specification(
-    model.now,
-    model.keys.filter((key) => key === signing || key === model.waiting),
-  );
+  const { signing, waiting } = model;
+  const keys = model.keys.filter((key) => key === signing || key === waiting);
+  await world.forgetOtherKeys(keys.map(({ kid }) => kid));
+  return new Specification(model.now, keys);
 }
 
 async function keysOf(world: World): Promise<Key[]> {

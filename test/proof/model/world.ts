@@ -43,6 +43,8 @@ export class World {
   run = 0;
   /** The command that is run, or what is done between commands. */
   doing = '';
+  /** For how long events of a history are waited for that do not come. */
+  patienceMs = 20_000;
   /** How often something else failed than what was looked for. */
   otherFailures = 0;
   private turns = 0;
