@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { PROMISES } from './proof/promises.js';
+import { byPromise, PROMISES } from './proof/promises.js';
 import { textOf } from './support/deployment-files.js';
 
 /** The threat model in SECURITY.md names code and tests that exist. */
@@ -47,4 +47,22 @@ it('each promise, P1 to P14, names the specs that `npm run test:proof -- promise
     expect(specs.length).toBeGreaterThan(0);
     expect(specs.filter((path) => !isThere(path))).toEqual([]);
   }
+});
+
+it('each promise has a figure: a row of the table in docs/reliability.md, which one of its specs reports', () => {
+  const [, table = ''] = textOf('docs/reliability.md').split('<!-- proof:promises -->');
+  const rows = table.split('<!-- /proof:promises -->')[0]!.split('\n');
+  for (const [promise, specs] of Object.entries(PROMISES)) {
+    const figures = rows.filter((row) => row.startsWith(`| ${promise}: `));
+    const report = new RegExp(`reportPromise\\(\\s*'${promise}'`);
+    const reporting = specs.filter((path) => path.endsWith('.ts') && report.test(textOf(path)));
+    expect([promise, figures.length > 0, reporting.length > 0]).toEqual([promise, true, true]);
+  }
+});
+
+it('figures of promises are in the order of their numbers, after all others', () => {
+  const promise = (number: number) => ({ part: 'promises', what: `P${number}: a figure`, figure: '1' });
+  const other = { part: 'histories', what: 'operations', figure: '1' };
+  const sorted = [promise(10), promise(2), other, promise(1)].toSorted(byPromise);
+  expect(sorted).toEqual([other, promise(1), promise(2), promise(10)]);
 });
