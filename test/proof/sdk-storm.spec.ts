@@ -24,12 +24,14 @@ inChromium('the browser SDK in a storm', () => {
       const { world } = storm;
       while (world.tabs.length < 3) await world.open();
       await storm.calm();
-      for (const [name, end, reason] of [
-        ['another device', endElsewhere, 'signed_out'],
-        ['one of the tabs', endHere, 'user'],
+      for (const [name, end, possible] of [
+        // By the channel, unless a request is refused first: then by the refresh that follows.
+        ['another device', endElsewhere, ['signed_out', 'refused']],
+        ['one of the tabs', endHere, ['user']],
       ] as const) {
         const { ms, reasons } = await end(world);
-        expect(reasons).toEqual([reason, reason, reason]);
+        expect(possible).toContain(reasons[0]);
+        expect(reasons).toEqual([reasons[0], reasons[0], reasons[0]]);
         figure(`from a sign-out by ${name} until all three tabs knew`, `${ms.toFixed(0)} ms`, '≤ 1 s');
         if (isFull) expect(ms).toBeLessThanOrEqual(LONGEST_END_MS);
       }
