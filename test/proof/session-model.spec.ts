@@ -9,7 +9,7 @@ import { World } from './model/world.js';
 const MINUTES = proofMinutes ?? 10;
 const SHORT_RUNS = 30;
 /** For how long a planted fault is looked for, and its sequence made shorter. */
-const LONGEST_SEARCH_MS = 300_000;
+const LONGEST_SEARCH_MS = 600_000;
 /** There, events are missing again and again. */
 const PATIENCE_WITH_FAULTS_MS = 1000;
 /** Those that npm test plants: so that nothing makes the model blind. */

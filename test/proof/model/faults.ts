@@ -119,6 +119,7 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'sign-out from the device leaves its other sessions': {
     plant: mistaken((scope, { sessionId }) => (scope === 'device' && sessionId !== null ? 'session' : scope)),
     sign: { at: OF_A_TOKEN, ...SERVED },
+    of: ['signIn', 'signOut', 'removeDevice', 'useToken'],
   },
   'revocation ends every session of the device': {
     plant: mistaken((scope, { deviceId }) => (scope === 'session' && deviceId !== null ? 'device' : scope)),
@@ -186,7 +187,8 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
         await signOuts.signOut('device', { ...session, deviceId });
       });
     }),
-    sign: { at: ['listDevices', 'rename', 'removeDevice', 'push', 'endUser'], ...STILL_THERE },
+    sign: { at: ['listDevices', 'removeDevice'], ...STILL_THERE },
+    of: ['signIn', 'removeDevice', 'listDevices'],
   },
   'a deleted user’s devices are kept': {
     plant: each(UsersService, (users) => {
