@@ -8,7 +8,7 @@ it.each([
   'postgres://u@%2Frun%2Fpostgresql:5433/x', // sockets: the directory as host, …
   'postgres:///x?host=/run/postgresql', // … or in the query …
   'postgres://u:p@/x?host=/run/postgresql', // … also after a user
-  'postgres://u:100%@db.example/x?application_name=%ff',
+  'postgres://u:100%25@[2001:db8::1]/x?application_name=50%25',
 ])('%s is kept as it is', (url) => {
   expect(databaseUrl.parse(url)).toBe(url);
 });
@@ -19,9 +19,11 @@ it.each([
   'mysql://db.example',
   'postgres:/db.example',
   'postgres://db.example:port/x',
-  // fuzz-settings.spec.ts: the start ended with "URI malformed"
+  // fuzz-settings.spec.ts: the start ended with "URI malformed", and with "Invalid URL"
   'postgres://u:%ff@db.example/x',
   'postgres://db.example/%c3x',
+  'postgres://u:100%@[2001:db8::1]/x',
+  'postgres://u:a%2Fb@db.example/x?application_name=50%-x', // … or pg used the password a%2Fb
 ])('%j is refused', (url) => {
   expect(() => databaseUrl.parse(url)).toThrow(Refused);
 });
