@@ -180,7 +180,8 @@ export function envCases(random: Random): EnvCase[] {
     ...(random.chance(0.15) ? production(random) : []),
     ...(random.chance(0.25) ? provider(random) : []),
   ];
-  return [...kits, ...some.flat()];
+  // No environment, and no file, holds half a character.
+  return [...kits, ...some.flat()].map(({ variable, value }) => ({ variable, value: value.toWellFormed() }));
 }
 
 type Maker = (random: Random) => readonly EnvCase[];

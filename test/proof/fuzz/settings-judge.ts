@@ -117,7 +117,7 @@ function trustsTheSame(found: unknown, { networks }: Trusted): boolean {
   const app = express();
   app.set('trust proxy', found);
   const isTrusted = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-  if (networks.some(isMixed)) return true;
+  if (!networks || networks.some(isMixed)) return true;
   const probes = networks.flatMap(({ address, prefix }) => [
     address,
     address ^ 1n,

@@ -17,20 +17,18 @@ const isHost = (text: string): boolean =>
   /^[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*$/.test(text) ||
   (/^\[.*\]$/.test(text) && text.includes(':') && addressByTheBook(text.slice(1, -1)) !== undefined);
 
-/** Kept as it is. Of what it names there must be one, and it must be text once it is decoded. */
+/** Kept as it is. Of what it names there must be one, and all that is escaped must be text (RFC 3986 §2.1; libpq says so, too). */
 export const databaseUrl: Reader = (text) => {
   const parts = partsOf(text);
   if (!parts || !/^postgres(?:ql)?:\/\//.test(text)) return undefined;
   const url = urlOf(text) ?? urlOf(text.replace('@/', '@host/'));
   if (!url || parts.host.includes(',') || parts.port?.includes(',')) return undefined;
   if (url.searchParams.getAll('host').some((one) => one.includes(','))) return undefined;
-  const written = [parts.userInfo ?? '', parts.host, parts.rest.replace(/\?[^]*$/, '')];
-  // What is no escape at all stands for itself.
-  const isText = written.every((one) => decoded(one.replaceAll(/%(?![\da-f]{2})/gi, '%25')) !== undefined);
-  if (!isText) return undefined;
+  if (decoded(text) === undefined) return undefined;
   const [user = '', ...passwords] = parts.userInfo?.split(':') ?? [];
   const isPlain = passwords.length <= 1 && !parts.hasFragment && !/[/?@]/.test(user + (passwords[0] ?? ''));
-  return sureIf(isPlain && isStrict(text) && isHost(parts.host) && isPort(parts.port), text);
+  const hasPlainName = !/%/.test(parts.rest.replace(/\?[^]*$/, '')); // pg leaves some of what is escaped there as it is, and libpq does not
+  return sureIf(isPlain && isStrict(text) && isHost(parts.host) && isPort(parts.port) && hasPlainName, text);
 };
 
 /** Where a URL leads of which it is sure that it is one; what it leaves out is for pg to find (`PGUSER`, …), and is not here. */
@@ -43,8 +41,8 @@ export function databaseAddress(text: string): Readonly<Record<string, unknown>>
   return {
     host: host || 'localhost',
     port: Number(options.get('port') ?? port ?? 5432),
-    ...(user !== undefined && { user: decoded(user) }),
-    ...(password !== undefined && { password: decoded(password) }),
+    ...(user && { user: decoded(user) }),
+    ...(password && { password: decoded(password) }),
     ...(path.length > 1 && { database: decoded(path.slice(1)) }),
   };
 }
@@ -93,7 +91,10 @@ const sentinels: Reader = (text) => {
   const colon = userInfo?.indexOf(':') ?? -1;
   const [user, password] =
     colon < 0 ? [userInfo, undefined] : [userInfo!.slice(0, colon), userInfo!.slice(colon + 1)];
-  const pairs = (query ?? '').split('&').filter((pair) => pair !== '');
+  const pairs = (query ?? '')
+    .replace(/^\?/, '')
+    .split('&')
+    .filter((pair) => pair !== '');
   const options = new Map(
     pairs.toReversed().map((pair) => {
       const equals = pair.indexOf('=') < 0 ? pair.length : pair.indexOf('=');

@@ -4,9 +4,12 @@ import { isStrict, open, sure, sureIf, urlOf, type Reader } from './reading.js';
 import { partsOf } from './redirect-reference.js';
 import { databaseUrl, redisUrl } from './stores-reference.js';
 
-/** What `TRUST_PROXY` trusts: addresses are compared one by one, and not how they are written. */
+/**
+ * What `TRUST_PROXY` trusts: addresses are compared one by one, and not how they are written. Undefined where that is Express's own to
+ * say: of `::1.2.3.4` (RFC 4291 §2.5.5.1, deprecated) it makes `::ffff:1.2.3.4`.
+ */
 export class Trusted {
-  constructor(readonly networks: readonly Network[]) {}
+  constructor(readonly networks: readonly Network[] | undefined) {}
 }
 
 /** The bytes of a `SECRET_KEY`. */
@@ -72,11 +75,11 @@ const origin: Reader = (text) => {
   return found && ['', '/'].includes(found.rest) ? sureIf(found.isStrict, found.url.origin) : undefined;
 };
 
-/** A provider's `url`: no query; one slash at its end does not count. */
+/** A provider's `url`: no query; one slash at its end does not count. An `@` in its path may be of a password with a slash. */
 export const baseUrl: Reader = (text) => {
   const found = httpUrl(text);
   return found && !found.rest.includes('?')
-    ? sureIf(found.isStrict, found.url.href.replace(/\/$/, ''))
+    ? sureIf(found.isStrict && !found.rest.includes('@'), found.url.href.replace(/\/$/, ''))
     : undefined;
 };
 
@@ -103,7 +106,10 @@ const trusted: Reader = (text) => {
   });
   return networks.includes(undefined)
     ? undefined
-    : sureIf(!/\/0/.test(text), new Trusted(networks as Network[]));
+    : sureIf(
+        !/\/0/.test(text),
+        new Trusted(/(?:^|[, ])[0:]*:\d+\./.test(text) ? undefined : (networks as Network[])),
+      );
 };
 
 // Express's own words (https://expressjs.com/en/guide/behind-proxies.html)
