@@ -23,6 +23,7 @@ it.each([
   'postgres://u:%ff@db.example/x',
   'postgres://db.example/%c3x',
   'postgres://u:100%@[2001:db8::1]/x',
+  'postgres://u:a%2Fb@db.example/my db',
   'postgres://u:a%2Fb@db.example/x?application_name=50%-x', // … or pg used the password a%2Fb
 ])('%j is refused', (url) => {
   expect(() => databaseUrl.parse(url)).toThrow(Refused);

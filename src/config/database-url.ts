@@ -14,12 +14,12 @@ export const databaseUrl: Kind<string> = {
     if (namesSeveral(rest)) throw new Refused(value, 'names several hosts (not shown, it is a secret)');
     // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
     if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new Refused(value);
-    if (!isEscaped(value)) throw new Refused(value);
+    if (/\s/.test(value) || !isEscaped(value)) throw new Refused(value);
     return value;
   },
 };
 
-/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others pg fails, or reads the rest in another way. */
+/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others pg fails, or reads the rest in another way, as with blanks. */
 function isEscaped(url: string): boolean {
   try {
     decodeURIComponent(url);

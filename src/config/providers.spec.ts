@@ -201,6 +201,11 @@ describe('faults', () => {
     ],
     ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER: was "idp.example"'],
     [
+      'a password without a user', // fuzz-settings.spec.ts
+      { ...idp, PROVIDERS_IDP_ISSUER: 'https://:s3cret@idp.example' },
+      'PROVIDERS_IDP_ISSUER: was "https://***@idp.example"',
+    ],
+    [
       'mode',
       { ...idp, PROVIDERS_IDP_MODE: 'window' },
       'PROVIDERS_IDP_MODE: was "window"; accepted: iframe, popup, redirect',

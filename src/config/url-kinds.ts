@@ -30,7 +30,7 @@ export const origin = kind('an origin, http:// or https:// with host and port, a
 export const endpointUrl = kind(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
-    /^https?:\/\/[^/\\?#@\s][^\\#\s]*$/i.test(value) && parseUrl(value)?.username === '' ? value : undefined,
+    /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(value) && parseUrl(value) ? value : undefined,
 );
 
 /** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
