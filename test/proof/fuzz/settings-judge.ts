@@ -4,7 +4,7 @@ import express from 'express';
 import { Redis } from 'ioredis';
 import type { ProviderSettings, Settings } from '../../../src/config/settings.js';
 import { clientFor } from '../../../src/database/client.js';
-import { holds, isMixed, written } from './addresses-reference.js';
+import { addressByTheBook, holds, isMixed, written } from './addresses-reference.js';
 import type { Claims } from './claims.js';
 import { HEX_MARK, MARK } from './env-cases.js';
 import { databaseAddress, redisAddress } from './stores-reference.js';
@@ -72,12 +72,12 @@ function mustBeTakenByClients(settings: Settings, claims: Claims): void {
 
 type Address = Readonly<Record<string, unknown>>;
 
-/** Of all that is expected. Upper and lower case are the same in a host (RFC 3986 §3.2.2). */
+/** Of all that is expected. An address has many spellings, and a host upper and lower case (RFC 3986 §3.2.2). */
 function mustBeSame(setting: string, found: Address, expected: Address): void {
   const wanted = Object.keys(expected).map((key) => [key, found[key]] as const);
   const [one, other] = [Object.fromEntries(wanted), expected].map((address) => ({
     ...address,
-    host: String(address['host']).toLowerCase(),
+    host: addressByTheBook(String(address['host'])) ?? String(address['host']).toLowerCase(),
   }));
   if (!isDeepStrictEqual(one, other))
     throw new Error(`${setting} leads to ${shown(found)}, and by the book to ${shown(expected)}`);

@@ -24,7 +24,7 @@ export const databaseUrl: Reader = (text) => {
   const url = urlOf(text) ?? urlOf(text.replace('@/', '@host/'));
   if (!url || parts.host.includes(',') || parts.port?.includes(',')) return undefined;
   if (url.searchParams.getAll('host').some((one) => one.includes(','))) return undefined;
-  if (decoded(text) === undefined) return undefined;
+  if (decoded(text) === undefined || /\s/.test(text)) return undefined;
   const [user = '', ...passwords] = parts.userInfo?.split(':') ?? [];
   const isPlain = passwords.length <= 1 && !parts.hasFragment && !/[/?@]/.test(user + (passwords[0] ?? ''));
   const hasPlainName = !/%/.test(parts.rest.replace(/\?[^]*$/, '')); // pg leaves some of what is escaped there as it is, and libpq does not
