@@ -19,7 +19,7 @@ export const databaseUrl: Kind<string> = {
   },
 };
 
-/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others pg fails, or reads the rest in another way, as with blanks. */
+/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others, as with blanks, pg fails or reads another password. */
 function isEscaped(url: string): boolean {
   try {
     decodeURIComponent(url);
