@@ -54,7 +54,7 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
       const entries = readHistory(kept);
       const checked = check(entries, PATIENCE);
       const { violations } = checked;
-      reportHistory(entries, checked, { seed: NaN, wanted: undefined });
+      reportHistory(entries, checked, { name: 'of a file', seed: NaN, wanted: undefined });
       if (violations.length > 0) throw new Error(explain(violations, kept));
     });
     return;
@@ -81,7 +81,12 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
       }
       const checked = check(recorder.entries, PATIENCE);
       const { violations } = checked;
-      reportHistory(recorder.entries, checked, { seed, wanted: `≥ ${options.operations}` });
+      const name = redis ? 'with Redis' : 'without Redis';
+      reportHistory(recorder.entries, checked, {
+        name,
+        seed,
+        wanted: `≥ ${options.operations.toLocaleString('en')}`,
+      });
       if (violations.length > 0) throw new Error(`seed ${seed}: ${explain(violations, path)}`);
       expect(recorder.operations).toBeGreaterThanOrEqual(options.operations);
       if (isFull) process.stdout.write(`  histories: kept in ${path}\n`);

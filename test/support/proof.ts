@@ -21,8 +21,8 @@ export interface Figure {
   readonly part: string;
   /** What was counted or measured, e.g. `operations, of which without an answer`. */
   readonly what: string;
-  /** With its unit, e.g. `212,404; 1,290`. */
-  readonly figure: string;
+  /** With its unit, e.g. `212,404; 1,290`; several, by the headings of their columns, where rows that follow each other have the same. */
+  readonly figure: string | Readonly<Record<string, string>>;
   /** What it has to be, e.g. `≥ 200,000`; left out: told for information. */
   readonly wanted?: string;
 }
@@ -30,7 +30,13 @@ export interface Figure {
 /** Prints a figure at once, and hands it to `npm run test:proof` (test/proof/main.ts) for its table. */
 export function reportFigure(figure: Figure): void {
   const { part, what, figure: found, wanted } = figure;
-  process.stdout.write(`  ${part}: ${what}: ${found}${wanted ? ` (wanted: ${wanted})` : ''}\n`);
+  const told =
+    typeof found === 'string'
+      ? found
+      : Object.entries(found)
+          .map((column) => column.join(' '))
+          .join('; ');
+  process.stdout.write(`  ${part}: ${what}: ${told}${wanted ? ` (wanted: ${wanted})` : ''}\n`);
   const file = process.env['PROOF_FIGURES'];
   if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
 }

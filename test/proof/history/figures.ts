@@ -8,14 +8,27 @@ const AFTERMATH_MS = 5000;
 /** Faults of one instance: the others go on. */
 const OF_ONE = /^instance (\d+)$/;
 
-/** Reports what a run was, and what was found in it. @param wanted how many operations there have to be, where that is promised */
+/**
+ * Reports what a run was, and what was found in it.
+ * @param name what each row begins with, e.g. `with Redis`
+ * @param wanted how many operations there have to be, where that is promised
+ */
 export function reportHistory(
   entries: readonly HistoryEntry[],
   { violations, judged }: { readonly violations: readonly Violation[]; readonly judged: Judged },
-  { seed, wanted }: { readonly seed: number; readonly wanted: string | undefined },
+  {
+    name,
+    seed,
+    wanted,
+  }: { readonly name: string; readonly seed: number; readonly wanted: string | undefined },
 ): void {
   const report = (what: string, figure: string, promised?: string): void =>
-    reportFigure({ part: 'histories', what, figure, ...(promised !== undefined && { wanted: promised }) });
+    reportFigure({
+      part: 'histories',
+      what: `${name}: ${what}`,
+      figure,
+      ...(promised !== undefined && { wanted: promised }),
+    });
   const calls = entries.filter((entry) => 'outcome' in entry);
   const came = entries.filter((entry) => entry.kind === 'receive' || entry.kind === 'closed');
   const faults = entries.filter((entry) => entry.kind === 'fault');

@@ -30,13 +30,22 @@ export function reportRounds(
   const failed = rounds.flat().reduce((sum, one) => sum + one.failed, 0);
   const count = rounds.flat().reduce((sum, one) => sum + one.count, 0);
   const ratio = ratioOf(rounds);
+  const both = (which: 'p50' | 'late'): string =>
+    [quiet, disturbed].map((waits) => middle(waits, which).toFixed(1)).join(' and ');
   const missed = ceiling !== undefined && ratio > WANTED;
   reportFigure({
     part: 'neighbours',
-    what: `refreshes, quiet and while ${what}: p99 (least to most of ${rounds.length} rounds); of that the client's own; p50; ratio of p99; failed${notes && `; ${notes}`}`,
-    figure: `${spread(quiet)} and ${spread(disturbed)} ms; ${middle(quiet, 'late').toFixed(1)} and ${middle(disturbed, 'late').toFixed(1)} ms; ${middle(quiet, 'p50').toFixed(1)} and ${middle(disturbed, 'p50').toFixed(1)} ms; ${ratio.toFixed(1)}${missed ? ' (missed)' : ''}; ${failed} of ${count}`,
+    what: `${what}${notes && `; ${notes}`}`,
+    figure: {
+      'p99 in quiet, ms (least to most)': spread(quiet),
+      'p99 beside it, ms (least to most)': spread(disturbed),
+      ratio: `${ratio.toFixed(1)}${missed ? ' (missed)' : ''}`,
+      'p50, ms': both('p50'),
+      'p99 of the client’s own, ms': both('late'),
+      failed: `${failed} of ${count.toLocaleString('en')}`,
+    },
     ...(ceiling !== undefined && {
-      wanted: `ratio ≤ ${WANTED}${ceiling > WANTED ? ` (fails above ${ceiling})` : ''}; 0 failed`,
+      wanted: `≤ ${WANTED}${ceiling > WANTED ? ` (fails above ${ceiling})` : ''}; 0 failed`,
     }),
   });
   if (ceiling !== undefined) judgeRounds(rounds, ceiling);
