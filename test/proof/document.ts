@@ -9,24 +9,24 @@ export function byPart(figures: readonly Figure[]): Map<string, Figure[]> {
 }
 
 /**
- * Tables in Markdown, one for each row of headings, after a line that says when and on what it was measured.
+ * Tables in Markdown, one of all rows that have the same headings, after a line that says when and on what it was measured.
  * @param command what to type for the same, e.g. `npm run test:proof -- histories`
  */
 export function figureTable(figures: readonly Figure[], command: string): string {
   const processors = cpus();
   const day = new Date().toISOString().slice(0, 10);
   const measured = `Written by \`${command}\` on ${day}: ${processors.length} × ${processors[0]?.model}, Node.js ${process.version}, everything on one machine.`;
-  const texts = [measured];
-  let headings = '';
+  const tables = new Map<string, string[]>();
   for (const { what, figure, wanted = '' } of figures) {
     const columns = typeof figure === 'string' ? { Figure: figure } : figure;
-    const first = line(['What', ...Object.keys(columns), 'Wanted']);
+    const headings = line(['What', ...Object.keys(columns), 'Wanted']);
     const row = line([what, ...Object.values(columns), wanted]);
-    if (first === headings) texts.push(`${texts.pop()!}\n${row}`);
-    else texts.push(`${first}\n${first.replaceAll(/[^|]+/g, '---')}\n${row}`);
-    headings = first;
+    tables.set(headings, [
+      ...(tables.get(headings) ?? [headings, headings.replaceAll(/[^|]+/g, '---')]),
+      row,
+    ]);
   }
-  return texts.join('\n\n');
+  return [measured, ...[...tables.values()].map((rows) => rows.join('\n'))].join('\n\n');
 }
 
 function line(cells: readonly string[]): string {

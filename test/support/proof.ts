@@ -21,7 +21,7 @@ export interface Figure {
   readonly part: string;
   /** What was counted or measured, e.g. `operations, of which without an answer`. */
   readonly what: string;
-  /** With its unit, e.g. `212,404; 1,290`; several, by the headings of their columns, where rows that follow each other have the same. */
+  /** With its unit, e.g. `212,404; 1,290`; several, by the headings of their columns. */
   readonly figure: string | Readonly<Record<string, string>>;
   /** What it has to be, e.g. `≥ 200,000`; left out: told for information. */
   readonly wanted?: string;

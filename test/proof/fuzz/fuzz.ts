@@ -53,9 +53,15 @@ export async function fuzz<Input extends string | Buffer>(target: Target<Input>)
   const count = (number: number): string => number.toLocaleString('en-US');
   reportFigure({
     part: 'fuzzing',
-    what: `${name}: inputs; accepted, refused, found (seed ${seed})`,
-    figure: `${count(inputs)}; ${count(tally.accepted)}, ${count(tally.refused)}, 0`,
-    wanted: '0 found',
+    what: name,
+    figure: {
+      inputs: count(inputs),
+      accepted: count(tally.accepted),
+      refused: count(tally.refused),
+      seed: String(seed),
+      found: '0', // the first would have thrown
+    },
+    wanted: '0',
   });
   // A target that accepts nothing, or everything, says nothing about its oracle. Of a few inputs that may be chance.
   if (inputs >= ENOUGH) expect(Math.min(tally.accepted, tally.refused)).toBeGreaterThan(0);
