@@ -61,8 +61,12 @@ describe('abuse of the real-time channel', () => {
     const event = `witness.${randomUUID()}`;
     const began = performance.now();
     expect((await push(witness.tokens, event)).status).toBe(202);
-    await witness.client.next(event);
+    await Promise.race([witness.client.next(event), witnessIsGone()]);
     return performance.now() - began;
+  }
+
+  async function witnessIsGone(): Promise<never> {
+    throw new Error(`the witness was disconnected: ${await witness.client.closed()}`);
   }
 
   /** What the contract promises, on this machine. */
