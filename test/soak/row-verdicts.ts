@@ -15,7 +15,7 @@ export function rowVerdicts(samples: readonly Sample[], { rotations }: Recording
     // Contract §5: keys are kept, also those that sign no more.
     if (table === 'signing_keys')
       return atMost(samples, table, 1 + rotations, 'the first, and one a rotation');
-    return comesAndGoes(samples, table);
+    return table === 'channel_events' ? areTrimmed(samples) : comesAndGoes(samples, table);
   });
 }
 
@@ -33,17 +33,35 @@ function atMost(samples: readonly Sample[], table: string, bound: number, why: s
 function comesAndGoes(samples: readonly Sample[], table: string): Verdict {
   const points = seriesOf(samples, `rows ${table}`);
   const watched = spanOf(points);
-  const [written, removed] = ['written', 'removed'].map((what) =>
-    risen(seriesOf(samples, `${what} ${table}`)),
-  );
+  const [written, removed] = writtenAndRemoved(samples, table);
   const grown = times(slopeOf(bySpan(points, 1, median)), watched);
-  const bound = written! / ONE_IN;
+  const bound = written / ONE_IN;
   return {
     what: `rows ${table}: middle (least to most); written; removed; growth (95 % interval) in ${watched.toFixed(0)} min`,
     figure: `${levelText(points)}; ${written}; ${removed}; ${slopeText(grown, 0)}`,
     wanted: `some written and removed; upper end ≤ ${bound.toFixed(0)}, one in ${ONE_IN} written`,
-    holds: written! > 0 && removed! > 0 && grown.high <= bound,
+    holds: written > 0 && removed > 0 && grown.high <= bound,
   };
+}
+
+/** Exactly, and whatever the level does: it rises until each history has had a hundred events, which trim it (contract §2). */
+function areTrimmed(samples: readonly Sample[]): Verdict {
+  const table = 'channel_events';
+  const [written, removed] = writtenAndRemoved(samples, table);
+  const overdue = most(seriesOf(samples, `overdue ${table}`));
+  return {
+    what: `rows ${table}: middle (least to most); written; removed; most at a time that should have been removed`,
+    figure: `${levelText(seriesOf(samples, `rows ${table}`))}; ${written}; ${removed}; ${overdue}`,
+    wanted: 'some written and removed; 0 overdue',
+    holds: written > 0 && removed > 0 && overdue === 0,
+  };
+}
+
+function writtenAndRemoved(samples: readonly Sample[], table: string): readonly [number, number] {
+  const [written, removed] = ['written', 'removed'].map((what) =>
+    risen(seriesOf(samples, `${what} ${table}`)),
+  );
+  return [written!, removed!];
 }
 
 function levelText(points: readonly Point[]): string {

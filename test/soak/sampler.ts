@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import { Client } from 'pg';
+import { TRIM_EVERY } from '../../src/channel/append.sql.js';
 import { Scrape } from '../support/scrape.js';
 import type { Instance } from './instance.js';
 import type { Sample } from './series.js';
+import { HISTORY } from './settings.js';
 
 const MIB = 1024 * 1024;
 
@@ -38,6 +40,14 @@ const count = (table: string): string => `
     pg_stat_get_tuples_inserted('${table}'::regclass)::int AS written,
     pg_stat_get_tuples_deleted('${table}'::regclass)::int AS removed,
     coalesce(pg_stat_get_dead_tuples('${table}'::regclass), 0)::int AS dead, pg_total_relation_size('${table}')::float8 AS bytes`;
+
+/**
+ * Events that should have been removed: those of users who have gone, and what lay below a history at its last hundredth event
+ * (contract §2).
+ */
+const OVERDUE_EVENTS = `
+  SELECT count(*)::int AS overdue FROM channel_events e LEFT JOIN channels c USING (user_id)
+  WHERE c.user_id IS NULL OR e.event_offset < c.last_offset - c.last_offset % ${TRIM_EVERY} - ${HISTORY}`;
 
 /** Looks at instances, database and Redis, on connections of its own. */
 export class Sampler {
@@ -97,6 +107,7 @@ export class Sampler {
 
   private async ofDatabase(): Promise<Record<string, number>> {
     const { rows } = await this.database.query<TableRow>(this.tables);
+    const events = await this.database.query<{ overdue: number }>(OVERDUE_EVENTS);
     const connections = await this.database.query<{ count: number }>(
       `SELECT count(*)::int AS count FROM pg_stat_activity
        WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
@@ -109,6 +120,7 @@ export class Sampler {
         [`dead ${name}`, dead],
         [`MiB ${name}`, bytes / MIB],
       ]),
+      ['overdue channel_events', events.rows[0]!.overdue],
       ['database connections', connections.rows[0]!.count],
     ]) as Record<string, number>;
   }

@@ -6,6 +6,8 @@ import { accountsFile } from './sample-accounts.js';
 /** Seconds: so short that within minutes each table is as full as it gets, and removal works all the time. */
 export const LIVES = { access: 90, refresh: 180, state: 60 };
 export const SERVICE_KEY = 'the-service-key-of-the-soak-with-all-rights';
+/** Events that a user's history keeps. */
+export const HISTORY = 20;
 /** Connections of each instance (the default). */
 export const POOL = 10;
 
@@ -42,7 +44,7 @@ export function settingsOf(
     ACCESS_TOKEN_TTL: String(LIVES.access),
     REFRESH_TOKEN_TTL: String(LIVES.refresh),
     STATE_TTL: String(LIVES.state),
-    CHANNEL_HISTORY: '20',
+    CHANNEL_HISTORY: String(HISTORY),
     LOG_LEVEL: 'warn',
     ...providerVariables('STUB', provider),
     ...providerVariables('CORP', provider),
