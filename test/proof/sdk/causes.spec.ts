@@ -91,6 +91,14 @@ describe('a refresh', () => {
     const one = post(2 * MINUTE);
     expect(why([signIn, one], { overtaken: new Set([one]) })).toEqual(['one that hung was overtaken']);
   });
+
+  it('that overtakes another, and needs a second proof', () => {
+    const [first, second] = [refused(2 * MINUTE), post(2 * MINUTE + 100)];
+    expect(why([signIn, first, second], { overtaken: new Set([first]) })).toEqual([
+      'one that hung was overtaken',
+    ]);
+    expect(why([signIn, first, second])).toEqual([undefined]);
+  });
 });
 
 describe('a refusal', () => {

@@ -59,7 +59,8 @@ export function causes(
       trueTime(one.at) - begin(last, posts, trueTime) + forward.reduce((sum, { by }) => sum + by, 0);
     const cause = (): Cause | undefined => {
       if (age >= SHORTEST_USE_MS) return 'its time had come';
-      if (overtaken.has(one)) return 'one that hung was overtaken';
+      const attempt = refusedBefore(one, posts) ?? one;
+      if (overtaken.has(one) || overtaken.has(attempt)) return 'one that hung was overtaken';
       if (oneOf(withdrawals, ({ from, to }) => from <= one.at && to + KNOWN_MS >= last.at))
         return 'the key was withdrawn';
       if (oneOf(clockSets, ({ at, by }) => by < 0 && at >= last.at && at <= one.at))

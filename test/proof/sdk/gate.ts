@@ -60,6 +60,11 @@ export class Gate {
     return `http://localhost:${(this.server.address() as AddressInfo).port}`;
   }
 
+  /** Whether a refresh is on its way. */
+  get isRefreshing(): boolean {
+    return this.seen.some(({ path, ended }) => path === '/oauth2/refresh' && ended === undefined);
+  }
+
   /** Breaks all connections. */
   cut(): void {
     for (const socket of this.sockets) socket.destroy();

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { DataSource } from 'typeorm';
 import { RealtimeService } from '../../../src/realtime/realtime.service.js';
@@ -20,6 +21,8 @@ import { TurnedClock } from './turned-clock.js';
 
 /** The user of the browser: the stub provider makes the code the user. */
 const USER = 'ada';
+/** A tab may wait 200 ms for news, and a second where its key is gone. */
+const LONGEST_PREPARATION_MS = 1500;
 /** Seconds: no event is too old for a device that has slept. */
 const EVENT_TTL = 31_536_000;
 
@@ -185,11 +188,29 @@ export class StormWorld {
   async elapse(milliseconds: number, isAwake: boolean): Promise<void> {
     // A frozen tab must not notice: Playwright would run its timers.
     const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
+    await this.untilNobodyPrepares();
     await this.trouble(TIME_PASSES, async () => {
       await this.clock.turn(milliseconds, this.services);
       if (jumps) await this.context.clock.fastForward(milliseconds);
       else await this.setDeviceClock();
     });
+  }
+
+  /**
+   * Between a tab's lock and its request to the gate no clock is turned: whoever waits for the lock would find that the twelve seconds
+   * are over, and nothing that the gate sees would tell why. Steps that mean that wait until the request is there.
+   */
+  private async untilNobodyPrepares(): Promise<void> {
+    const [tab] = this.tabs;
+    if (!tab || this.tabs.some(({ isFrozen }) => isFrozen)) return;
+    const end = performance.now() + LONGEST_PREPARATION_MS;
+    while (performance.now() < end) {
+      const held = await tab.page
+        .evaluate<number>('navigator.locks.query().then(({ held }) => held.length)')
+        .catch(() => 0); // it is being loaded
+      if (held === 0 || this.gate.isRefreshing) return;
+      await delay(10);
+    }
   }
 
   /** Somebody sets the device's clock. @param by milliseconds, forward or back */

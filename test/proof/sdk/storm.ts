@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { causes, type Cause } from './causes.js';
-import { overlapping, staleRequests, wrongEvents, type Overlaps, type StaleRequests } from './judgement.js';
+import {
+  overlapping,
+  staleRequests,
+  wrongEvents,
+  type Overlaps,
+  type StaleRequests,
+  type Trouble,
+} from './judgement.js';
 import type { Patch } from './patched-client.js';
 import { mulberry } from './random.js';
 import { refusals, type Reason } from './refusals.js';
@@ -17,6 +24,7 @@ const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
 /** In the report of a failure. */
 const REQUESTS_TOLD = 30;
+const [REFRESHES_TOLD, TROUBLES_TOLD] = [10, 16];
 const MOMENT_MS = 100;
 /** Seconds: a token that is good for less is to be replaced, at once or within a minute. */
 const FRESH_S = 240;
@@ -184,14 +192,25 @@ export class Storm {
     const last = this.done.slice(-STEPS_TO_CALM - 2).join(', ');
     const { seen } = this.world.gate;
     const requests = seen.slice(-REQUESTS_TOLD).map((one) => `  ${this.line(one)}`);
+    const refreshes = seen.filter(({ method }) => method === 'POST').slice(-REFRESHES_TOLD);
+    const troubles = this.world.troubles.slice(-TROUBLES_TOLD);
     throw new Error(
       [
         what,
         `SEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${last}`,
         'the last requests, with their begin and end in milliseconds before now:',
         ...requests,
+        'the last refreshes:',
+        ...refreshes.map((one) => `  ${this.line(one)}`),
+        'the last trouble, likewise, and the time that went by meanwhile:',
+        ...troubles.map((one) => `  ${this.troubleLine(one)}`),
       ].join('\n'),
     );
+  }
+
+  private troubleLine({ what, from, to = Date.now() }: Trouble): string {
+    const now = Date.now();
+    return `${what} ${from - now} ${to - now}: ${this.trueTime(to) - this.trueTime(from)} ms`;
   }
 
   private line({ method, path, begun, at, ended, status, exp, refusal = '' }: Seen): string {
