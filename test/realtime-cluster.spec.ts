@@ -20,6 +20,8 @@ const [USERS, PUSHES_A_USER] = isFull ? [300, 100] : [30, 40];
 const LONG = isFull ? 300_000 : 120_000;
 /** How many times the duration of similar work on this machine is added to the contract's limits. */
 const LENIENCY = 5;
+/** What is added in full: by so much sockets may be told later than the contract says, so many at once, on a machine that they share with their clients. */
+const ALLOWANCE_MS = 250;
 
 it('of instances that start together, none is left running when another one fails', async () => {
   const cluster = await Cluster.create();
@@ -139,16 +141,16 @@ it('of instances that start together, none is left running when another one fail
         );
         return performance.now() - began;
       }
-      /** Fails when one was closed more than a second late, and what this machine needs just to tell all of them something. */
+      /** Fails when one was closed more than a second late. */
       function expectInTime(late: readonly number[], needed: number, what: string): void {
         const latest = Math.max(...late);
         reportPromise(
           'P8',
           `${what}: sockets, on three instances; the latest is closed after; what a push to each of them takes`,
           `${late.length}; ${latest.toFixed(0)} ms; ${needed.toFixed(0)} ms`,
-          '1000; ≤ 1 s (fails above that and what the pushes take)',
+          `1000; ≤ 1 s (fails above ${1000 + ALLOWANCE_MS} ms)`,
         );
-        expect(latest).toBeLessThan(1000 + (isFull ? 1 : LENIENCY) * needed);
+        expect(latest).toBeLessThan(1000 + (isFull ? ALLOWANCE_MS : LENIENCY * needed));
       }
 
       it(
