@@ -4,7 +4,7 @@ import type { Seen } from './seen.js';
 
 const MINUTE = 60_000;
 const same = (moment: number): number => moment;
-const NOTHING: Happenings = { clockSets: [], withdrawals: [], freezes: [], overtaken: new Set() };
+const NOTHING: Happenings = { clockSets: [], withdrawals: [], freezes: [], turns: [], overtaken: new Set() };
 
 const post = (at: number, changes: Partial<Seen> = {}): Seen => ({
   at,
@@ -55,6 +55,18 @@ describe('a refresh', () => {
       post(60 * MINUTE + 200),
     ];
     expect([...causes(seen, trueTime, NOTHING).values()]).toEqual(['its time had come', 'its time had come']);
+  });
+
+  it('counts it from that proof where a clock was turned before its request arrived, whose time may be wrong else', () => {
+    const seen = [
+      signIn,
+      { ...refused(60 * MINUTE + 10), proved: 2 * MINUTE },
+      post(60 * MINUTE + 100),
+      post(60 * MINUTE + 200),
+    ];
+    const turns = [{ from: 60 * MINUTE - 50, to: 60 * MINUTE }];
+    expect(why(seen, { turns })).toEqual(['its time had come', 'its time had come']);
+    expect(why(seen)).toEqual(['its time had come', undefined]);
   });
 
   it.each<[string, Partial<Happenings>, (Cause | undefined)[]]>([

@@ -9,6 +9,8 @@ export interface Happenings {
   readonly withdrawals: readonly { readonly from: number; readonly to: number }[];
   /** A tab was frozen: an answer that came then is stored when it is thawed, perhaps over a newer one. `to` absent: it still is. */
   readonly freezes: readonly { readonly from: number; to?: number }[];
+  /** The clock of service and device was being turned. */
+  readonly turns: readonly { readonly from: number; readonly to?: number }[];
   /** Refreshes that began because the one that they waited for hung. */
   readonly overtaken: ReadonlySet<Seen>;
 }
@@ -24,6 +26,8 @@ export type Cause =
 const SHORTEST_USE_MS = 54.5 * 60_000 - 1000;
 /** Instances sign with a withdrawn key until they have read that it is (contract §5: within a second). */
 const KNOWN_MS = 1000;
+/** From a proof until its request arrives. */
+const ON_ITS_WAY_MS = 300;
 
 const isPost = ({ method, path }: Seen, ...paths: string[]): boolean =>
   method === 'POST' && paths.includes(path);
@@ -37,7 +41,7 @@ const isPost = ({ method, path }: Seen, ...paths: string[]): boolean =>
 export function causes(
   seen: readonly Seen[],
   trueTime: (moment: number) => number,
-  { clockSets, withdrawals, freezes, overtaken }: Happenings,
+  { clockSets, withdrawals, freezes, turns, overtaken }: Happenings,
 ): Map<Seen, Cause | undefined> {
   const found = new Map<Seen, Cause | undefined>();
   const used = new Set<object>();
@@ -56,7 +60,7 @@ export function causes(
     if (!last || isPost(one, '/oauth2/token')) continue;
     const forward = clockSets.filter(({ at, by }) => by > 0 && at >= last.at && at <= one.at);
     const age =
-      trueTime(one.at) - begin(last, posts, trueTime) + forward.reduce((sum, { by }) => sum + by, 0);
+      trueTime(one.at) - begin(last, posts, trueTime, turns) + forward.reduce((sum, { by }) => sum + by, 0);
     const cause = (): Cause | undefined => {
       if (age >= SHORTEST_USE_MS) return 'its time had come';
       const attempt = refusedBefore(one, posts) ?? one;
@@ -76,9 +80,19 @@ export function causes(
 
 /**
  * The true time at which the browser began to ask for a token, from which it counts the token's age: that of the first proof, if more
- * than one was needed.
+ * than one was needed. That proof's own time may be wrong, as the device's clock may be, and counts only where a clock was turned
+ * between it and its arrival.
  */
-function begin(one: Seen, posts: readonly Seen[], trueTime: (moment: number) => number): number {
+function begin(
+  one: Seen,
+  posts: readonly Seen[],
+  trueTime: (moment: number) => number,
+  turns: Happenings['turns'],
+): number {
+  const own = Math.min(one.proved ?? Infinity, trueTime(one.at));
   const first = refusedBefore(one, posts);
-  return Math.min(one.proved ?? Infinity, trueTime(one.at), first ? trueTime(first.at) : Infinity);
+  if (!first) return own;
+  const { at, proved = Infinity } = first;
+  const isTurned = turns.some(({ from, to = Infinity }) => from <= at && to >= at - ON_ITS_WAY_MS);
+  return Math.min(own, trueTime(at), isTurned ? proved : Infinity);
 }

@@ -173,7 +173,8 @@ export class StormWorld {
   /** What can make the browser refresh before it is time. */
   happenings(overtaken: ReadonlySet<Seen>): Happenings {
     const { clockSets, withdrawals, freezes } = this;
-    return { clockSets, withdrawals, freezes, overtaken };
+    const turns = this.troubles.filter(({ what }) => what === TIME_PASSES);
+    return { clockSets, withdrawals, freezes, turns, overtaken };
   }
 
   /** The true time; milliseconds since the epoch. */
