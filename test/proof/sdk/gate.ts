@@ -14,6 +14,9 @@ import { handshakeReader } from './first-message.js';
 import { keyOf } from './key-of.js';
 import type { Seen } from './seen.js';
 
+/** Milliseconds: whoever stands still for longer is not waited for. */
+const LONGEST_ANSWER_MS = 1000;
+
 /**
  * Between the browser and several instances: writes down every request and every handshake of a socket, and makes trouble. Times are
  * those of this machine's clock, in milliseconds.
@@ -35,6 +38,10 @@ export class Gate {
   /** How many answers to refreshes it keeps at the moment. */
   kept = 0;
   private keeping: Promise<void> | undefined;
+  /** Until then nothing passes, in either direction. */
+  private held: Promise<void> | undefined;
+  /** How many requests the instances have not answered yet. */
+  private underWay = 0;
   private turn = 0;
   private readonly sockets = new Set<Duplex>();
 
@@ -70,6 +77,20 @@ export class Gate {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Does something while nothing passes, and no instance has a request to answer. What came meanwhile goes on afterwards. */
+  async hold(work: () => Promise<void>): Promise<void> {
+    let release!: () => void;
+    this.held = new Promise((resolve) => (release = resolve));
+    try {
+      const end = performance.now() + LONGEST_ANSWER_MS;
+      while (this.underWay > 0 && performance.now() < end) await delay(5);
+      await work();
+    } finally {
+      this.held = undefined;
+      release();
+    }
+  }
+
   /** Ends all trouble. Connections whose bytes were swallowed are broken: those do not come again. */
   calm(): void {
     if (this.oneWay) this.cut();
@@ -101,6 +122,7 @@ export class Gate {
       seen.delivered = response.writableFinished;
     });
     try {
+      await this.held;
       if (this.away) throw new Error('away');
       const answer = await this.answer(incoming, seen, body);
       const text = await buffer(answer);
@@ -168,10 +190,15 @@ export class Gate {
     body: Buffer,
   ): Promise<IncomingMessage> {
     const instance = this.next();
-    return new Promise((resolve, reject) => {
-      const forwarded = send(instance + url, { method, headers: rawHeaders, agent: false }, resolve);
-      forwarded.on('error', reject).end(body);
-    });
+    this.underWay++;
+    try {
+      return await new Promise((resolve, reject) => {
+        const forwarded = send(instance + url, { method, headers: rawHeaders, agent: false }, resolve);
+        forwarded.on('error', reject).end(body);
+      });
+    } finally {
+      this.underWay--;
+    }
   }
 
   private upgrade(incoming: IncomingMessage, socket: Duplex, head: Buffer): void {
@@ -192,12 +219,18 @@ export class Gate {
       if (token) this.seen.push({ at, begun: at, method: 'WS', path: '/socket.io/', ...facts(token) });
       upstream.write(chunk);
     });
-    upstream.on('data', (chunk: Buffer) => this.oneWay || socket.write(chunk));
-    for (const [one, other] of [
-      [socket, upstream],
-      [upstream, socket],
-    ] as const)
-      one.on('close', () => other.destroy());
+    upstream.on('data', (chunk: Buffer) =>
+      this.onceFree(() => {
+        if (!this.oneWay) socket.write(chunk);
+      }),
+    );
+    upstream.on('close', () => this.onceFree(() => socket.destroy()));
+    socket.on('close', () => upstream.destroy());
+  }
+
+  /** What comes later is done later: waiting for nothing takes a turn as well. */
+  private onceFree(work: () => void): void {
+    void Promise.resolve(this.held).then(work);
   }
 
   private track(socket: Duplex): void {

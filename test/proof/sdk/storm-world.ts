@@ -183,18 +183,21 @@ export class StormWorld {
   }
 
   /**
-   * Time goes by, at the service and on the device.
+   * Time goes by, at the service and on the device, as it does: at once. Neither learns in between that the other's clock is another,
+   * and no tab asks for a token then whose timers are not due yet.
    * @param isAwake whether the device's timers and its monotonic clock go on: not while some systems sleep
    */
   async elapse(milliseconds: number, isAwake: boolean): Promise<void> {
     // A frozen tab must not notice: Playwright would run its timers.
     const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
     await this.untilNobodyPrepares();
-    await this.trouble(TIME_PASSES, async () => {
-      await this.clock.turn(milliseconds, this.services);
-      if (jumps) await this.context.clock.fastForward(milliseconds);
-      else await this.setDeviceClock();
-    });
+    await this.gate.hold(() =>
+      this.trouble(TIME_PASSES, async () => {
+        await this.clock.turn(milliseconds, this.services);
+        if (jumps) await this.context.clock.fastForward(milliseconds);
+        else await this.setDeviceClock();
+      }),
+    );
   }
 
   /**

@@ -174,36 +174,46 @@ export class Storm {
     const { overlaps } = this.overlaps;
     if (stale.length > 0) {
       const some = stale.slice(0, 3).map((one) => this.line(one));
-      this.fail(`${stale.length} requests with a stale token: ${some.join('; ')}`);
+      this.fail(`${stale.length} requests with a stale token: ${some.join('; ')}`, stale[0]);
     }
     if (overlaps.length > 0) {
       const [[one, other]] = overlaps as [Overlaps['overlaps'][0]];
-      this.fail(`two refreshes at once: ${this.line(one)} and ${this.line(other)}`);
+      this.fail(`two refreshes at once: ${this.line(one)} and ${this.line(other)}`, other);
     }
     for (const [one, cause] of this.refreshes.causes) {
-      if (cause === undefined) this.fail(`a refresh that nothing explains: ${this.line(one)}`);
+      if (cause === undefined) this.fail(`a refresh that nothing explains: ${this.line(one)}`, one);
     }
     for (const [one, reason] of this.refusals) {
-      if (reason === undefined) this.fail(`a refusal that nothing explains: ${this.line(one)}`);
+      if (reason === undefined) this.fail(`a refusal that nothing explains: ${this.line(one)}`, one);
     }
   }
 
-  private fail(what: string): never {
-    const last = this.done.slice(-STEPS_TO_CALM - 2).join(', ');
-    const { seen } = this.world.gate;
-    const requests = seen.slice(-REQUESTS_TOLD).map((one) => `  ${this.line(one)}`);
-    const refreshes = seen.filter(({ method }) => method === 'POST').slice(-REFRESHES_TOLD);
-    const troubles = this.world.troubles.slice(-TROUBLES_TOLD);
+  /** @param culprit what was found to be wrong: what was before it is told; without one, what was before now */
+  private fail(what: string, culprit?: Seen): never {
+    const { gate, troubles, clockSets, withdrawals } = this.world;
+    const end = culprit?.at ?? Date.now();
+    const before = gate.seen.filter(({ at }) => at <= end);
+    const refreshes = before.filter(({ method }) => method === 'POST').slice(-REFRESHES_TOLD);
+    const all = [
+      ...troubles.map((one) => [one.from, this.troubleLine(one)] as const),
+      ...clockSets.map(
+        ({ at, by }) => [at, `the device's clock was set ${at - Date.now()}: ${by} ms`] as const,
+      ),
+      ...withdrawals.map(({ from }) => [from, `a key was withdrawn ${from - Date.now()}`] as const),
+    ].filter(([from]) => from <= end);
     throw new Error(
       [
         what,
-        `SEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${last}`,
-        'the last requests, with their begin and end in milliseconds before now:',
-        ...requests,
-        'the last refreshes:',
+        `SEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${this.done.slice(-STEPS_TO_CALM - 2).join(', ')}`,
+        'the requests before, with their begin and end in milliseconds before now:',
+        ...before.slice(-REQUESTS_TOLD).map((one) => `  ${this.line(one)}`),
+        'the refreshes:',
         ...refreshes.map((one) => `  ${this.line(one)}`),
-        'the last trouble, likewise, and the time that went by meanwhile:',
-        ...troubles.map((one) => `  ${this.troubleLine(one)}`),
+        'the trouble, likewise, and the time that went by meanwhile:',
+        ...all
+          .toSorted(([a], [b]) => a - b)
+          .slice(-TROUBLES_TOLD)
+          .map(([, line]) => `  ${line}`),
       ].join('\n'),
     );
   }
