@@ -47,6 +47,11 @@ describe('both spellings', () => {
     });
   });
 
+  it('takes a URL with an @ in its path, which is no user info', () => {
+    const env = { ...idp, PROVIDERS_IDP_URL: 'https://idp.example/@one/' };
+    expect(parseSettings(env).providers.get('idp')).toMatchObject({ url: 'https://idp.example/@one' });
+  });
+
   it('mixed, and twice the same', () => {
     const mixed = {
       ...idp,

@@ -13,7 +13,7 @@ const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 export const baseUrl = kind(
   'an absolute http:// or https:// URL without query, fragment and user info',
   (value) => {
-    if (!/^https?:\/\/[^/\\?#@\s][^\\?#@\s]*$/i.test(value)) return undefined;
+    if (!/^https?:\/\/[^/\\?#@\s]+(?:\/[^\\?#\s]*)?$/i.test(value)) return undefined;
     return parseUrl(value)?.href.replace(/\/$/, '');
   },
 );

@@ -1,10 +1,12 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret } from '../config/current-secret.js';
+import { InvalidSettings } from '../config/invalid-settings.js';
 import type { Setting } from '../config/setting-row.js';
 import { settingsTable } from '../config/settings-table.js';
 import type { Settings } from '../config/settings.js';
 import { clientFor, type DatabaseClient } from './client.js';
 import type { Database } from './data-source.js';
+import { errorMessage } from './error-facts.js';
 
 const logger = new Logger('Database');
 
@@ -23,12 +25,19 @@ export function directWay(settings: Settings): Database {
   };
 }
 
-/** @param url start.ts has made sure that there is one */
+/**
+ * @param url start.ts has made sure that there is one
+ * @throws InvalidSettings where pg cannot use it: mostly a file that it names, which cannot be read
+ */
 function clientAt(
   url: string,
   { name, kind }: Setting<string>,
   secretFiles: Settings['secretFiles'],
 ): DatabaseClient {
   const current = currentSecret(secretFiles.get(name), kind, url, (line) => logger.warn(line));
-  return clientFor(() => current.now());
+  try {
+    return clientFor(() => current.now());
+  } catch (error) {
+    throw new InvalidSettings([`${name}: cannot be used: ${errorMessage(error)}`]);
+  }
 }
