@@ -9,10 +9,8 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { claimsOf } from '../../support/sign-in.js';
 import { handshakeReader } from './first-message.js';
-import { keyOf } from './key-of.js';
-import type { Seen } from './seen.js';
+import { handshakeOf, refusalOf, seenOf, type Seen } from './seen.js';
 
 /** Milliseconds: whoever stands still for longer is not waited for. */
 const LONGEST_ANSWER_MS = 1000;
@@ -116,7 +114,8 @@ export class Gate {
   }
 
   private async serve(incoming: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
-    const seen = this.note(incoming);
+    const seen = seenOf(incoming);
+    this.seen.push(seen);
     response.on('close', () => {
       seen.ended ??= Date.now();
       seen.delivered = response.writableFinished;
@@ -132,23 +131,6 @@ export class Gate {
     } catch {
       incoming.socket.destroy();
     }
-  }
-
-  private note({ method = '', url = '', headers }: IncomingMessage): Seen {
-    const { pathname, searchParams } = new URL(url, this.url);
-    const token = /^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1];
-    const begun = searchParams.get('begun');
-    const proof = headers['dpop'];
-    const seen: Seen = {
-      at: Date.now(),
-      begun: begun ? Number(begun) : Date.now(),
-      method,
-      path: pathname,
-      ...(proof && { proof: String(proof), proved: (claimsOf(String(proof))['iat'] as number) * 1000 }),
-      ...facts(token),
-    };
-    this.seen.push(seen);
-    return seen;
   }
 
   private async answer(incoming: IncomingMessage, seen: Seen, body: Buffer): Promise<IncomingMessage> {
@@ -216,7 +198,7 @@ export class Gate {
     const read = handshakeReader();
     socket.on('data', (chunk: Buffer) => {
       const token = read(chunk);
-      if (token) this.seen.push({ at, begun: at, method: 'WS', path: '/socket.io/', ...facts(token) });
+      if (token) this.seen.push(handshakeOf(token, at));
       upstream.write(chunk);
     });
     upstream.on('data', (chunk: Buffer) =>
@@ -238,15 +220,4 @@ export class Gate {
     socket.on('error', () => undefined);
     socket.on('close', () => this.sockets.delete(socket));
   }
-}
-
-/** When a token ends, and its key; nothing where it is none of the service's. */
-function facts(token: string | undefined): { exp?: number; kid?: string } {
-  if (!token?.startsWith('eyJ')) return {};
-  return { exp: claimsOf(token)['exp'] as number, kid: keyOf(token) };
-}
-
-function refusalOf(text: Buffer): string {
-  const { error, error_description: description } = JSON.parse(text.toString()) as Record<string, string>;
-  return `${error}: ${description}`;
 }

@@ -1,3 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+import { claimsOf } from '../../support/sign-in.js';
+import { keyOf } from './key-of.js';
+
 /** A request, or a handshake of a socket (`WS`), as the gate saw it; times by this machine's clock, in milliseconds. */
 export interface Seen {
   readonly at: number;
@@ -25,4 +29,37 @@ export interface Seen {
   twice?: boolean;
   /** Seconds for which the browser was told to wait. */
   retryAfter?: number;
+}
+
+/** A request that has just come. */
+export function seenOf({ method = '', url = '', headers }: IncomingMessage): Seen {
+  const at = Date.now();
+  const { pathname, searchParams } = new URL(url, 'http://gate');
+  const begun = searchParams.get('begun');
+  const proof = headers['dpop'];
+  return {
+    at,
+    begun: begun ? Number(begun) : at,
+    method,
+    path: pathname,
+    ...(proof && { proof: String(proof), proved: (claimsOf(String(proof))['iat'] as number) * 1000 }),
+    ...facts(/^Bearer (.+)$/.exec(headers.authorization ?? '')?.[1]),
+  };
+}
+
+/** A socket's handshake. @param at when its connection came */
+export function handshakeOf(token: string, at: number): Seen {
+  return { at, begun: at, method: 'WS', path: '/socket.io/', ...facts(token) };
+}
+
+/** Code and text of an answer that is a refusal. */
+export function refusalOf(text: Buffer): string {
+  const { error, error_description: description } = JSON.parse(text.toString()) as Record<string, string>;
+  return `${error}: ${description}`;
+}
+
+/** When a token ends, and its key; nothing where it is none of the service's. */
+function facts(token: string | undefined): { exp?: number; kid?: string } {
+  if (!token?.startsWith('eyJ')) return {};
+  return { exp: claimsOf(token)['exp'] as number, kid: keyOf(token) };
 }
