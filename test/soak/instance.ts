@@ -15,6 +15,7 @@ export class Instance {
     readonly url: string,
     readonly child: ChildProcess,
     private readonly logFile: string,
+    private readonly errorFile: string,
   ) {}
 
   /**
@@ -29,15 +30,17 @@ export class Instance {
   ): Promise<Instance> {
     const port = await freePort();
     const logFile = join(directory, `${name}.log`);
-    const log = openSync(logFile, 'a'); // its own: with a pipe it would wait for this process to read
+    const errorFile = join(directory, `${name}.stderr`);
+    const files = [logFile, errorFile].map((file) => openSync(file, 'a')); // with pipes it would wait for this process to read
     const child = spawn(process.execPath, [join(DIST, 'main.js')], {
       env: { PATH: process.env['PATH'], PORT: String(port), ...env },
-      stdio: ['ignore', log, 'inherit'],
+      stdio: ['ignore', ...files],
     });
-    closeSync(log);
-    const instance = new Instance(name, `http://127.0.0.1:${port}`, child, logFile);
+    for (const file of files) closeSync(file);
+    const instance = new Instance(name, `http://127.0.0.1:${port}`, child, logFile, errorFile);
     while (!(await instance.isReady())) {
-      if (child.exitCode !== null) throw new Error(`the service did not start:\n${instance.log}`);
+      if (child.exitCode !== null)
+        throw new Error(`the service did not start:\n${instance.log}${instance.warnings}`);
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     return instance;
@@ -47,9 +50,15 @@ export class Instance {
     return readFileSync(this.logFile, 'utf8');
   }
 
-  /** Lines of its log that say that something went wrong, each message once, with how often it came. */
+  /** What Node.js says, such as that of an emitter's listeners there are too many: nothing, if all is well. */
+  private get warnings(): string {
+    return readFileSync(this.errorFile, 'utf8');
+  }
+
+  /** Lines of its log that say that something went wrong, each message once, with how often it came; and what Node.js says. */
   get errors(): string[] {
     const messages = new Map<string, number>();
+    for (const text of this.warnings.split('\n')) if (text) messages.set(text, (messages.get(text) ?? 0) + 1);
     for (const line of this.log.split('\n').filter((text) => text.startsWith('{'))) {
       const { level, msg = '' } = JSON.parse(line) as { level: number; msg?: string };
       if (level >= ERROR) messages.set(msg, (messages.get(msg) ?? 0) + 1);

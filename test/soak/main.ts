@@ -47,6 +47,10 @@ const minutes = Number(values.minutes ?? (values.short ? SHORT_MINUTES : MINUTES
 if (!(minutes > 0)) throw new Error(`--minutes takes a number above 0, not ${values.minutes}`);
 const warmUp = Math.max(WARM_UP, minutes * WARM_UP_SHARE);
 const isJudged = minutes > 2 * warmUp;
+if (isJudged && minutes % WINDOW_MINUTES !== 0)
+  throw new Error(
+    `more than ${2 * WARM_UP} minutes are judged by windows of ${WINDOW_MINUTES}: --minutes takes a multiple of that`,
+  );
 if (values.write && !isJudged) throw new Error(`--write takes more than ${2 * WARM_UP} minutes`);
 if (values.write && values.leak) throw new Error('--write takes no --leak');
 

@@ -44,6 +44,10 @@ export const IDLE: Values = {
   'a pool': 1,
   'b pool': 1,
   'database connections': 2,
+  'overdue channel_events': 0,
+  'rows instances': 2,
+  'rows signing_keys': 1,
+  'redis keys': 0,
   ...Object.fromEntries(TABLE_NAMES.map((table) => [`rows ${table}`, 0])),
 };
 
@@ -108,6 +112,8 @@ function ofInstances(i: number): Values {
     'a pool': 8,
     'b pool': 7,
     'database connections': 15,
+    'redis keys': 900 + saw,
+    'redis keys expired': i * 300,
   };
 }
 

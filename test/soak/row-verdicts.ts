@@ -4,8 +4,8 @@ import type { Recording } from './soak.js';
 import type { Verdict } from './verdict.js';
 
 /** Of the rows that were written in the time that is judged, one in so many may have stayed, at the upper end of the interval. */
-const ONE_IN = 50;
-const INSTANCES = 2;
+export const ONE_IN = 50;
+export const INSTANCES = 2;
 
 /** Whether each table stays as full as it was. @param samples of the time that is judged */
 export function rowVerdicts(samples: readonly Sample[], { rotations }: Recording): Verdict[] {
@@ -64,12 +64,12 @@ function writtenAndRemoved(samples: readonly Sample[], table: string): readonly 
   return [written!, removed!];
 }
 
-function levelText(points: readonly Point[]): string {
+export function levelText(points: readonly Point[]): string {
   const values = points.map(([, value]) => value);
   return `${median(values).toFixed(0)} (${Math.min(...values)} to ${Math.max(...values)})`;
 }
 
 /** By how much a counter has risen; NaN of nothing. */
-function risen(points: readonly Point[]): number {
+export function risen(points: readonly Point[]): number {
   return (points.at(-1)?.[1] ?? NaN) - (points[0]?.[1] ?? NaN);
 }

@@ -5,7 +5,7 @@ import { TRIM_EVERY } from '../../src/channel/append.sql.js';
 import { Scrape } from '../support/scrape.js';
 import type { Instance } from './instance.js';
 import type { Sample } from './series.js';
-import { HISTORY } from './settings.js';
+import { HISTORY, REMOVED_WITHIN } from './settings.js';
 
 const MIB = 1024 * 1024;
 
@@ -42,12 +42,13 @@ const count = (table: string): string => `
     coalesce(pg_stat_get_dead_tuples('${table}'::regclass), 0)::int AS dead, pg_total_relation_size('${table}')::float8 AS bytes`;
 
 /**
- * Events that should have been removed: those of users who have gone, and what lay below a history at its last hundredth event
- * (contract §2).
+ * Events that should have been removed: those of users who have gone, what lay below a history at its last hundredth event
+ * (contract §2), and what had expired (§5).
  */
 const OVERDUE_EVENTS = `
   SELECT count(*)::int AS overdue FROM channel_events e LEFT JOIN channels c USING (user_id)
-  WHERE c.user_id IS NULL OR e.event_offset < c.last_offset - c.last_offset % ${TRIM_EVERY} - ${HISTORY}`;
+  WHERE c.user_id IS NULL OR e.event_offset < c.last_offset - c.last_offset % ${TRIM_EVERY} - ${HISTORY}
+    OR e.expires_at < now() - interval '${REMOVED_WITHIN} s'`;
 
 /** Looks at instances, database and Redis, on connections of its own. */
 export class Sampler {
@@ -127,8 +128,13 @@ export class Sampler {
 
   private async ofRedis(): Promise<Record<string, number>> {
     if (!this.redis) return {};
-    const memory = /used_memory:(\d+)/.exec(await this.redis.info('memory'))?.[1];
-    return { 'redis keys': await this.redis.dbsize(), 'redis MiB': Number(memory) / MIB };
+    const info = await this.redis.info();
+    const told = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]);
+    return {
+      'redis keys': await this.redis.dbsize(),
+      'redis keys expired': told('expired_keys'),
+      'redis MiB': told('used_memory') / MIB,
+    };
   }
 }
 

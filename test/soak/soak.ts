@@ -11,7 +11,7 @@ import { allowedOf, type Allowed, type Limit } from './limits.js';
 import { residentsOf, type Residents } from './residents.js';
 import { Sampler } from './sampler.js';
 import type { Sample } from './series.js';
-import { LIVES, SERVICE_KEY, settingsOf } from './settings.js';
+import { LIVES, REMOVED_WITHIN, SERVICE_KEY, settingsOf } from './settings.js';
 import { leak, shortenKeys } from './triggers.js';
 
 export interface SoakOptions {
@@ -64,7 +64,6 @@ export interface Recording {
 const ROTATE_EVERY_MINUTES = 10; // a new key signs ten minutes later, and until then no other is made (contract §5)
 /** Who has signed out is remembered for so long, so that every instance and every other service hears of it (token/session.sql.ts). */
 const SIGNED_OUT_KEPT_S = 600;
-const REMOVED_WITHIN_S = 75; // a minute (contract §5), and what a busy machine takes
 const AFTER_CLIENTS_MS = 2000;
 
 /** Two instances, clients who do everything that clients do at a steady rate, and a look at everything now and then. */
@@ -122,7 +121,7 @@ export async function soak(options: SoakOptions, cleanup: Cleanup): Promise<Reco
     log(`${samples.at(-1)!.minutes.toFixed(0)} minutes: ${JSON.stringify(reports.at(-1)!.unexpected)}`);
   }
   reports.push(await ask(clients, { do: 'stop' }));
-  const expired = (Math.max(LIVES.refresh + LIVES.access, SIGNED_OUT_KEPT_S) + REMOVED_WITHIN_S) * 1000;
+  const expired = (Math.max(LIVES.refresh + LIVES.access, SIGNED_OUT_KEPT_S) + REMOVED_WITHIN) * 1000;
   await delay(options.untilExpired ? expired : AFTER_CLIENTS_MS);
   const after = await sampler.sample();
   const exitCodes = await Promise.all(instances.map((instance) => instance.stop()));

@@ -36,8 +36,8 @@ function kinds({ reports }: Recording): Verdict {
   return {
     what: 'of which, and what was seen on sockets and streams',
     figure: all.map(([what, often]) => `${what} ${often}`).join('; '),
-    wanted: 'each at least once',
-    holds: all.every(([, often]) => often > 0),
+    wanted: 'each in each window',
+    holds: reports.every((report) => all.every(([what]) => timesOf([report], what) > 0)),
   };
 }
 

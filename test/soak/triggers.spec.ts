@@ -33,4 +33,23 @@ describe('what a soak changes in its database', () => {
     await query(database.url, 'DELETE FROM sample_codes WHERE expires_at <= now()');
     expect(await expiring('sample_codes')).toEqual([{ kept: '0', forever: '3' }]);
   });
+
+  it('is both of idempotency keys', async () => {
+    const other = await createDatabase();
+    try {
+      await shortenKeys(other.url);
+      await leak(other.url, 'idempotency_keys', 20);
+      await query(
+        other.url,
+        `INSERT INTO idempotency_keys (key_hash, body_hash, expires_at)
+         SELECT i::text::bytea, 'b', now() FROM generate_series(1, 40) AS i`,
+      );
+      await query(other.url, 'DELETE FROM idempotency_keys');
+      expect(
+        await query(other.url, `SELECT count(*) FROM idempotency_keys WHERE expires_at = 'infinity'`),
+      ).toEqual([{ count: '2' }]);
+    } finally {
+      await other.drop();
+    }
+  });
 });

@@ -8,6 +8,7 @@ import { picturesOf } from './pictures.js';
 import { IDLE, oneIn, recording, TABLE_NAMES, WARM_UP, type Values } from './planted.js';
 import { rowVerdicts } from './row-verdicts.js';
 import type { Recording } from './soak.js';
+import type { Report } from './clients/tally.js';
 import { trafficVerdicts } from './traffic-verdicts.js';
 import type { Verdict } from './verdict.js';
 import { verdictsOf } from './verdicts.js';
@@ -80,6 +81,17 @@ describe('what a soak is judged by', () => {
     });
   });
 
+  it('finds that one key of Redis in twenty does not expire, and says nothing where there is none', () => {
+    expect(grows('redis keys', 45)).toEqual(['keys in Redis']);
+    expect(grows('redis keys', 1)).toEqual([]);
+    const { samples, ...rest } = recording();
+    const without = samples.map(({ minutes, values }) => ({
+      minutes,
+      values: { ...values, 'redis keys': NaN },
+    }));
+    expect(failing({ ...rest, samples: without, hasRedis: false })).toEqual([]);
+  });
+
   it('finds that one row in twenty of one table is not removed, and nothing else', () => {
     expect(grows('rows sample_codes', oneIn(20, 'sample_codes'))).toEqual(['rows sample_codes']);
   });
@@ -109,12 +121,12 @@ describe('what a soak is judged by', () => {
     expect(failing({ ...good, exitCodes: [0, 1] })).toEqual(['errors in the logs; exit codes']);
   });
 
-  it.each([...KINDS, ...COUNTED])('finds that there was no %s', (what) => {
+  it.each([...KINDS, ...COUNTED])('finds that there was no %s in a window', (what) => {
     const good = recording();
-    const { latencies, counts } = good.reports[0]!;
+    const [first, { latencies, counts }] = good.reports as [Report, Report];
     const without = (all: object): object => ({ ...all, [what]: undefined });
     const report = { unexpected: {}, latencies: without(latencies), counts: without(counts) as Values };
-    expect(failingOf(trafficVerdicts({ ...good, reports: [report] }))).toEqual(['of which']);
+    expect(failingOf(trafficVerdicts({ ...good, reports: [first, report, first] }))).toEqual(['of which']);
   });
 
   it.each(LIMITS)(
@@ -146,6 +158,8 @@ describe('what a soak is judged by', () => {
     'rows refresh_tokens',
     'rows sample_codes',
     'rows presence',
+    'overdue channel_events',
+    'redis keys',
   ])('finds that %s is left over', (name) => {
     const good = recording();
     for (const left of [1, NaN]) {
@@ -158,6 +172,8 @@ describe('what a soak is judged by', () => {
     ['users', 312],
     ['channels', 312],
     ['devices', 512],
+    ['signing_keys', 7],
+    ['instances', 3],
   ])('finds that there are more %s left than those who stay', (table, left) => {
     const good = recording();
     const after = { minutes: 56, values: { ...good.after.values, [`rows ${table}`]: left } };

@@ -1,6 +1,7 @@
 import { fileVerdicts } from './file-verdicts.js';
 import { memoryVerdicts } from './memory-verdicts.js';
-import { rowVerdicts } from './row-verdicts.js';
+import { redisVerdict } from './redis-verdict.js';
+import { INSTANCES, rowVerdicts } from './row-verdicts.js';
 import type { Recording } from './soak.js';
 import { trafficVerdicts } from './traffic-verdicts.js';
 import type { Verdict } from './verdict.js';
@@ -30,6 +31,7 @@ export function verdictsOf(recording: Recording, warmUp: number): Verdict[] {
   return [
     ...['a', 'b'].flatMap((instance) => memoryVerdicts(warm, instance)),
     ...rowVerdicts(warm, recording),
+    ...(recording.hasRedis ? [redisVerdict(warm)] : []),
     ...fileVerdicts(warm, recording),
     ...trafficVerdicts(recording),
     logs(recording),
@@ -47,7 +49,7 @@ function logs({ errors, exitCodes }: Recording): Verdict {
 }
 
 /** Whether all comes back to where it was before the first client, but for those who stay. */
-function afterwards({ before, after, residents }: Recording): Verdict[] {
+function afterwards({ before, after, residents, rotations, hasRedis }: Recording): Verdict[] {
   const sum = (names: readonly string[], values: Readonly<Record<string, number>>): number =>
     names.reduce((all, name) => all + (values[name] ?? NaN), 0);
   const atMost = (what: string, names: readonly string[], bound: number): Verdict => {
@@ -68,6 +70,10 @@ function afterwards({ before, after, residents }: Recording): Verdict[] {
     atMost('rows of users', ['rows users'], residents.users),
     atMost('rows of channels', ['rows channels'], residents.users),
     atMost('rows of devices', ['rows devices'], residents.devices),
+    atMost('events that should have been removed', ['overdue channel_events'], 0),
+    atMost('rows of signing_keys', ['rows signing_keys'], 1 + rotations),
+    atMost('rows of instances', ['rows instances'], INSTANCES),
+    ...(hasRedis ? [back('keys in Redis', ['redis keys'], 0)] : []),
     back('file descriptors', ['a files', 'b files'], IDLE_FILES),
     back('connections to the database', ['database connections'], IDLE_CONNECTIONS),
   ];

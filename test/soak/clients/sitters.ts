@@ -58,16 +58,18 @@ export class Sitters {
       socket.once('connect_error', (error) => resolve(`refused: ${error.message}`));
     });
     // Held until it is ready, so that nobody signs it out meanwhile.
-    await place.hold(() => Promise.race([new Promise((resolve) => socket.once('ready', resolve)), ended]));
-    if (socket.connected) this.tally.took('connect', began);
+    const ready = new Promise<'ready'>((resolve) => socket.once('ready', () => resolve('ready')));
+    const isReady = (await place.hold(() => Promise.race([ready, ended]))) === 'ready';
+    if (isReady) this.tally.took('connect', began);
     if (habit === 'goes') setTimeout(() => socket.close(), randomInt(LONGEST_VISIT_MS)).unref();
     if (habit === 'renews') socket.on('token.expiring', () => void this.renew(socket, place, session));
     const reason = await ended;
     this.sockets.delete(socket);
     socket.close();
     this.tally.count(`socket: ${reason}`);
-    if (!this.isOver && !['io server disconnect', 'io client disconnect'].includes(reason))
-      this.tally.wrong(`socket: ${reason}`);
+    const isUsual = isReady && ['io server disconnect', 'io client disconnect'].includes(reason);
+    if (!this.isOver && !isUsual)
+      this.tally.wrong(`socket${isReady ? '' : ' that was never ready'}: ${reason}`);
   }
 
   private listen(socket: Socket, session: Session): void {
