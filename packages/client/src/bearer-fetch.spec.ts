@@ -134,6 +134,46 @@ it('repeats a refused request once, body and all, with another token', async () 
   expect(opened!.asked()).toBe(1);
 });
 
+it('repeats it with the token that another request got meanwhile, however young that is', async () => {
+  const late: (() => void)[] = [];
+  const ask = open([{ access_token: 'second', expires_in: 3600 }], { received_at: Date.now() - 100_000 });
+  servers[0]!.removeAllListeners('request').on('request', ({ url, headers }, response) => {
+    const refuse = (): void =>
+      void response.writeHead(headers.authorization === 'Bearer second' ? 200 : 401).end();
+    if (url === '/late' && late.length === 0) late.push(refuse);
+    else refuse();
+  });
+  const slow = ask('/late');
+  expect((await ask('/')).status).toBe(200);
+  late[0]!();
+  expect((await slow).status).toBe(200);
+  expect(opened!.asked()).toBe(1);
+});
+
+it('repeats it with a token that is good: the tab may have been frozen since there was another one', async () => {
+  open(
+    [
+      { access_token: 'second', expires_in: 3600 },
+      { access_token: 'third', expires_in: 3600 },
+    ],
+    {
+      received_at: Date.now() - 100_000,
+    },
+  );
+  const { keeper, refresher } = opened!;
+  const now = jest.spyOn(Date, 'now');
+  const thawed = async (stale?: string): Promise<string> => {
+    const token = await refresher.refresh(stale);
+    const ahead = Date.now() + 3_600_000;
+    now.mockImplementation(() => ahead);
+    return token;
+  };
+  answer = ({ headers }) => ({ status: headers.authorization === 'Bearer third' ? 200 : 401 });
+  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, refresh: thawed });
+  expect((await fetch('/')).status).toBe(200);
+  now.mockRestore();
+});
+
 it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
   const fetch = open();
   await expect(fetch('http://[')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'invalid_request' });

@@ -260,6 +260,17 @@ describe('what an answer means', () => {
     expect(keeper.get()).toMatchObject({ refresh_token: 'lkr_2' });
   });
 
+  it('comes too late if another tab has a newer token: it was frozen, and overtaken', async () => {
+    const late = new Promise<object>((resolve) => setTimeout(resolve, 20_000, FRESH));
+    const { refresher, keeper, area } = tab([late], expired);
+    const refreshed = refresher.fresh();
+    await seconds(13);
+    put(area, tokensNow({ access_token: 'newer' }));
+    await seconds(8);
+    expect(await refreshed).toBe('newer');
+    expect(keeper.get()).toMatchObject({ access_token: 'newer' });
+  });
+
   it('does not bring back a session that was signed out meanwhile', async () => {
     const late = new Promise<object>((resolve) => setTimeout(resolve, 1000, FRESH));
     const { refresher, keeper } = tab([late], expired);

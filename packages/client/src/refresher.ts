@@ -98,8 +98,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     // It may have been signed out meanwhile, or in again: then the answer comes too late.
     const current = keeper.reload();
     if (current?.refresh_token === refresh_token) {
-      if (answer) keeper.put({ ...current, ...answer, received_at });
-      else judge(lastError as LatchkeyError, current);
+      // Another tab may have overtaken this one, which was frozen: its token is newer.
+      const isOvertaken = current.access_token !== access_token && current.received_at > received_at;
+      if (!answer) judge(lastError as LatchkeyError, current);
+      else if (!isOvertaken) keeper.put({ ...current, ...answer, received_at });
     }
     const now = keeper.get();
     if (!now) throw signedOut();
