@@ -84,7 +84,7 @@ function tell(storm: Storm): void {
   figure('what the application was answered', list(answers));
   const { unauthorized } = storm;
   const of401 = [...storm.refusals].filter(
-    ([{ status, begun }]) => status === 401 && unauthorized.includes(begun),
+    ([{ status, begun }]) => status === 401 && unauthorized.has(begun),
   );
   figure('of these, why 401', list(countsOf(of401.map(([, reason]) => reason))));
   const proofs = [...storm.refusals].filter(([{ status }]) => status !== 401);

@@ -1,5 +1,5 @@
 import { CONNECTIONS } from './clients/http.js';
-import { bySpan, combined, median, most, seriesOf, spanOf, type Sample } from './series.js';
+import { bySpan, combined, lowest, median, most, seriesOf, spanOf, type Sample } from './series.js';
 import { POOL } from './settings.js';
 import { slopeOf, slopeText, times } from './slope.js';
 import type { Recording } from './soak.js';
@@ -32,11 +32,12 @@ function others(samples: readonly Sample[], before: Sample, instance: string): V
   const rest = (among: readonly Sample[]) =>
     combined(among, names, (files, sockets, streams, pool) => files - sockets - streams - pool);
   const points = rest(samples);
-  const grown = times(slopeOf(bySpan(points, 1, median)), spanOf(points));
+  // The least of each minute: what clients keep open comes and goes with how much they do at once, and what leaks stays.
+  const grown = times(slopeOf(bySpan(points, 1, lowest)), spanOf(points));
   const bound = (rest([before])[0]?.[1] ?? NaN) + CONNECTIONS + PASSING;
   const values = points.map(([, value]) => value);
   return {
-    what: `file descriptors of instance ${instance}, but for sockets, streams and its pool: middle; most; growth (95 % interval)`,
+    what: `file descriptors of instance ${instance}, but for sockets, streams and its pool: middle; most; growth of the least of each minute (95 % interval)`,
     figure: `${median(values).toFixed(0)}; ${most(points)}; ${slopeText(grown)}`,
     wanted: `≤ ${bound}; upper end ≤ ${MOST_GROWTH}`,
     holds: most(points) <= bound && grown.high <= MOST_GROWTH,

@@ -7,13 +7,14 @@ export const APP_SCRIPT = `
 const kept = JSON.parse(sessionStorage.storm ?? '{"got":[]}');
 const keep = () => (sessionStorage.storm = JSON.stringify(kept));
 window.storm = {
+  isFrozen: false,
   asks: true,
   kept,
   answers: [],
   async ask() {
     const begun = realNow();
     const answer = await latchkey.fetch(SERVICE + '/me?begun=' + begun).then(({ status }) => status, ({ code }) => code);
-    storm.answers.push([begun, answer]);
+    storm.answers.push([begun, answer, realNow()]);
     return answer;
   },
   async listen() {
@@ -34,6 +35,8 @@ window.storm = {
     channel.on('disconnect', ({ final }) => final && (storm.listening = false));
   },
 };
+document.addEventListener('freeze', () => (storm.isFrozen = true));
+document.addEventListener('resume', () => (storm.isFrozen = false));
 const ask = async () => {
   if (storm.asks && latchkey.session) await storm.ask();
   setTimeout(ask, 50 + Math.random() * 50);

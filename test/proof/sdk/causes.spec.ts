@@ -1,10 +1,17 @@
 import { causes, type Cause, type Happenings } from './causes.js';
-import { refusals, refusedBefore, type Reason } from './refusals.js';
+import { isUnexchanged, refusals, refusedBefore, type Clocks, type Reason } from './refusals.js';
 import type { Seen } from './seen.js';
 
 const MINUTE = 60_000;
 const same = (moment: number): number => moment;
-const NOTHING: Happenings = { clockSets: [], withdrawals: [], freezes: [], turns: [], overtaken: new Set() };
+const NOTHING: Happenings = {
+  clockSets: [],
+  withdrawals: [],
+  freezes: [],
+  turns: [],
+  left: [],
+  overtaken: new Set(),
+};
 
 const post = (at: number, changes: Partial<Seen> = {}): Seen => ({
   at,
@@ -57,16 +64,22 @@ describe('a refresh', () => {
     expect([...causes(seen, trueTime, NOTHING).values()]).toEqual(['its time had come', 'its time had come']);
   });
 
-  it('counts it from that proof where a clock was turned before its request arrived, whose time may be wrong else', () => {
+  it('counts it from before a clock was turned, if that was while that proof was on its way', () => {
+    const [from, to] = [MINUTE, MINUTE + 50];
+    const hour = 60 * MINUTE;
     const seen = [
       signIn,
-      { ...refused(60 * MINUTE + 10), proved: 2 * MINUTE },
-      post(60 * MINUTE + 100),
-      post(60 * MINUTE + 200),
+      refused(to + 5),
+      post(to + 100, { proved: to + 100 + hour }),
+      post(to + 200, { proved: to + 200 + hour }),
     ];
-    const turns = [{ from: 60 * MINUTE - 50, to: 60 * MINUTE }];
-    expect(why(seen, { turns })).toEqual(['its time had come', 'its time had come']);
-    expect(why(seen)).toEqual(['its time had come', undefined]);
+    const trueTime = (moment: number): number => (moment < to ? moment : moment + hour);
+    const all = (happenings: Partial<Happenings>): (Cause | undefined)[] => [
+      ...causes(seen, trueTime, { ...NOTHING, ...happenings }).values(),
+    ];
+    expect(all({ turns: [{ from, to }] })).toEqual(['its time had come', 'its time had come']);
+    expect(all({})).toEqual(['its time had come', undefined]);
+    expect(all({ turns: [{ from: from - 500, to: from - 400 }] })).toEqual(['its time had come', undefined]);
   });
 
   it.each<[string, Partial<Happenings>, (Cause | undefined)[]]>([
@@ -90,11 +103,18 @@ describe('a refresh', () => {
       { withdrawals: [{ from: 3 * MINUTE, to: 3 * MINUTE }] },
       [undefined, undefined],
     ],
+    ['a tab was frozen', { freezes: [{ from: MINUTE, to: MINUTE + 5000 }] }, [undefined, undefined]],
     [
-      'a tab was frozen',
-      { freezes: [{ from: MINUTE, to: 5 * MINUTE }] },
+      'an answer came to a frozen tab',
+      { freezes: [{ from: 0, to: 5 * MINUTE }] },
       ['the answer came to a frozen tab', undefined],
     ],
+    [
+      'a tab was closed before it stored the answer',
+      { left: [{ from: 60, to: 80 }] },
+      ['the answer came to a tab that was gone', undefined],
+    ],
+    ['a tab was closed later', { left: [{ from: 200, to: 280 }] }, [undefined, undefined]],
   ])('when %s, once', (_name, happenings, expected) => {
     expect(why([signIn, post(2 * MINUTE), post(2 * MINUTE + 1000)], happenings)).toEqual(expected);
   });
@@ -115,30 +135,69 @@ describe('a refresh', () => {
 
 describe('a refusal', () => {
   const me = { method: 'GET', path: '/me', status: 401, exp: 3600, kid: 'one' };
+  const UNTOUCHED: Clocks = { clockSets: [], turns: [] };
+  const why = (all: Seen[], clocks: Partial<Clocks> = {}): Reason | undefined =>
+    refusals(all, same, new Set(['old']), { ...UNTOUCHED, ...clocks }).get(all.at(-1)!);
 
   it.each<[string, Seen, Reason | undefined]>([
     ['of a token that is good', post(MINUTE, me), undefined],
+    ['of none', post(MINUTE, { method: 'GET', path: '/me', status: 401 }), undefined],
     ['of one that has ended', post(60 * MINUTE, me), 'its token had ended'],
     ['of one whose key was withdrawn', post(MINUTE, { ...me, kid: 'old' }), 'its key was withdrawn'],
     ['of a proof that is new', refused(MINUTE, 'it was used before'), undefined],
-    ['of a proof of another time', refused(MINUTE), 'the proof was of another time'],
     [
       'of a proof that was sent twice',
       { ...refused(MINUTE, 'it was used before'), twice: true },
       'the gate sent the proof twice',
     ],
-    [
-      'of a proof that came again',
-      { ...refused(MINUTE, 'it was used before'), proof: signIn.proof! },
-      'the browser sent the proof again',
-    ],
   ])('%s', (_name, one, reason) => {
-    expect(refusals([signIn, one], same, new Set(['old'])).get(one)).toBe(reason);
+    expect(why([signIn, one])).toBe(reason);
+  });
+
+  it('of a proof that came again, since the answer to the first was lost', () => {
+    const again = { ...refused(MINUTE, 'it was used before'), proof: 'one' };
+    const first = (changes: Partial<Seen>): Seen => post(MINUTE - 100, { proof: 'one', ...changes });
+    expect(why([signIn, first({}), again])).toBe(undefined);
+    for (const lost of [{ status: 0 }, { delivered: false }, { broken: true }])
+      expect(why([signIn, first(lost), again])).toBe('the browser sent the proof again');
+    expect(why([signIn, first({ status: 0, ended: MINUTE + 50 }), again])).toBe(undefined);
+  });
+
+  it('of a proof of another time, where the device has another one', () => {
+    const [first, second] = [refused(MINUTE), refused(MINUTE + 100)];
+    const reason = 'the proof was of another time';
+    expect([why([first]), why([first, second])]).toEqual([undefined, undefined]);
+    const set = { clockSets: [{ at: 1000 }] };
+    expect([why([first], set), why([first, second], set)]).toEqual([reason, undefined]);
+    for (const clocks of [
+      { clockSets: [{ at: MINUTE + 60 }] },
+      { turns: [{ from: MINUTE, to: MINUTE + 40 }] },
+    ])
+      expect(why([first, second], clocks)).toBe(reason);
+    expect(why([first], { turns: [{ from: 1000, to: 2000 }] })).toBe(undefined);
+    const turns = [{ from: MINUTE - 20, to: MINUTE - 1 }];
+    const later = { ...first, proved: MINUTE - 20 - 3 * 60 * MINUTE };
+    expect([why([first], { turns }), why([later], { turns })]).toEqual([reason, undefined]);
   });
 
   it('of the first proof of an attempt', () => {
     const [first, second, later] = [refused(1000), refused(1100), refused(9000)];
     const all = [signIn, first, second, later];
     expect(all.map((one) => refusedBefore(one, all))).toEqual([undefined, undefined, first, undefined]);
+  });
+
+  it('of a token that has to be exchanged', () => {
+    const one = post(5 * MINUTE, { ...me, kid: 'old' });
+    const told = 5 * MINUTE + 200;
+    const judged = (others: Seen[], troubles: { from: number; to?: number }[] = []): boolean =>
+      isUnexchanged(one, told, [signIn, one, ...others], troubles, same);
+    expect(judged([])).toBe(true);
+    expect(judged([post(5 * MINUTE + 100)])).toBe(true);
+    expect(judged([refused(5 * MINUTE + 100)])).toBe(false);
+    expect(judged([refused(5 * MINUTE - 1000)])).toBe(false);
+    expect(judged([], [{ from: 0, to: 5 * MINUTE }])).toBe(true);
+    expect(judged([], [{ from: 0 }])).toBe(false);
+    const young = post(MINUTE, { ...me, kid: 'old' });
+    expect(isUnexchanged(young, MINUTE + 200, [signIn, young], [], same)).toBe(false);
   });
 });

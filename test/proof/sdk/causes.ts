@@ -1,16 +1,24 @@
 import { refusedBefore } from './refusals.js';
 import type { Seen } from './seen.js';
 
+/** `to` absent: it goes on. */
+interface Span {
+  readonly from: number;
+  readonly to?: number;
+}
+
 /** What can make a browser ask for another token before the time of the one that it has has come. Machine's clock, milliseconds. */
 export interface Happenings {
   /** The device's clock was set: by how much, forward or back. */
   readonly clockSets: readonly { readonly at: number; readonly by: number }[];
   /** The key that signs was withdrawn. */
   readonly withdrawals: readonly { readonly from: number; readonly to: number }[];
-  /** A tab was frozen: an answer that came then is stored when it is thawed, perhaps over a newer one. `to` absent: it still is. */
-  readonly freezes: readonly { readonly from: number; to?: number }[];
+  /** A tab was frozen: an answer that came then is stored when it is thawed, perhaps over a newer one. */
+  readonly freezes: readonly Span[];
   /** The clock of service and device was being turned. */
-  readonly turns: readonly { readonly from: number; readonly to?: number }[];
+  readonly turns: readonly Span[];
+  /** A tab was closed, or loaded again: it may have got an answer that it did not store any more. */
+  readonly left: readonly Span[];
   /** Refreshes that began because the one that they waited for hung. */
   readonly overtaken: ReadonlySet<Seen>;
 }
@@ -20,12 +28,15 @@ export type Cause =
   | 'one that hung was overtaken'
   | 'the key was withdrawn'
   | 'the clock had been set back'
-  | 'the answer came to a frozen tab';
+  | 'the answer came to a frozen tab'
+  | 'the answer came to a tab that was gone';
 
 /** For how long a token is used before it is replaced: an hour less five and a half minutes; less a second of rounding. */
 const SHORTEST_USE_MS = 54.5 * 60_000 - 1000;
 /** Instances sign with a withdrawn key until they have read that it is (contract §5: within a second). */
 const KNOWN_MS = 1000;
+/** From the end of an answer until the browser has stored its token. */
+const STORED_MS = 100;
 /** From a proof until its request arrives. */
 const ON_ITS_WAY_MS = 300;
 
@@ -41,7 +52,7 @@ const isPost = ({ method, path }: Seen, ...paths: string[]): boolean =>
 export function causes(
   seen: readonly Seen[],
   trueTime: (moment: number) => number,
-  { clockSets, withdrawals, freezes, turns, overtaken }: Happenings,
+  { clockSets, withdrawals, freezes, turns, left, overtaken }: Happenings,
 ): Map<Seen, Cause | undefined> {
   const found = new Map<Seen, Cause | undefined>();
   const used = new Set<object>();
@@ -69,8 +80,13 @@ export function causes(
         return 'the key was withdrawn';
       if (oneOf(clockSets, ({ at, by }) => by < 0 && at >= last.at && at <= one.at))
         return 'the clock had been set back';
-      if (oneOf(freezes, ({ from, to = Infinity }) => from <= one.at && to >= last.at))
+      const answered = posts.slice(0, posts.indexOf(last) + 1).filter(({ status }) => status === 200);
+      const cameWithin = ({ from, to = Infinity }: Span): boolean =>
+        answered.some(({ ended = Infinity }) => ended >= from && ended <= to + STORED_MS);
+      if (oneOf(freezes, (freeze) => (freeze.to ?? Infinity) >= last.at && cameWithin(freeze)))
         return 'the answer came to a frozen tab';
+      if (oneOf(left, ({ from, to = Infinity }) => last.ended! >= from - STORED_MS && last.ended! <= to))
+        return 'the answer came to a tab that was gone';
       return undefined;
     };
     found.set(one, cause());
@@ -80,8 +96,7 @@ export function causes(
 
 /**
  * The true time at which the browser began to ask for a token, from which it counts the token's age: that of the first proof, if more
- * than one was needed. That proof's own time may be wrong, as the device's clock may be, and counts only where a clock was turned
- * between it and its arrival.
+ * than one was needed; before the clock was turned, if it was between that proof and its arrival.
  */
 function begin(
   one: Seen,
@@ -92,7 +107,6 @@ function begin(
   const own = Math.min(one.proved ?? Infinity, trueTime(one.at));
   const first = refusedBefore(one, posts);
   if (!first) return own;
-  const { at, proved = Infinity } = first;
-  const isTurned = turns.some(({ from, to = Infinity }) => from <= at && to >= at - ON_ITS_WAY_MS);
-  return Math.min(own, trueTime(at), isTurned ? proved : Infinity);
+  const turn = turns.find(({ from, to = Infinity }) => from <= first.at && to >= first.at - ON_ITS_WAY_MS);
+  return Math.min(own, trueTime(first.at), turn ? trueTime(turn.from) : Infinity);
 }

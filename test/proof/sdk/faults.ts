@@ -64,6 +64,80 @@ export const FAULTS: readonly PlantedFault[] = [
     found: /with a stale token|signed out: refused/, // the channel takes two refusals for the end
   },
   {
+    name: 'sends no token that is older than ten minutes',
+    file: 'bearer-fetch.ts',
+    from: 'const response = await send(withBearer(request, token));',
+    to: 'const response = await send(keeper.age() > 600 ? request : withBearer(request, token));',
+    only: ['time passes'],
+    found: /a ref(?:usal|resh) that nothing explains/,
+  },
+  {
+    name: 'has no token again once it had none',
+    file: 'bearer-fetch.ts',
+    from: 'const token = await fresh();',
+    to: `const all = globalThis as { none?: LatchkeyError };
+    const token = await (all.none ? Promise.reject(all.none) : fresh()).catch((error: unknown) => {
+      throw (all.none = error as LatchkeyError);
+    });`,
+    only: ['the network is away', 'all tabs ask at once'],
+    found: /not well again: the application is answered/,
+  },
+  {
+    name: 'keeps a token that is refused',
+    file: 'bearer-fetch.ts',
+    from: 'if (response.status !== 401 ||',
+    to: 'if (response.status ||',
+    only: ['the key is revoked', 'time passes'],
+    found: /a refused token that was not exchanged/,
+  },
+  {
+    name: 'takes the time from each answer, however late',
+    file: 'clock.ts',
+    from: 'late > took + SECOND',
+    to: 'late > SECOND',
+    only: ['the device sleeps in a refresh', 'time passes'],
+    found: /a refusal that nothing explains/,
+  },
+  {
+    name: 'sends the same proof again',
+    file: 'post.ts',
+    from: `const send = async (): Promise<Answer> => {
+      const proof = await makeProof(pair, binding.issuer + path, clock.now()).catch(() => {
+        throw new LatchkeyError('key_unavailable');
+      });`,
+    to: `const proof = await makeProof(pair, binding.issuer + path, clock.now()).catch(() => {
+        throw new LatchkeyError('key_unavailable');
+      });
+    const send = async (): Promise<Answer> => {`,
+    only: ['requests arrive twice'],
+    found: /a refusal that nothing explains/,
+  },
+  {
+    name: 'refreshes when it is thawed',
+    file: 'refresher.ts',
+    from: 'const stopWaking = onWake(() => {',
+    to: `globalThis.document?.addEventListener('resume', () => void refresh().catch(() => undefined));
+  const stopWaking = onWake(() => {`,
+    only: ['open a tab', 'freeze a tab', 'thaw the tabs'],
+    found: /a refresh that nothing explains/,
+  },
+  {
+    name: 'waits three seconds for another tab',
+    file: 'exclusive.ts',
+    from: 'const LONGEST_WAIT = 12;',
+    to: 'const LONGEST_WAIT = 3;',
+    only: ['open a tab', 'a refresh takes seconds'],
+    found: /two refreshes at once|a refresh that nothing explains/,
+  },
+  {
+    name: 'never gives a request up',
+    file: 'service.ts',
+    from: 'const TIMEOUT = 10;',
+    to: 'const TIMEOUT = 100_000;',
+    only: ['a refresh is never answered'],
+    found: /a step failed/,
+  },
+  {
     name: 'counts from the arrival of an answer',
     file: 'refresher.ts',
     from: '...answer, received_at }',

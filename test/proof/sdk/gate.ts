@@ -12,6 +12,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { handshakeReader } from './first-message.js';
 import { handshakeOf, refusalOf, seenOf, type Seen } from './seen.js';
 
+/** Milliseconds from when an answer was written until the browser has read it. */
+const READ_MS = 100;
+/** Requests that may be under way. */
+const MOST_AT_ONCE = 100;
 /** Milliseconds: whoever stands still for longer is not waited for. */
 const LONGEST_ANSWER_MS = 1000;
 
@@ -72,6 +76,8 @@ export class Gate {
 
   /** Breaks all connections. */
   cut(): void {
+    for (const one of this.seen.slice(-MOST_AT_ONCE))
+      if (one.ended === undefined || Date.now() - one.ended < READ_MS) one.broken = true;
     for (const socket of this.sockets) socket.destroy();
   }
 
@@ -199,7 +205,7 @@ export class Gate {
     socket.on('data', (chunk: Buffer) => {
       const token = read(chunk);
       if (token) this.seen.push(handshakeOf(token, at));
-      upstream.write(chunk);
+      this.onceFree(() => upstream.write(chunk));
     });
     upstream.on('data', (chunk: Buffer) =>
       this.onceFree(() => {
@@ -207,7 +213,7 @@ export class Gate {
       }),
     );
     upstream.on('close', () => this.onceFree(() => socket.destroy()));
-    socket.on('close', () => upstream.destroy());
+    socket.on('close', () => this.onceFree(() => upstream.destroy()));
   }
 
   /** What comes later is done later: waiting for nothing takes a turn as well. */

@@ -42,6 +42,15 @@ describe('a request with a token that ends', () => {
       0,
     ],
     [
+      'a second ago, when a proof was refused and another one taken',
+      end + 1000,
+      [
+        refresh(end - 200, end - 150, { status: 400, refusal: 'invalid_dpop_proof', proof: 'one' }),
+        refresh(end - 100, end - 50, { proof: 'two' }),
+      ],
+      1,
+    ],
+    [
       'a second ago, after the service has said to wait',
       end + 1000,
       [refresh(end - 8000, end - 7000, { status: 503, retryAfter: 5 })],
@@ -94,9 +103,16 @@ describe('two refreshes', () => {
   it.each([
     ['at once', refresh(1500, 1600, { proof: 'two' }), { overlaps: 1, resent: 0, overtaken: 0 }],
     ['one after the other', refresh(2000, 2100), { overlaps: 0, resent: 0, overtaken: 0 }],
-    ['the same one again', refresh(1500, 1600, { proof: 'one' }), { overlaps: 0, resent: 1, overtaken: 0 }],
+    ['the same one twice', refresh(1500, 1600, { proof: 'one' }), { overlaps: 1, resent: 0, overtaken: 0 }],
   ])('%s', (_name, later, counts) => {
     expect(count(later)).toEqual(counts);
+  });
+
+  it('of which the second is the first again, since its answer was lost', () => {
+    const again = refresh(1500, 1600, { proof: 'one' });
+    const resent = (changes: Partial<Seen>): number =>
+      overlapping([refresh(1000, 1400, { proof: 'one', ...changes }), again], same).resent;
+    expect([resent({}), resent({ status: 0 }), resent({ delivered: false })]).toEqual([0, 1, 1]);
   });
 
   it('at once, right after one that hung had been given up, and long after that', () => {

@@ -1,4 +1,5 @@
-import type { Seen } from './seen.js';
+import { refusedBefore } from './refusals.js';
+import { isResent, type Seen } from './seen.js';
 
 /**
  * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
@@ -53,8 +54,10 @@ export function staleRequests(
   trueTime: (moment: number) => number,
 ): StaleRequests {
   const refreshes = seen.filter(isRefresh);
+  const triedAgain = new Set(refreshes.map((one) => refusedBefore(one, refreshes)));
   const waits = refreshes
     .filter(({ status }) => status === 400 || status === 429 || status! >= 500)
+    .filter((one) => !triedAgain.has(one)) // at once, with another proof
     .map(({ at, ended, retryAfter = 0 }) => ({
       what: TOLD_TO_WAIT,
       from: at,
@@ -101,7 +104,7 @@ export interface Overlaps {
   readonly overtaken: ReadonlySet<Seen>;
 }
 
-/** @param deviceTime of a moment of the machine's clock: it goes on while the device sleeps */
+/** @param deviceTime of a moment of the machine's clock, by the clock of the device's timers: it may stand still while it sleeps */
 export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) => number): Overlaps {
   const overlaps: (readonly [Seen, Seen])[] = [];
   const overtaken = new Set<Seen>();
@@ -109,7 +112,7 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
   const refreshes = seen.filter(isRefresh);
   for (const [n, later] of refreshes.entries()) {
     for (const earlier of refreshes.slice(0, n)) {
-      if (later.proof && earlier.proof === later.proof) {
+      if (isResent(earlier, later)) {
         resent++;
         continue;
       }

@@ -1,4 +1,4 @@
-import type { Seen } from './seen.js';
+import { isResent, type Seen } from './seen.js';
 
 /** Why a request was refused, as far as it is known. */
 export type Reason =
@@ -8,6 +8,18 @@ export type Reason =
   | 'the browser sent the proof again'
   | 'the proof was of another time';
 
+/** What can make a device's clock another one than the service's. Machine's clock, milliseconds. */
+export interface Clocks {
+  /** Somebody set the device's. */
+  readonly clockSets: readonly { readonly at: number }[];
+  /** Both were being turned; `to` absent: they still are. */
+  readonly turns: readonly { readonly from: number; readonly to?: number }[];
+}
+
+/** From a proof until its request arrives. */
+const ON_ITS_WAY_MS = 300;
+/** A proof has whole seconds. */
+const MADE_BEFORE_MS = 3000;
 /** A refused proof is followed by another one at once, and a failed attempt by another one after a second: milliseconds. */
 const NEXT_PROOF_MS = 900;
 
@@ -20,11 +32,44 @@ export function refusedBefore(one: Seen, posts: readonly Seen[]): Seen | undefin
   return one.at - before.ended! < NEXT_PROOF_MS ? before : undefined;
 }
 
+/** A token younger than this is not exchanged when it is refused (bearer-fetch.ts): seconds, and a few more for clocks. */
+const YOUNG_S = 65;
+/** Seconds: so long lives a token. */
+const LIFE_S = 3600;
+/** Milliseconds for which a client spares the service after a refresh that failed. */
+const PAUSE_MS = 1500;
+
+/**
+ * Whether the client had to ask again with another token, and did not. Refused for its key, a token of more than a minute is exchanged;
+ * the application gets the refusal only where no other token could be had: there was trouble, or a refresh failed.
+ * @param one a request of which the application got the 401
+ * @param told when it got that
+ * @param troubles in which no token could be had
+ */
+export function isUnexchanged(
+  one: Seen,
+  told: number,
+  seen: readonly Seen[],
+  troubles: readonly { readonly from: number; readonly to?: number }[],
+  trueTime: (moment: number) => number,
+): boolean {
+  const { exp = 0, at, ended: refused = at } = one;
+  if (trueTime(refused) / 1000 - (exp - LIFE_S) < YOUNG_S) return false;
+  const hasFailed = seen.some(
+    ({ method, status, delivered, at: came, ended = Infinity }) =>
+      method === 'POST' && (status !== 200 || !delivered) && came <= told && ended >= refused - PAUSE_MS,
+  );
+  return !hasFailed && !troubles.some(({ from, to = Infinity }) => from <= told && to >= refused);
+}
+
 /** Expiry is in whole seconds. */
 const SECOND_MS = 1000;
 
 /**
- * Why each request with a token was answered with 401, and each refresh with `invalid_dpop_proof`.
+ * Why each request with a token was answered with 401, and each refresh with `invalid_dpop_proof`. A proof may be of another time where
+ * the device's clock was ever set, or it was made right before both were turned. The second proof of an attempt, for which the
+ * answer to the first one has told the time, only where one of these happened
+ * in between.
  * @param trueTime of a moment of the machine's clock, in milliseconds
  * @param withdrawn names of keys
  * @returns undefined where nothing explains it
@@ -33,25 +78,37 @@ export function refusals(
   seen: readonly Seen[],
   trueTime: (moment: number) => number,
   withdrawn: ReadonlySet<string>,
+  { clockSets, turns }: Clocks,
 ): Map<Seen, Reason | undefined> {
-  const proofs = new Set<string>();
   const found = new Map<Seen, Reason | undefined>();
   for (const one of seen) {
-    const isAgain = one.proof !== undefined && proofs.has(one.proof);
-    if (one.proof !== undefined) proofs.add(one.proof);
     if (one.status === 401) found.set(one, ofToken(one));
-    else if (one.refusal?.startsWith('invalid_dpop_proof')) found.set(one, ofProof(one, isAgain));
+    else if (one.refusal?.startsWith('invalid_dpop_proof')) found.set(one, ofProof(one));
   }
   return found;
 
-  function ofToken({ exp = 0, kid = '', at, ended = at }: Seen): Reason | undefined {
+  function ofToken({ exp, kid = '', at, ended = at }: Seen): Reason | undefined {
+    if (exp === undefined) return undefined; // it had none
     if (withdrawn.has(kid)) return 'its key was withdrawn';
     return exp * 1000 < trueTime(ended) + SECOND_MS ? 'its token had ended' : undefined;
   }
 
-  function ofProof({ refusal, twice }: Seen, isAgain: boolean): Reason | undefined {
-    if (refusal!.includes('within the last minute')) return 'the proof was of another time';
-    if (twice) return 'the gate sent the proof twice';
-    return isAgain ? 'the browser sent the proof again' : undefined;
+  function ofProof(one: Seen): Reason | undefined {
+    if (one.refusal!.includes('within the last minute'))
+      return canBeOfAnotherTime(one) ? 'the proof was of another time' : undefined;
+    if (one.twice) return 'the gate sent the proof twice';
+    const before = seen.slice(0, seen.indexOf(one));
+    return before.some((other) => isResent(other, one)) ? 'the browser sent the proof again' : undefined;
+  }
+
+  function canBeOfAnotherTime(one: Seen): boolean {
+    const { at, ended = at, proved = NaN } = one;
+    const first = refusedBefore(one, seen);
+    const turned = (since: number): Clocks['turns'] =>
+      turns.filter(({ from, to = Infinity }) => from <= ended && to >= since - ON_ITS_WAY_MS);
+    if (turned(at).some(({ from }) => Math.abs(proved - trueTime(from)) < MADE_BEFORE_MS)) return true;
+    const sets = clockSets.filter((set) => set.at <= ended);
+    if (sets.length === 0 || !first) return sets.length > 0;
+    return turned(first.at).length > 0 || sets.some((set) => set.at >= first.at - ON_ITS_WAY_MS);
   }
 }

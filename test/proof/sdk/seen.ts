@@ -25,10 +25,18 @@ export interface Seen {
   refusal?: string;
   /** Whether its answer was handed over whole. */
   delivered?: boolean;
+  /** Whether its connection was broken before the browser can have read an answer: it may send the same again. */
+  broken?: boolean;
   /** Whether the gate sent it a second time, so that the browser got the second answer. */
   twice?: boolean;
   /** Seconds for which the browser was told to wait. */
   retryAfter?: number;
+}
+
+/** Whether the browser itself sends a request again: the same proof, since the connection of the one before broke. */
+export function isResent(before: Seen, later: Seen): boolean {
+  const isLost = before.broken || !before.status || before.delivered === false;
+  return before.proof !== undefined && before.proof === later.proof && isLost && before.ended! <= later.at;
 }
 
 /** A request that has just come. */

@@ -9,6 +9,8 @@ const MINUTE = 60_000;
 /** Longer than a token is used. */
 const AN_HOUR = 61 * MINUTE;
 const MOST_TABS = 3;
+/** Longer than the service takes, and less than a request may (service.ts: ten seconds); and longer than that. */
+const [SECONDS, GIVEN_UP] = [5000, 11_000];
 
 /** What a step needs of the storm. */
 export interface Dice {
@@ -26,6 +28,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
   const elapse = (milliseconds: number): Promise<void> => world.elapse(milliseconds, pick(2) === 0);
   /** Another request for a token is made, and its answer kept; returns what lets it go, and undefined where none came. */
   const inMidRefresh = async (): Promise<() => void> => {
+    await thaw(world); // one that was frozen in a refresh has the lock
     const release = gate.keepRefreshes();
     await elapse(AN_HOUR);
     for (const tab of awake()) void ask(tab).catch(() => undefined);
@@ -40,11 +43,9 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
     },
     'close a tab': async () => {
       if (awake().length < 2) return;
-      const tab = any();
-      world.tabs = world.tabs.filter((one) => one !== tab);
-      await tab.page.close();
+      await world.closeTab(any());
     },
-    'reload a tab': () => any().page.reload(),
+    'reload a tab': () => world.reload(any()),
     'freeze a tab': async () => {
       if (awake().length > 1) await world.freeze(any(), true);
     },
@@ -126,18 +127,33 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
       await moment();
       release();
     },
+    'a refresh takes seconds': async () => {
+      const release = await inMidRefresh();
+      await world.elapse(SECONDS, true); // less than the other tabs wait for it
+      for (const tab of awake()) void ask(tab).catch(() => undefined);
+      await moment();
+      release();
+    },
+    'a refresh is never answered': async () => {
+      if (awake().length < world.tabs.length) return; // time stands still for their timers
+      const release = await inMidRefresh();
+      const hanging = gate.seen.findLast(
+        ({ path, method }) => method === 'POST' && path === '/oauth2/refresh',
+      )!;
+      await world.elapse(GIVEN_UP, true);
+      await until(() => hanging.ended !== undefined); // whoever made it has given it up
+      release();
+    },
     'a tab is closed in a refresh': async () => {
       if (awake().length < 2) return;
       const release = await inMidRefresh();
-      const tab = any();
-      world.tabs = world.tabs.filter((one) => one !== tab);
-      await tab.page.close();
+      await world.closeTab(any());
       await moment();
       release();
     },
     'a tab is reloaded in a refresh': async () => {
       const release = await inMidRefresh();
-      const reloaded = any().page.reload();
+      const reloaded = world.reload(any());
       await moment();
       release();
       await reloaded;
@@ -157,7 +173,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
       world.trouble('IndexedDB failed', async () => {
         const tab = any();
         await tab.page.evaluate(`sessionStorage.fails = 'once'`);
-        await tab.page.reload();
+        await world.reload(tab);
         await elapse(AN_HOUR);
         await ask(tab);
         await tab.page.evaluate(`delete sessionStorage.fails`);

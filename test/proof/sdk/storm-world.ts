@@ -23,6 +23,8 @@ import { TurnedClock } from './turned-clock.js';
 const USER = 'ada';
 /** A tab may wait 200 ms for news, and a second where its key is gone. */
 const LONGEST_PREPARATION_MS = 1500;
+/** Until the gate has noticed that a tab has given up what it waited for. */
+const NOTICED_MS = 20;
 /** Seconds: no event is too old for a device that has slept. */
 const EVENT_TTL = 31_536_000;
 
@@ -34,6 +36,10 @@ export class StormWorld {
   /** Withdrawals of keys: their names, and when. */
   readonly withdrawals: { kid: string; from: number; to: number }[] = [];
   readonly freezes: { tab: Tab; from: number; to?: number }[] = [];
+  /** Tabs were closed, or loaded again. */
+  readonly left: { from: number; to?: number }[] = [];
+  /** The timers of all tabs went forward: when, and by how much. */
+  private readonly jumps: { at: number; by: number }[] = [];
   /** Offsets of the events that were pushed to the user. */
   readonly pushed = new Set<number>();
   /** Milliseconds by which the device's clock is ahead of the true time: somebody set it. */
@@ -151,6 +157,21 @@ export class StormWorld {
     withdrawal.to = Date.now();
   }
 
+  async closeTab(tab: Tab): Promise<void> {
+    this.tabs = this.tabs.filter((one) => one !== tab);
+    const closing: { from: number; to?: number } = { from: Date.now() };
+    this.left.push(closing);
+    await tab.page.close();
+    closing.to = Date.now();
+  }
+
+  async reload(tab: Tab): Promise<void> {
+    const leaving: { from: number; to?: number } = { from: Date.now() };
+    this.left.push(leaving);
+    tab.page.once('framenavigated', () => (leaving.to = Date.now()));
+    await tab.page.reload();
+  }
+
   /** As browsers do with tabs that nobody has looked at for a while. */
   async freeze(tab: Tab, isFrozen: boolean): Promise<void> {
     if (isFrozen) this.freezes.push({ tab, from: Date.now() });
@@ -172,10 +193,18 @@ export class StormWorld {
 
   /** What can make the browser refresh before it is time. */
   happenings(overtaken: ReadonlySet<Seen>): Happenings {
-    const { clockSets, withdrawals, freezes } = this;
-    const turns = this.troubles.filter(({ what }) => what === TIME_PASSES);
-    return { clockSets, withdrawals, freezes, turns, overtaken };
+    const { clockSets, withdrawals, freezes, turns, left } = this;
+    return { clockSets, withdrawals, freezes, turns, left, overtaken };
   }
+
+  /** When the clocks of service and device were being turned. */
+  get turns(): readonly Trouble[] {
+    return this.troubles.filter(({ what }) => what === TIME_PASSES);
+  }
+
+  /** A moment of the machine's clock, by the clock of the tabs' timers. */
+  readonly timersTime = (moment: number): number =>
+    this.jumps.reduce((time, { at, by }) => (at <= moment ? time + by : time), moment);
 
   /** The true time; milliseconds since the epoch. */
   now(): number {
@@ -190,14 +219,16 @@ export class StormWorld {
   async elapse(milliseconds: number, isAwake: boolean): Promise<void> {
     // A frozen tab must not notice: Playwright would run its timers.
     const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
-    await this.untilNobodyPrepares();
-    await this.gate.hold(() =>
-      this.trouble(TIME_PASSES, async () => {
+    await this.gate.hold(async () => {
+      await this.untilNobodyPrepares();
+      await this.trouble(TIME_PASSES, async () => {
         await this.clock.turn(milliseconds, this.services);
-        if (jumps) await this.context.clock.fastForward(milliseconds);
-        else await this.setDeviceClock();
-      }),
-    );
+        if (!jumps) return this.setDeviceClock();
+        this.jumps.push({ at: Date.now(), by: milliseconds });
+        await this.context.clock.fastForward(milliseconds);
+        await delay(NOTICED_MS);
+      });
+    });
   }
 
   /**

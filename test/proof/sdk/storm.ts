@@ -3,6 +3,7 @@ import { causes, type Cause } from './causes.js';
 import {
   overlapping,
   staleRequests,
+  TIME_PASSES,
   wrongEvents,
   type Overlaps,
   type StaleRequests,
@@ -10,7 +11,7 @@ import {
 } from './judgement.js';
 import type { Patch } from './patched-client.js';
 import { mulberry } from './random.js';
-import { refusals, type Reason } from './refusals.js';
+import { isUnexchanged, refusals, type Reason } from './refusals.js';
 import { stormSteps, thaw } from './storm-steps.js';
 import type { Seen } from './seen.js';
 import { StormWorld } from './storm-world.js';
@@ -22,8 +23,10 @@ const STEPS_TO_CALM = 8;
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
+const LONGEST_ANSWER_MS = 3000;
 /** In the report of a failure. */
 const REQUESTS_TOLD = 30;
+const TOLD_AFTER_MS = 500;
 const [REFRESHES_TOLD, TROUBLES_TOLD] = [10, 16];
 const MOMENT_MS = 100;
 /** Seconds: a token that is good for less is to be replaced, at once or within a minute. */
@@ -44,8 +47,8 @@ export class Storm {
   readonly counts = new Map<string, number>();
   /** What the application's requests were answered: a status, or the client's code. */
   readonly answers = new Map<number | string, number>();
-  /** When it asked what was answered with 401. */
-  readonly unauthorized: number[] = [];
+  /** When it asked what was answered with 401, and when it was. */
+  readonly unauthorized = new Map<number, number>();
   signOuts = 0;
   /** How many events each tab got, also of those that are closed. */
   private readonly got = new Map<Tab, number>();
@@ -83,7 +86,7 @@ export class Storm {
   /** Requests that were refused for their token or proof, and why. */
   get refusals(): Map<Seen, Reason | undefined> {
     const withdrawn = new Set(this.world.withdrawals.map(({ kid }) => kid));
-    return refusals(this.world.gate.seen, this.trueTime, withdrawn);
+    return refusals(this.world.gate.seen, this.trueTime, withdrawn, this.world);
   }
 
   get events(): number {
@@ -95,7 +98,7 @@ export class Storm {
   }
 
   get overlaps(): Overlaps {
-    return overlapping(this.world.gate.seen, this.trueTime);
+    return overlapping(this.world.gate.seen, this.world.timersTime);
   }
 
   /** @throws Error what did not hold, with the seed and the last steps */
@@ -128,9 +131,9 @@ export class Storm {
       this.signOuts += signedOut.length;
       if (signedOut.length > 0) this.fail(`signed out: ${signedOut[0]!.reason}`);
       if (!bound) this.fail('the session is gone, or bound no more');
-      for (const [begun, answer] of answers) {
+      for (const [begun, answer, at] of answers) {
         this.answers.set(answer, (this.answers.get(answer) ?? 0) + 1);
-        if (answer === 401) this.unauthorized.push(begun);
+        if (answer === 401) this.unauthorized.set(begun, at);
       }
     }
     return told;
@@ -146,9 +149,12 @@ export class Storm {
     for (;;) {
       const told = await this.look();
       const wrong = told.map((one) => this.wrongNow(one)).find((one) => one !== undefined);
-      if (wrong === undefined) break;
+      const answers = wrong === undefined ? await this.askAll() : [];
+      const other = answers.find((answer) => answer !== 200);
+      if (wrong === undefined && other === undefined) break;
       const now = performance.now();
-      if (now - begun > LONGEST_CALM_MS) this.fail(`not well again: ${wrong}`);
+      if (now - begun > LONGEST_CALM_MS)
+        this.fail(`not well again: ${wrong ?? `the application is answered ${String(other)}`}`);
       if (now - waited > BACKOFF_EVERY_MS) {
         waited = now;
         await world.elapse(LONGEST_BACKOFF_MS, true);
@@ -157,6 +163,12 @@ export class Storm {
     }
     this.calms.push(performance.now() - begun);
     this.judge();
+  }
+
+  /** What the application of each tab is answered now. */
+  private async askAll(): Promise<unknown[]> {
+    const asked = this.world.tabs.map(({ page }) => page.evaluate<unknown>('storm.ask()'));
+    return Promise.all(asked.map((answer) => Promise.race([answer, delay(LONGEST_ANSWER_MS, 'nothing')])));
   }
 
   /** What is not well in a tab yet. @throws Error when it will never be */
@@ -183,15 +195,20 @@ export class Storm {
     for (const [one, cause] of this.refreshes.causes) {
       if (cause === undefined) this.fail(`a refresh that nothing explains: ${this.line(one)}`, one);
     }
+    const { gate, troubles } = this.world;
+    const inTrouble = troubles.filter(({ what }) => what !== TIME_PASSES);
     for (const [one, reason] of this.refusals) {
+      const told = one.status === 401 ? this.unauthorized.get(one.begun) : undefined;
+      if (told !== undefined && isUnexchanged(one, told, gate.seen, inTrouble, this.trueTime))
+        this.fail(`a refused token that was not exchanged: ${this.line(one)}`, one);
       if (reason === undefined) this.fail(`a refusal that nothing explains: ${this.line(one)}`, one);
     }
   }
 
-  /** @param culprit what was found to be wrong: what was before it is told; without one, what was before now */
+  /** @param culprit what was found to be wrong: what was before it is told, and soon after; without one, what was before now */
   private fail(what: string, culprit?: Seen): never {
     const { gate, troubles, clockSets, withdrawals } = this.world;
-    const end = culprit?.at ?? Date.now();
+    const end = culprit ? culprit.at + TOLD_AFTER_MS : Date.now();
     const before = gate.seen.filter(({ at }) => at <= end);
     const refreshes = before.filter(({ method }) => method === 'POST').slice(-REFRESHES_TOLD);
     const all = [
@@ -205,7 +222,7 @@ export class Storm {
       [
         what,
         `SEED=${this.plan.seed}, after ${this.done.length} steps, the last: ${this.done.slice(-STEPS_TO_CALM - 2).join(', ')}`,
-        'the requests before, with their begin and end in milliseconds before now:',
+        'the requests, with their begin and end in milliseconds before now:',
         ...before.slice(-REQUESTS_TOLD).map((one) => `  ${this.line(one)}`),
         'the refreshes:',
         ...refreshes.map((one) => `  ${this.line(one)}`),

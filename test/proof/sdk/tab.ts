@@ -1,4 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { until } from '../../support/until.js';
 
 /** What a tab says of itself. */
 export interface Told {
@@ -8,8 +9,8 @@ export interface Told {
   /** Offset at which it began to listen; absent until then. */
   readonly first?: number;
   readonly got: readonly number[];
-  /** What its requests were answered, each with the moment at which it asked; told once. */
-  readonly answers: readonly (readonly [begun: number, answer: number | string])[];
+  /** What its requests were answered, each with the moments at which it asked, and was answered; told once. */
+  readonly answers: readonly (readonly [begun: number, answer: number | string, told: number])[];
   /** The access token that all tabs share. */
   readonly token?: string;
 }
@@ -45,7 +46,10 @@ export class Tab {
 
   /** As browsers do with tabs that nobody has looked at for a while: no timer and no answer reaches it. */
   async freeze(isFrozen: boolean): Promise<void> {
+    // Playwright has every page believe that it is looked at, and Chromium freezes none that is.
+    await ownSession(this.page).send('Emulation.setFocusEmulationEnabled', { enabled: !isFrozen });
     await this.devtools.send('Page.setWebLifecycleState', { state: isFrozen ? 'frozen' : 'active' });
+    await until(async () => (await this.page.evaluate('storm.isFrozen')) === isFrozen);
     this.isFrozen = isFrozen;
   }
 
@@ -56,4 +60,18 @@ export class Tab {
       document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
     }`);
   }
+}
+
+interface Session {
+  send(method: string, parameters: object): Promise<unknown>;
+}
+
+/** The session in which Playwright itself has told the page what it emulates: only there can that be taken back. */
+function ownSession(page: Page): Session {
+  const { _connection: connection } = page as unknown as {
+    _connection: { toImpl(page: Page): { delegate: { _mainFrameSession: { _client: Session } } } };
+  };
+  const { _mainFrameSession: main } = connection.toImpl(page).delegate;
+  const { _client: session } = main;
+  return session;
 }
