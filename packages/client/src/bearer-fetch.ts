@@ -32,14 +32,15 @@ export function bearerFetch(
     const response = await send(withBearer(request, token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
     // After a redirect, a 401 says nothing about the token, which may not have been sent.
-    const isCurrent = keeper.get()?.access_token === token; // else it has been replaced meanwhile, for another request or by another tab
-    if (response.status !== 401 || response.redirected || (isCurrent && keeper.age() < YOUNG))
-      return response;
-    // A tab may have been frozen for as long as the other one lives.
-    const other = await refresh(token)
-      .then(fresh)
-      .catch(() => undefined);
-    return other ? send(withBearer(again, other)) : response;
+    if (response.status !== 401 || response.redirected) return response;
+    // A younger one may have replaced it meanwhile, for another request or by another tab.
+    if (keeper.get()?.access_token === token && keeper.age() < YOUNG) return response;
+    return refresh(token)
+      .then(fresh) // a tab may have been frozen for as long as the other one lives
+      .then(
+        (other) => send(withBearer(again, other)),
+        () => response,
+      );
   };
 }
 

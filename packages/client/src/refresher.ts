@@ -98,10 +98,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     // It may have been signed out meanwhile, or in again: then the answer comes too late.
     const current = keeper.reload();
     if (current?.refresh_token === refresh_token) {
-      // Another tab may have overtaken this one, which was frozen: its token is newer.
-      const isOvertaken = current.access_token !== access_token && current.received_at > received_at;
       if (!answer) judge(lastError as LatchkeyError, current);
-      else if (!isOvertaken) keeper.put({ ...current, ...answer, received_at });
+      // Else another tab has overtaken this one, which was frozen: its token is newer.
+      else if (current.access_token === access_token || current.received_at < received_at)
+        keeper.put({ ...current, ...answer, received_at });
     }
     const now = keeper.get();
     if (!now) throw signedOut();
