@@ -174,6 +174,20 @@ it('repeats it with a token that is good: the tab may have been frozen since the
   now.mockRestore();
 });
 
+it('does not repeat it for another user, who has signed in meanwhile', async () => {
+  const area = makeArea();
+  put(area, tokensNow({ received_at: Date.now() - 100_000 }));
+  opened = openTab(area, []);
+  const fetch = bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+  answer = () => {
+    put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+    return { status: 401 };
+  };
+  expect((await fetch('/order', { method: 'POST', body: 'hers' })).status).toBe(401);
+  expect(heard[0]).toMatchObject([{ authorization: 'Bearer first' }]);
+  expect(heard[0]).toHaveLength(1);
+});
+
 it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
   const fetch = open();
   await expect(fetch('http://[')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'invalid_request' });

@@ -28,17 +28,19 @@ export function bearerFetch(
     if (IS_DEVELOPMENT && !isListed && !isWithout) adviseOnOrigin(origin, origins.slice(1));
     if (!isListed || isWithout) return send(request);
     const again = request.clone();
-    const token = await fresh();
-    const response = await send(withBearer(request, token));
+    await fresh();
+    const { access_token, user_id } = keeper.get()!;
+    const response = await send(withBearer(request, access_token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
     // After a redirect, a 401 says nothing about the token, which may not have been sent.
     if (response.status !== 401 || response.redirected) return response;
     // A younger one may have replaced it meanwhile, for another request or by another tab.
-    if (keeper.get()?.access_token === token && keeper.age() < YOUNG) return response;
-    return refresh(token)
+    if (keeper.get()?.access_token === access_token && keeper.age() < YOUNG) return response;
+    return refresh(access_token)
       .then(fresh) // a tab may have been frozen for as long as the other one lives
       .then(
-        (other) => send(withBearer(again, other)),
+        // Nobody's request is repeated for who has signed in meanwhile.
+        (other) => (keeper.get()?.user_id === user_id ? send(withBearer(again, other)) : response),
         () => response,
       );
   };
