@@ -1,11 +1,5 @@
 import { refusedBefore } from './refusals.js';
-import type { Seen } from './seen.js';
-
-/** `to` absent: it goes on. */
-interface Span {
-  readonly from: number;
-  readonly to?: number;
-}
+import { ON_ITS_WAY_MS, type Seen, type Span } from './seen.js';
 
 /** What can make a browser ask for another token before the time of the one that it has has come. Machine's clock, milliseconds. */
 export interface Happenings {
@@ -37,8 +31,6 @@ const SHORTEST_USE_MS = 54.5 * 60_000 - 1000;
 const KNOWN_MS = 1000;
 /** From the end of an answer until the browser has stored its token. */
 const STORED_MS = 100;
-/** From a proof until its request arrives. */
-const ON_ITS_WAY_MS = 300;
 
 const isPost = ({ method, path }: Seen, ...paths: string[]): boolean =>
   method === 'POST' && paths.includes(path);

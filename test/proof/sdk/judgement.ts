@@ -1,5 +1,5 @@
 import { refusedBefore } from './refusals.js';
-import { isResent, type Seen } from './seen.js';
+import { isResent, ON_ITS_WAY_MS, type Seen } from './seen.js';
 
 /**
  * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
@@ -20,8 +20,6 @@ const TOLD_TO_WAIT = 'the service had said to wait';
 
 /** Milliseconds before its end at which a token has to be replaced (spec §1: about 5 minutes), less what a request may take. */
 const LEAD_MS = 300_000 - 3000;
-/** Milliseconds by which a request, or a socket's handshake, arrives later than the token was taken for it. */
-const ON_ITS_WAY_MS = 300;
 /** The longest that a tab waits for another one's refresh (exclusive.ts): what hangs for longer may be overtaken. */
 const PATIENCE_MS = 12_000;
 /** Milliseconds after which the first request of a refresh arrives, for which the others wait from its begin. */

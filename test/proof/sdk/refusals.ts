@@ -1,4 +1,4 @@
-import { isResent, type Seen } from './seen.js';
+import { isResent, ON_ITS_WAY_MS, type Seen, type Span } from './seen.js';
 
 /** Why a request was refused, as far as it is known. */
 export type Reason =
@@ -12,12 +12,10 @@ export type Reason =
 export interface Clocks {
   /** Somebody set the device's. */
   readonly clockSets: readonly { readonly at: number }[];
-  /** Both were being turned; `to` absent: they still are. */
-  readonly turns: readonly { readonly from: number; readonly to?: number }[];
+  /** Both were being turned. */
+  readonly turns: readonly Span[];
 }
 
-/** From a proof until its request arrives. */
-const ON_ITS_WAY_MS = 300;
 /** A proof has whole seconds. */
 const MADE_BEFORE_MS = 3000;
 /** A refused proof is followed by another one at once, and a failed attempt by another one after a second: milliseconds. */
@@ -50,7 +48,7 @@ export function isUnexchanged(
   one: Seen,
   told: number,
   seen: readonly Seen[],
-  troubles: readonly { readonly from: number; readonly to?: number }[],
+  troubles: readonly Span[],
   trueTime: (moment: number) => number,
 ): boolean {
   const { exp = 0, at, ended: refused = at } = one;

@@ -33,6 +33,15 @@ export interface Seen {
   retryAfter?: number;
 }
 
+/** Milliseconds from a proof, or from when a token was taken, until the request that has it arrives. */
+export const ON_ITS_WAY_MS = 300;
+
+/** Moments of the machine's clock, in milliseconds; `to` absent: it goes on. */
+export interface Span {
+  readonly from: number;
+  readonly to?: number;
+}
+
 /** Whether the browser itself sends a request again: the same proof, since the connection of the one before broke. */
 export function isResent(before: Seen, later: Seen): boolean {
   const isLost = before.broken || !before.status || before.delivered === false;
