@@ -1,4 +1,20 @@
 import { swc } from './start/swc.js';
+import { runTogether } from './test/support/together.js';
+
+const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
+const isWhole = named.length === 0;
+// Run by commands of their own: npm run test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
+const leftOut = [
+  ...(process.env.BROWSER ? [] : ['test/browsers/']),
+  ...(process.env.INSTALL ? [] : ['test/install/', 'packages/embedded-postgres/']),
+  ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
+  ...(isWhole ? ['test/infra/'] : []),
+];
+const shared = isWhole
+  ? runTogether(import.meta.dirname, (path) => leftOut.some((folder) => path.startsWith(folder)))
+  : named.some((name) => name.includes('together'))
+    ? []
+    : ['test/together/'];
 
 /** @type {import('jest').Config} */
 export default {
@@ -7,13 +23,7 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   testMatch: ['**/*.spec.ts'],
-  // Those run by commands of their own: npm run test:browsers, which names the browser (some in Chromium alone), and test:install.
-  testPathIgnorePatterns: [
-    '/node_modules/',
-    ...(process.env.BROWSER ? [] : ['<rootDir>/test/browsers/']),
-    ...(process.env.INSTALL ? [] : ['<rootDir>/test/install/', '<rootDir>/packages/embedded-postgres/']),
-    ...(process.env.BROWSER === 'chromium' ? [] : ['<rootDir>/test/browsers/chromium/']),
-  ],
+  testPathIgnorePatterns: ['/node_modules/', ...[...leftOut, ...shared].map((path) => `<rootDir>/${path}`)],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: {

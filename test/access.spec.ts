@@ -4,7 +4,7 @@ import request from 'supertest';
 import { KeyService } from '../src/token/key.service.js';
 import { bearer } from './support/bearer.js';
 import { mutantsOf } from './support/jwt-mutants.js';
-import { reportPromise } from './support/proof.js';
+import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { RawSocket } from './support/raw-socket.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -187,6 +187,7 @@ describe('who may call what', () => {
       if (token === tokens.access_token) throw new Error(`${name} is not a mutant`);
       const { status } = await bearer(service.url, token).get('/me');
       if (status !== 401) answers[name] = status;
+      if (!isFull && count % 5) continue; // npm test tries each at requests, and every fifth at a socket as well
       const packet = await answerToHandshake(token);
       if (!packet.startsWith('44') || !packet.includes('"invalid_token"'))
         answers[`${name}, socket`] = packet;

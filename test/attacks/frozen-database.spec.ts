@@ -11,7 +11,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const AT_ONCE = isFull ? 3000 : 900;
+const AT_ONCE = isFull ? 3000 : 300;
 
 /** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10); then all goes on. */
 describe('a database that hangs under load', () => {

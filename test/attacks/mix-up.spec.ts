@@ -10,7 +10,7 @@ import { StubProvider } from '../support/stub-provider.js';
 const SECRET = 'a client secret of the table';
 const HONEST = 'https://honest.example';
 const UNKNOWN = 'unknown';
-const PAIRS = isFull ? 1000 : 400;
+const PAIRS = isFull ? 1000 : 200;
 const AT_ONCE = 20;
 
 /** What a provider's adapter and settings know about its issuer. */

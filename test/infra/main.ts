@@ -11,7 +11,7 @@ import { faultTable, withTable } from './fault-table.js';
 
 /*
  * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
- * what each has cost. `--short`: the part that `npm test` includes. `--write`: puts the table into docs/scaling-out.md.
+ * what each has cost. `--short`: the part that CI includes. `--write`: puts the table into docs/scaling-out.md.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));

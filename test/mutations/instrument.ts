@@ -29,15 +29,21 @@ const SILENT = {
  * Writes the sources of the rooms with all mutants in them, each behind a switch, into a folder.
  * @param root of the repository
  * @param rooms folders under `src`
+ * @param isChosen whether to change a source, named from the root
  */
-export async function instrument(root: string, rooms: readonly string[], to: string): Promise<Mutant[]> {
+export async function instrument(
+  root: string,
+  rooms: readonly string[],
+  to: string,
+  isChosen: (file: string) => boolean,
+): Promise<Mutant[]> {
   const files = rooms
     .flatMap((room) =>
       (readdirSync(join(root, 'src', room), { recursive: true }) as string[]).map((file) =>
         join('src', room, file),
       ),
     )
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts') && isChosen(file))
     .toSorted();
   const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]));
   const instrumenter = new Instrumenter(SILENT as never);

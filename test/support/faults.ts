@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 
-/** Whether `npm run test:infra` runs the specs in full; `npm test` and `-- --short` run what takes a few seconds. */
+/** Whether `npm run test:infra` runs the specs in full; `-- --short`, which CI runs, is what takes a few seconds. */
 export const isFull = process.env['INFRA'] === '1';
 
 /** What a fault has cost, while requests went on: one row of the table in docs/scaling-out.md. */

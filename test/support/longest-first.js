@@ -2,7 +2,7 @@ import Sequencer from '@jest/test-sequencer';
 
 // What takes longest begins first, so that none of it is left when the other workers have nothing to do any more. Jest knows how long
 // each took only where it has run before.
-const LONGEST = [
+export const LONGEST = [
   'test/proof/histories.spec.ts',
   'test/realtime-abuse.spec.ts',
   'test/crash.spec.ts',
@@ -15,12 +15,13 @@ const LONGEST = [
   'test/sessions-ended.spec.ts',
 ];
 
-/** The order of the spec files (Jest's `testSequencer`): the longest, then as Jest has them. */
+/** The order of the spec files (Jest's `testSequencer`): the longest, then those that are many in one, then as Jest has them. */
 export default class LongestFirst extends Sequencer {
   sort(tests) {
     const rank = ({ path }) => {
       const place = LONGEST.findIndex((name) => path.endsWith(`/${name}`));
-      return place < 0 ? LONGEST.length : place;
+      if (place >= 0) return place;
+      return path.includes('/test/together/test-') ? LONGEST.length : LONGEST.length + 1;
     };
     // oxlint-disable-next-line unicorn/no-array-sort -- Jest's own method, which changes no array
     return super.sort(tests).toSorted((a, b) => rank(a) - rank(b));

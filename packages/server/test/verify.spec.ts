@@ -41,9 +41,9 @@ describe('verify', () => {
     });
   });
 
-  const now = Math.floor(Date.now() / 1000);
+  const now = (): number => Math.floor(Date.now() / 1000);
   it.each<[string, Record<string, unknown>]>([
-    ['has expired', { exp: now }],
+    ['has expired', { exp: now() }],
     ['has no expiry', { exp: undefined }],
     ['has an expiry in words', { exp: 'tomorrow' }],
     ['is of another issuer', { iss: 'https://elsewhere.example' }],
@@ -63,7 +63,7 @@ describe('verify', () => {
     const good = await service.token();
     const [header, payload, signature] = good.split('.') as [string, string, string];
     const none = Buffer.from('{"alg":"none","typ":"at+jwt","kid":"k1"}').toString('base64url');
-    const hmac = new SignJWT({ iss: service.url, aud: service.url, exp: now + 60 });
+    const hmac = new SignJWT({ iss: service.url, aud: service.url, exp: now() + 60 });
     const forged = [
       '',
       'x',
@@ -88,7 +88,7 @@ describe('verify', () => {
   });
 
   it('allows for a clock that is off, if told to', async () => {
-    const late = await service.token({ exp: now - 5, sub: 'u' });
+    const late = await service.token({ exp: now() - 5, sub: 'u' });
     expect(await outcome(late)).toBe('401 invalid_token');
     expect(await outcome(late, createVerifier({ issuer: service.url, clockTolerance: 30 }))).toBe('u');
   });
@@ -179,7 +179,7 @@ describe('verify', () => {
 
     it('are not asked for by tokens that cannot be good', async () => {
       const { privateKey } = await generateKeyPair('ES256');
-      for (const claims of [{ exp: now - 1 }, { iss: 'https://elsewhere.example' }, { exp: undefined }])
+      for (const claims of [{ exp: now() - 1 }, { iss: 'https://elsewhere.example' }, { exp: undefined }])
         expect(await outcome(await service.token({ kid: 'x', ...claims }, privateKey))).toBe(
           '401 invalid_token',
         );

@@ -7,15 +7,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Redis } from 'ioredis';
 import request from 'supertest';
-import { RIGHTS, tryOut } from '../src/redis/trial.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
-import { freePort } from './support/free-port.js';
-import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js';
-import { startTestService, type TestService } from './support/service.js';
-import { signIn } from './support/sign-in.js';
-import { SocketClient } from './support/socket-client.js';
-import { until } from './support/until.js';
-import { StubProvider } from './support/stub-provider.js';
+import { RIGHTS, tryOut } from '../../src/redis/trial.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
+import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { until } from '../support/until.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const PASSWORD = 'hunter2';
@@ -31,7 +31,7 @@ const ALL_RIGHTS = RIGHTS.split(' ');
 const NOT_ESSENTIAL = ['+info', '+select', '+client|setname'];
 
 it('the documents tell of the rights that the service needs', () => {
-  const text = readFileSync(new URL('../docs/production.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8');
   expect(text.replaceAll(/\s+/g, ' ')).toContain(RIGHTS);
 });
 

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster } from './support/cluster.js';
-import { freePort } from './support/free-port.js';
-import { isFull } from './support/proof.js';
-import { hasRedis, RedisServer, SentinelServer } from './support/redis-server.js';
-import type { ServiceProcess } from './support/service-process.js';
-import { signIn, type Tokens } from './support/sign-in.js';
-import { SocketClient } from './support/socket-client.js';
-import { until } from './support/until.js';
+import { Cluster } from '../support/cluster.js';
+import { freePort } from '../support/free-port.js';
+import { isFull } from '../support/proof.js';
+import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
+import type { ServiceProcess } from '../support/service-process.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { until } from '../support/until.js';
 
 const USERS = 8;
 const PUSHES_BEFORE = 20;
