@@ -1,0 +1,2 @@
+/** See together.js, which jest.config.js loads before anything is compiled. */
+export function runTogether(root: string, isLeftOut: (path: string) => boolean): string[];
