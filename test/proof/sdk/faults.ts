@@ -66,17 +66,17 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'sends no token that is older than ten minutes',
     file: 'bearer-fetch.ts',
-    from: 'const response = await send(withBearer(request, token));',
-    to: 'const response = await send(keeper.age() > 600 ? request : withBearer(request, token));',
+    from: 'const response = await send(withBearer(request, access_token));',
+    to: 'const response = await send(keeper.age() > 600 ? request : withBearer(request, access_token));',
     only: ['time passes'],
     found: /a ref(?:usal|resh) that nothing explains/,
   },
   {
     name: 'has no token again once it had none',
     file: 'bearer-fetch.ts',
-    from: 'const token = await fresh();',
+    from: 'await fresh();',
     to: `const all = globalThis as { none?: LatchkeyError };
-    const token = await (all.none ? Promise.reject(all.none) : fresh()).catch((error: unknown) => {
+    await (all.none ? Promise.reject(all.none) : fresh()).catch((error: unknown) => {
       throw (all.none = error as LatchkeyError);
     });`,
     only: ['the network is away', 'all tabs ask at once'],

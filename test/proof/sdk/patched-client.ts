@@ -3,7 +3,8 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-const SOURCES = fileURLToPath(new URL('../../../packages/client/src/', import.meta.url));
+/** Of the client. */
+export const SOURCES = fileURLToPath(new URL('../../../packages/client/src/', import.meta.url));
 
 /** A fault that is planted in the client: a text of one of its files, and what stands there instead. */
 export interface Patch {
