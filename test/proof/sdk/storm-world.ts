@@ -220,33 +220,15 @@ export class StormWorld {
     // A frozen tab must not notice: Playwright would run its timers.
     const jumps = isAwake && this.tabs.every(({ isFrozen }) => !isFrozen);
     await this.gate.hold(async () => {
-      await this.askNothing(async () => {
-        await this.untilNobodyPrepares();
-        await this.trouble(TIME_PASSES, async () => {
-          await this.clock.turn(milliseconds, this.services);
-          if (!jumps) return this.setDeviceClock();
-          this.jumps.push({ at: Date.now(), by: milliseconds });
-          await this.context.clock.fastForward(milliseconds);
-          await delay(NOTICED_MS);
-        });
+      await this.untilNobodyPrepares();
+      await this.trouble(TIME_PASSES, async () => {
+        await this.clock.turn(milliseconds, this.services);
+        if (!jumps) return this.setDeviceClock();
+        this.jumps.push({ at: Date.now(), by: milliseconds });
+        await this.context.clock.fastForward(milliseconds);
+        await delay(NOTICED_MS);
       });
     });
-  }
-
-  /** The applications ask for nothing meanwhile, so that no tab takes the lock, or waits for it, once that was looked at. */
-  private async askNothing(work: () => Promise<void>): Promise<void> {
-    const tell = (asks: boolean): Promise<unknown> =>
-      Promise.all(
-        this.tabs
-          .filter(({ isFrozen }) => !isFrozen)
-          .map(({ page }) => page.evaluate(`storm.asks = ${asks}`).catch(() => undefined)), // it is being loaded
-      );
-    await tell(false);
-    try {
-      await work();
-    } finally {
-      await tell(true);
-    }
   }
 
   /**
