@@ -115,6 +115,14 @@ describe('two refreshes', () => {
     expect([resent({}), resent({ status: 0 }), resent({ delivered: false })]).toEqual([0, 1, 1]);
   });
 
+  it('right after the one before was given up, which the gate may not have noticed yet', () => {
+    const overlaps = (at: number, changes: Partial<Seen>): number =>
+      overlapping([refresh(1000, 2000, changes), refresh(at, 2100)], same).overlaps.length;
+    expect(overlaps(1950, { delivered: false })).toBe(0);
+    expect(overlaps(1950, { delivered: true })).toBe(1);
+    expect(overlaps(1850, { delivered: false })).toBe(1);
+  });
+
   it('at once, right after one that hung had been given up, and long after that', () => {
     const hung = refresh(1000, 14_000);
     const [soon, late] = [

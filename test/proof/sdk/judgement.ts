@@ -27,6 +27,8 @@ const LATER_MS = 500;
 
 /** Whoever waited for it gives up at the same time as it does: after a sleep all of their timers are due. */
 const AFTER_HANGING_MS = 2000;
+/** Milliseconds until the gate notices that the browser has given a request up; its next one may arrive before that. */
+const GIVEN_UP_MS = 100;
 
 const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
 
@@ -114,7 +116,8 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
         resent++;
         continue;
       }
-      if ((earlier.ended ?? Infinity) <= later.at) continue;
+      const { ended: end = Infinity, delivered } = earlier;
+      if (end <= later.at + (delivered === false ? GIVEN_UP_MS : 0)) continue;
       const hung = refreshes.some(
         ({ at, ended = Infinity }) =>
           deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS - LATER_MS &&
