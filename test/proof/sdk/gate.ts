@@ -202,17 +202,32 @@ export class Gate {
     upstream.write(`GET ${incoming.url} HTTP/1.1\r\n${headers}\r\n`);
     upstream.write(head);
     const read = handshakeReader();
+    let isJudged = true;
+    const judged = (): void => {
+      if (!isJudged) this.underWay--;
+      isJudged = true;
+    };
     socket.on('data', (chunk: Buffer) => {
       const token = read(chunk);
-      if (token) this.seen.push(handshakeOf(token, at));
+      if (token) {
+        this.seen.push(handshakeOf(token, at));
+        // While the clocks are turned: no handshake is on its way for an hour. Its client makes another one.
+        if (this.held) return void socket.destroy();
+        this.underWay++;
+        isJudged = false;
+      }
       this.onceFree(() => upstream.write(chunk));
     });
-    upstream.on('data', (chunk: Buffer) =>
+    upstream.on('data', (chunk: Buffer) => {
+      judged();
       this.onceFree(() => {
         if (!this.oneWay) socket.write(chunk);
-      }),
-    );
-    upstream.on('close', () => this.onceFree(() => socket.destroy()));
+      });
+    });
+    upstream.on('close', () => {
+      judged();
+      this.onceFree(() => socket.destroy());
+    });
     socket.on('close', () => this.onceFree(() => upstream.destroy()));
   }
 
