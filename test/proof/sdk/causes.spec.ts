@@ -190,7 +190,7 @@ describe('a refusal', () => {
     const one = post(5 * MINUTE, { ...me, kid: 'old' });
     const told = 5 * MINUTE + 200;
     const judged = (others: Seen[], troubles: { from: number; to?: number }[] = []): boolean =>
-      isUnexchanged(one, told, [signIn, one, ...others], troubles, same);
+      isUnexchanged(one, told, [signIn, one, ...others], troubles, [], same);
     expect(judged([])).toBe(true);
     expect(judged([post(5 * MINUTE + 100)])).toBe(true);
     expect(judged([refused(5 * MINUTE + 100)])).toBe(false);
@@ -198,6 +198,17 @@ describe('a refusal', () => {
     expect(judged([], [{ from: 0, to: 5 * MINUTE }])).toBe(true);
     expect(judged([], [{ from: 0 }])).toBe(false);
     const young = post(MINUTE, { ...me, kid: 'old' });
-    expect(isUnexchanged(young, MINUTE + 200, [signIn, young], [], same)).toBe(false);
+    expect(isUnexchanged(young, MINUTE + 200, [signIn, young], [], [], same)).toBe(false);
+  });
+
+  it('of the second token of a request, while the clocks were turned', () => {
+    const first = post(5 * MINUTE, me);
+    const second = post(6 * MINUTE, { ...me, begun: first.begun });
+    const during = [{ from: second.at + 5, to: second.at + 25 }];
+    const judged = (seen: Seen[], turns: { from: number; to: number }[]): boolean =>
+      isUnexchanged(second, second.at + 60, [signIn, ...seen], [], turns, same);
+    expect(judged([first, second], during)).toBe(false);
+    expect(judged([second], during)).toBe(true);
+    expect(judged([first, second], [{ from: first.at, to: first.at + 20 }])).toBe(true);
   });
 });

@@ -39,19 +39,24 @@ const PAUSE_MS = 1500;
 
 /**
  * Whether the client had to ask again with another token, and did not. Refused for its key, a token of more than a minute is exchanged;
- * the application gets the refusal only where no other token could be had: there was trouble, or a refresh failed.
+ * the application gets the refusal only where no other token could be had: there was trouble, or a refresh failed. A request is sent
+ * twice at most: the second refusal is the application's, too, where the clocks were turned while that was on its way.
  * @param one a request of which the application got the 401
  * @param told when it got that
  * @param troubles in which no token could be had
+ * @param turns of the clocks
  */
 export function isUnexchanged(
   one: Seen,
   told: number,
   seen: readonly Seen[],
   troubles: readonly Span[],
+  turns: readonly Span[],
   trueTime: (moment: number) => number,
 ): boolean {
-  const { exp = 0, at, ended: refused = at } = one;
+  const { exp = 0, at, begun, ended: refused = at } = one;
+  const isSecond = seen.some((other) => other.at < at && other.begun === begun && other.status === 401);
+  if (isSecond && turns.some(({ from, to = Infinity }) => from <= refused && to >= at)) return false;
   if (trueTime(refused) / 1000 - (exp - LIFE_S) < YOUNG_S) return false;
   const hasFailed = seen.some(
     ({ method, status, delivered, at: came, ended = Infinity }) =>

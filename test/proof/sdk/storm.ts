@@ -195,11 +195,11 @@ export class Storm {
     for (const [one, cause] of this.refreshes.causes) {
       if (cause === undefined) this.fail(`a refresh that nothing explains: ${this.line(one)}`, one);
     }
-    const { gate, troubles } = this.world;
+    const { gate, troubles, turns } = this.world;
     const inTrouble = troubles.filter(({ what }) => what !== TIME_PASSES);
     for (const [one, reason] of this.refusals) {
       const told = one.status === 401 ? this.unauthorized.get(one.begun) : undefined;
-      if (told !== undefined && isUnexchanged(one, told, gate.seen, inTrouble, this.trueTime))
+      if (told !== undefined && isUnexchanged(one, told, gate.seen, inTrouble, turns, this.trueTime))
         this.fail(`a refused token that was not exchanged: ${this.line(one)}`, one);
       if (reason === undefined) this.fail(`a refusal that nothing explains: ${this.line(one)}`, one);
     }
