@@ -212,7 +212,10 @@ export class Gate {
       if (token) {
         this.seen.push(handshakeOf(token, at));
         // While the clocks are turned: no handshake is on its way for an hour. Its client makes another one.
-        if (this.held) return void socket.destroy();
+        if (this.held) {
+          socket.destroy();
+          return;
+        }
         this.underWay++;
         isJudged = false;
       }
