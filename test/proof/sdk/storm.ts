@@ -207,7 +207,7 @@ export class Storm {
 
   /** @param culprit what was found to be wrong: what was before it is told, and soon after; without one, what was before now */
   private fail(what: string, culprit?: Seen): never {
-    const { gate, troubles, clockSets, withdrawals } = this.world;
+    const { gate, troubles, clockSets, withdrawals, freezes } = this.world;
     const end = culprit ? culprit.at + TOLD_AFTER_MS : Date.now();
     const before = gate.seen.filter(({ at }) => at <= end);
     const refreshes = before.filter(({ method }) => method === 'POST').slice(-REFRESHES_TOLD);
@@ -217,6 +217,10 @@ export class Storm {
         ({ at, by }) => [at, `the device's clock was set ${at - Date.now()}: ${by} ms`] as const,
       ),
       ...withdrawals.map(({ from }) => [from, `a key was withdrawn ${from - Date.now()}`] as const),
+      ...freezes.map(
+        ({ from, to }) =>
+          [from, `a tab was frozen ${from - Date.now()} ${to ? to - Date.now() : ''}`] as const,
+      ),
     ].filter(([from]) => from <= end);
     throw new Error(
       [
