@@ -135,7 +135,7 @@ describe('a refresh', () => {
 
 describe('a refusal', () => {
   const me = { method: 'GET', path: '/me', status: 401, exp: 3600, kid: 'one' };
-  const UNTOUCHED: Clocks = { clockSets: [], turns: [] };
+  const UNTOUCHED: Clocks = { clockSets: [], turns: [], freezes: [] };
   const why = (all: Seen[], clocks: Partial<Clocks> = {}): Reason | undefined =>
     refusals(all, same, new Set(['old']), { ...UNTOUCHED, ...clocks }).get(all.at(-1)!);
 
@@ -178,6 +178,18 @@ describe('a refusal', () => {
     const turns = [{ from: MINUTE - 20, to: MINUTE - 1 }];
     const later = { ...first, proved: MINUTE - 20 - 3 * 60 * MINUTE };
     expect([why([first], { turns }), why([later], { turns })]).toEqual([reason, undefined]);
+  });
+
+  it('of a proof of another time, by a tab that was just thawed, and had been frozen while clocks were turned', () => {
+    const turns = [{ from: 1000, to: 1020 }];
+    const thawed = (from: number, to: number): Reason | undefined =>
+      why([refused(MINUTE)], { turns, freezes: [{ from, to }] });
+    expect(thawed(900, MINUTE - 10)).toBe('the proof was of another time');
+    expect([thawed(1100, MINUTE - 10), thawed(900, MINUTE - 400), thawed(900, MINUTE + 10)]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
   it('of the first proof of an attempt', () => {

@@ -14,6 +14,8 @@ export interface Clocks {
   readonly clockSets: readonly { readonly at: number }[];
   /** Both were being turned. */
   readonly turns: readonly Span[];
+  /** A tab was frozen. The test sets its clock a moment after it was thawed. */
+  readonly freezes: readonly Span[];
 }
 
 /** A proof has whole seconds. */
@@ -81,7 +83,7 @@ export function refusals(
   seen: readonly Seen[],
   trueTime: (moment: number) => number,
   withdrawn: ReadonlySet<string>,
-  { clockSets, turns }: Clocks,
+  { clockSets, turns, freezes }: Clocks,
 ): Map<Seen, Reason | undefined> {
   const found = new Map<Seen, Reason | undefined>();
   for (const one of seen) {
@@ -110,6 +112,11 @@ export function refusals(
     const turned = (since: number): Clocks['turns'] =>
       turns.filter(({ from, to = Infinity }) => from <= ended && to >= since - ON_ITS_WAY_MS);
     if (turned(at).some(({ from }) => Math.abs(proved - trueTime(from)) < MADE_BEFORE_MS)) return true;
+    const overslept = freezes.some(
+      ({ from, to = Infinity }) =>
+        at >= to && at - to < ON_ITS_WAY_MS && turns.some((turn) => turn.from >= from && turn.from <= to),
+    );
+    if (overslept) return true;
     const sets = clockSets.filter((set) => set.at <= ended);
     if (sets.length === 0 || !first) return sets.length > 0;
     return turned(first.at).length > 0 || sets.some((set) => set.at >= first.at - ON_ITS_WAY_MS);
