@@ -31,18 +31,30 @@ it('works inside the lock', async () => {
 });
 
 it('does not wait for longer than 12 s for a tab that never lets go', async () => {
-  request = async (_name, { signal }, work) =>
-    signal
-      ? new Promise((_resolve, reject) => {
-          signal.addEventListener('abort', () => reject(new Error('aborted')));
-        })
-      : work(null);
+  request = lockManager();
+  void exclusive('lock', () => new Promise(() => undefined));
   let done = 0;
   const working = exclusive('lock', async () => ++done);
   await jest.advanceTimersByTimeAsync(11_900);
   expect(done).toBe(0);
   await jest.advanceTimersByTimeAsync(200);
   expect(await working).toBe(1);
+});
+
+it('those who have waited for 12 s overtake one at a time', async () => {
+  request = lockManager();
+  void exclusive('lock', () => new Promise(() => undefined)); // a tab that was frozen
+  let [working, most] = [0, 0];
+  const work = async (waited: boolean): Promise<boolean> => {
+    most = Math.max(most, ++working);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    working--;
+    return waited;
+  };
+  const three = [1, 2, 3].map(() => exclusive('lock', work));
+  await jest.advanceTimersByTimeAsync(12_400);
+  expect(await Promise.all(three)).toEqual([true, true, true]);
+  expect(most).toBe(1);
 });
 
 it('says whether it had to wait for another tab', async () => {
@@ -71,3 +83,22 @@ it('works where locks are missing or forbidden', async () => {
   Object.defineProperty(globalThis, 'navigator', { configurable: true, value: undefined });
   expect(await exclusive('lock', async () => 2)).toBe(2);
 });
+
+/** As browsers have it: one after the other by each name. Who does not want to wait gets none, and who gives up leaves the line. */
+function lockManager(): typeof request {
+  const lines = new Map<string, Promise<unknown>>();
+  return async (name, { signal, ifAvailable }, work) => {
+    const before = lines.get(name);
+    if (before && ifAvailable) return work(null);
+    const givenUp = new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(new Error('aborted')));
+    });
+    const turn = before ? Promise.race([before, givenUp]) : Promise.resolve();
+    const worked = turn.then(() => work(LOCK));
+    lines.set(
+      name,
+      worked.catch(() => before),
+    );
+    return worked;
+  };
+}

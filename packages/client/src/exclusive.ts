@@ -5,7 +5,8 @@ const LONGEST_WAIT = 12;
 
 /**
  * Does something in one tab of the browser at a time, where there are Web Locks. The wait is bounded: a tab may be
- * frozen while it holds the lock, and doing the work twice does no harm (spec §2.2: refreshing replaces nothing).
+ * frozen while it holds the lock, and doing the work twice does no harm (spec §2.2: refreshing replaces nothing). Those
+ * who have waited long enough overtake it one at a time, by a lock of their own.
  * @param work is told whether it had to wait for another tab
  */
 export async function exclusive<Result>(
@@ -30,5 +31,6 @@ export async function exclusive<Result>(
     // waited long enough, or locks are forbidden here; or the work has failed, which `result` tells the caller
   }
   cancel?.();
+  if (!result && waiting.signal.aborted) return exclusive(`${name}!`, () => work(true));
   return result ?? work(true);
 }

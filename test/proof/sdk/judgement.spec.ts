@@ -145,6 +145,11 @@ describe('two refreshes', () => {
     const late = refresh(14_000, 14_100);
     expect(overlapping([hanging, late], same)).toMatchObject({ overlaps: [], overtaken: new Set([late]) });
   });
+
+  it('at once, both while one hangs', () => {
+    const all = [refresh(1000, undefined), refresh(14_000, 14_100), refresh(14_050, 14_100)];
+    expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);
+  });
 });
 
 it.each([

@@ -118,11 +118,15 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
       }
       const { ended: end = Infinity, delivered } = earlier;
       if (end <= later.at + (delivered === false ? GIVEN_UP_MS : 0)) continue;
-      const hung = refreshes.some(
-        ({ at, ended = Infinity }) =>
+      const hung = refreshes.some((one) => {
+        const { at, ended = Infinity } = one;
+        const wasOvertaken = one === earlier || ended <= later.at; // else those overtake it one at a time
+        return (
+          wasOvertaken &&
           deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS - LATER_MS &&
-          ended >= earlier.at - AFTER_HANGING_MS,
-      );
+          ended >= earlier.at - AFTER_HANGING_MS
+        );
+      });
       if (hung) overtaken.add(later);
       else overlaps.push([earlier, later]);
     }
