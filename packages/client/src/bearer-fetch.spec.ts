@@ -188,6 +188,19 @@ it('does not repeat it for another user, who has signed in meanwhile', async () 
   expect(heard[0]).toHaveLength(1);
 });
 
+it('rejects with nothing of its own making where a sign-out comes between any two of its steps', async () => {
+  for (let steps = 0; steps < 12; steps++) {
+    const asked = open()('/').then(
+      ({ status }) => status,
+      (error: LatchkeyError) => error.code,
+    );
+    for (let step = 0; step < steps; step++) await undefined;
+    opened!.keeper.end('user');
+    expect([200, 'signed_out']).toContain(await asked);
+    opened!.refresher.stop();
+  }
+});
+
 it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
   const fetch = open();
   await expect(fetch('http://[')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'invalid_request' });

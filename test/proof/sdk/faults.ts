@@ -74,9 +74,9 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'has no token again once it had none',
     file: 'bearer-fetch.ts',
-    from: 'await fresh();',
+    from: 'const access_token = await fresh();',
     to: `const all = globalThis as { none?: LatchkeyError };
-    await (all.none ? Promise.reject(all.none) : fresh()).catch((error: unknown) => {
+    const access_token = await (all.none ? Promise.reject(all.none) : fresh()).catch((error: unknown) => {
       throw (all.none = error as LatchkeyError);
     });`,
     only: ['the network is away', 'all tabs ask at once'],

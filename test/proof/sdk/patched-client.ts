@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
 /** Of the client. */
-export const SOURCES = fileURLToPath(new URL('../../../packages/client/src/', import.meta.url));
+const SOURCES = fileURLToPath(new URL('../../../packages/client/src/', import.meta.url));
 
 /** A fault that is planted in the client: a text of one of its files, and what stands there instead. */
 export interface Patch {
