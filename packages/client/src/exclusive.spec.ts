@@ -41,6 +41,24 @@ it('does not wait for longer than 12 s for a tab that never lets go', async () =
   expect(await working).toBe(1);
 });
 
+it('waits for one that hung until the device woke up, and lets go only then: all timers are due at once', async () => {
+  const timers: (() => void)[] = [];
+  const names: string[] = [];
+  const locks = lockManager();
+  request = (name, options, work) => locks(name, options, (lock) => (lock && names.push(name), work(lock)));
+  const set = jest.spyOn(globalThis, 'setTimeout').mockImplementation((due) => {
+    timers.push(due as () => void);
+    return 0 as never;
+  });
+  const hung = exclusive('lock', () => new Promise<void>((giveUp) => setTimeout(giveUp, 10_000)));
+  const waiting = exclusive('lock', async () => undefined);
+  while (timers.length < 2) await undefined;
+  for (const due of timers.splice(0).toReversed()) due();
+  await Promise.all([hung, waiting]);
+  expect(names).toEqual(['lock', 'lock']);
+  set.mockRestore();
+});
+
 it('those who have waited for 12 s overtake one at a time', async () => {
   request = lockManager();
   void exclusive('lock', () => new Promise(() => undefined)); // a tab that was frozen

@@ -1,7 +1,11 @@
 import { after } from './timer.js';
 
-/** Longer than a request of another tab can take; seconds. */
-const LONGEST_WAIT = 12;
+/**
+ * Seconds. The two of them are longer than a request of another tab can take. After a device has slept, everybody's timers are due at
+ * once: in the second, which begins then, a tab whose request hung gives it up and lets go.
+ */
+const LONGEST_WAIT = 11;
+const GRACE = 1;
 
 /**
  * Does something in one tab of the browser at a time, where there are Web Locks. The wait is bounded: a tab may be
@@ -24,7 +28,9 @@ export async function exclusive<Result>(
   try {
     await ask({ ifAvailable: true });
     if (!result) {
-      cancel = after(LONGEST_WAIT, () => waiting.abort()); // without effect once we have the lock
+      cancel = after(LONGEST_WAIT, () => {
+        cancel = after(GRACE, () => waiting.abort()); // without effect once we have the lock
+      });
       await ask({ signal: waiting.signal });
     }
   } catch {

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { stored } from './storage.js';
 import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
 
@@ -175,6 +176,21 @@ describe('the session that is shown', () => {
     put(area, tokensNow({ profile } as never));
     expect(Object.keys(openTab(area).keeper.session()!)).toEqual(SHOWN);
   });
+});
+
+it('takes over how old a token is by the other tabs: it may have been frozen while the device slept, and its clock was set back', () => {
+  const [hour, begun] = [3_600_000, Date.now()];
+  const now = jest.spyOn(Date, 'now').mockReturnValue(begun);
+  const area = makeArea();
+  put(area, tokensNow());
+  const [awake, frozen, silent] = [openTab(area), openTab(area), openTab(area)];
+  now.mockReturnValue(begun + hour);
+  expect(awake.keeper.age()).toBeCloseTo(3600, 0);
+  now.mockReturnValue(begun - hour);
+  expect(awake.keeper.age()).toBeCloseTo(3600, 0);
+  silent.keeper.reload();
+  for (const { keeper } of [frozen, silent, openTab(area), awake]) expect(keeper.age()).toBeCloseTo(3600, 0);
+  now.mockRestore();
 });
 
 it('shows no token in its session', () => {

@@ -68,6 +68,12 @@ export function keepTokens(
   /** How old the access token was when the clocks were looked at, and what they said; milliseconds. */
   let looked: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
   const look = (age: number): void => void (looked = [age, Date.now(), performance.now()]);
+  // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one that
+  // says more is right, from one jump to the next: a clock may be set back before a sleep, or after it.
+  const ageNow = (): number => {
+    const [age, date, monotonic] = looked;
+    return age + Math.max(Date.now() - date, performance.now() - monotonic);
+  };
 
   let session: Session | undefined;
   const take = (tokens: Tokens | undefined): void => {
@@ -80,10 +86,12 @@ export function keepTokens(
       bound: !!tokens.binding,
       ...tokens.profile,
     };
-    if (isSame || !tokens) return;
+    if (!tokens) return;
     const age = Date.now() - tokens.received_at;
     // From the future: the device's clock was set back, and nobody knows how old it is.
-    look(age < -JUMP ? tokens.expires_in * 1000 : age);
+    if (!isSame) look(age < -JUMP ? tokens.expires_in * 1000 : age);
+    // Another tab knows that it is older: this one was frozen meanwhile.
+    else if (age > ageNow()) look(age);
   };
   const reload = (): Tokens | undefined => {
     const value = storage.get();
@@ -104,23 +112,20 @@ export function keepTokens(
   return {
     get: () => held,
     session: () => session,
-    // Two clocks, because each can be wrong: the device's may be set back, the monotonic one may stop during sleep. The one that
-    // says more is right, from one jump to the next: a clock may be set back before a sleep, or after it.
     age() {
-      const [before, date, monotonic] = looked;
-      const [byDate, byMonotonic] = [Date.now() - date, performance.now() - monotonic];
-      const age = before + Math.max(byDate, byMonotonic);
-      if (Math.abs(byDate - byMonotonic) > JUMP) {
-        look(age);
+      const [, date, monotonic] = looked;
+      const setBack = performance.now() - monotonic - (Date.now() - date);
+      if (Math.abs(setBack) > JUMP) {
+        look(ageNow());
         // Set back: a page that is loaded now would take the token for younger than it is.
         const { access_token } = held ?? {};
-        const current = byDate < byMonotonic && reload();
+        const current = setBack > 0 && reload();
         if (current && current.access_token === access_token) {
-          storage.put({ ...current, received_at: Date.now() - age });
+          storage.put({ ...current, received_at: Date.now() - ageNow() });
           reload();
         }
       }
-      return age / 1000;
+      return ageNow() / 1000;
     },
     put(received) {
       storage.put(received);

@@ -12,7 +12,7 @@ window.storm = {
   kept,
   answers: [],
   async ask() {
-    const begun = realNow();
+    const begun = realNow() + Math.random(); // so that each has another one
     const answer = await latchkey.fetch(SERVICE + '/me?begun=' + begun).then(({ status }) => status, ({ code }) => code);
     storm.answers.push([begun, answer, realNow()]);
     return answer;

@@ -213,7 +213,7 @@ describe('a refusal', () => {
     expect(isUnexchanged(young, MINUTE + 200, [signIn, young], [], [], same)).toBe(false);
   });
 
-  it('of the second token of a request, while the clocks were turned', () => {
+  it('of the second token of a request, where the clocks were turned since that was made', () => {
     const first = post(5 * MINUTE, me);
     const second = post(6 * MINUTE, { ...me, begun: first.begun });
     const during = [{ from: second.at + 5, to: second.at + 25 }];
@@ -221,6 +221,8 @@ describe('a refusal', () => {
       isUnexchanged(second, second.at + 60, [signIn, ...seen], [], turns, same);
     expect(judged([first, second], during)).toBe(false);
     expect(judged([second], during)).toBe(true);
-    expect(judged([first, second], [{ from: first.at, to: first.at + 20 }])).toBe(true);
+    expect(judged([first, second], [{ from: first.at, to: first.at + 20 }])).toBe(false);
+    expect(judged([first, second], [{ from: first.at - 30, to: first.at - 10 }])).toBe(true);
+    expect(isUnexchanged(first, second.at + 60, [signIn, first, second], [], [], same)).toBe(false);
   });
 });

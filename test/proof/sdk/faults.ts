@@ -124,10 +124,26 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'waits three seconds for another tab',
     file: 'exclusive.ts',
-    from: 'const LONGEST_WAIT = 12;',
-    to: 'const LONGEST_WAIT = 3;',
+    from: 'const LONGEST_WAIT = 11;',
+    to: 'const LONGEST_WAIT = 2;',
     only: ['open a tab', 'a refresh takes seconds'],
     found: /two refreshes at once|a refresh that nothing explains/,
+  },
+  {
+    name: 'overtakes another tab together with the others',
+    file: 'exclusive.ts',
+    from: 'if (!result && waiting.signal.aborted) return exclusive(`${name}!`, () => work(true));',
+    to: '',
+    only: ['open a tab', 'a tab is frozen in a refresh', 'all tabs ask at once'],
+    found: /two refreshes at once|a refresh that nothing explains/,
+  },
+  {
+    name: 'does not learn from the others how old a token is',
+    file: 'tokens.ts',
+    from: 'else if (age > ageNow()) look(age);',
+    to: '',
+    only: ['freeze a tab', 'the device sleeps', 'the clock is set back'],
+    found: /with a stale token/,
   },
   {
     name: 'never gives a request up',

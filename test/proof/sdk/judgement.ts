@@ -25,8 +25,8 @@ const PATIENCE_MS = 12_000;
 /** Milliseconds after which the first request of a refresh arrives, for which the others wait from its begin. */
 const LATER_MS = 500;
 
-/** Whoever waited for it gives up at the same time as it does: after a sleep all of their timers are due. */
-const AFTER_HANGING_MS = 2000;
+/** A tab that hung goes on with another attempt, for which it still has the lock: milliseconds. */
+const NEXT_ATTEMPT_MS = 500;
 /** Milliseconds until the gate notices that the browser has given a request up; its next one may arrive before that. */
 const GIVEN_UP_MS = 100;
 
@@ -124,7 +124,7 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
         return (
           wasOvertaken &&
           deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS - LATER_MS &&
-          ended >= earlier.at - AFTER_HANGING_MS
+          ended >= earlier.at - NEXT_ATTEMPT_MS
         );
       });
       if (hung) overtaken.add(later);

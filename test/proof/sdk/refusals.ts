@@ -42,7 +42,7 @@ const PAUSE_MS = 1500;
 /**
  * Whether the client had to ask again with another token, and did not. Refused for its key, a token of more than a minute is exchanged;
  * the application gets the refusal only where no other token could be had: there was trouble, or a refresh failed. A request is sent
- * twice at most: the second refusal is the application's, too, where the clocks were turned while that was on its way.
+ * twice at most: the second refusal is the application's, too, where the clocks were turned since it was made.
  * @param one a request of which the application got the 401
  * @param told when it got that
  * @param troubles in which no token could be had
@@ -57,8 +57,10 @@ export function isUnexchanged(
   trueTime: (moment: number) => number,
 ): boolean {
   const { exp = 0, at, begun, ended: refused = at } = one;
-  const isSecond = seen.some((other) => other.at < at && other.begun === begun && other.status === 401);
-  if (isSecond && turns.some(({ from, to = Infinity }) => from <= refused && to >= at)) return false;
+  const sent = seen.filter((other) => other.begun === begun && other.path === one.path && other.status === 401);
+  if (sent.at(-1) !== one) return false; // it was exchanged, and the next one is judged
+  const isSecond = sent.length > 1;
+  if (isSecond && turns.some(({ from, to = Infinity }) => from <= refused && to >= begun)) return false;
   if (trueTime(refused) / 1000 - (exp - LIFE_S) < YOUNG_S) return false;
   const hasFailed = seen.some(
     ({ method, status, delivered, at: came, ended = Infinity }) =>
