@@ -193,6 +193,17 @@ it('takes over how old a token is by the other tabs: it may have been frozen whi
   now.mockRestore();
 });
 
+it('takes a token from the future for an old one, and so does a tab that was frozen while the clock was set back', () => {
+  const begun = Date.now();
+  const now = jest.spyOn(Date, 'now').mockReturnValue(begun);
+  const area = makeArea();
+  put(area, tokensNow());
+  const frozen = openTab(area);
+  now.mockReturnValue(begun - 3_600_000);
+  for (const { keeper } of [openTab(area), frozen]) expect(keeper.age()).toBeCloseTo(3600, 0);
+  now.mockRestore();
+});
+
 it('shows no token in its session', () => {
   const area = makeArea();
   put(area, tokensNow());

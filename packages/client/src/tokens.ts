@@ -87,11 +87,14 @@ export function keepTokens(
       ...tokens.profile,
     };
     if (!tokens) return;
-    const age = Date.now() - tokens.received_at;
-    // From the future: the device's clock was set back, and nobody knows how old it is.
-    if (!isSame) look(age < -JUMP ? tokens.expires_in * 1000 : age);
-    // Another tab knows that it is older: this one was frozen meanwhile.
-    else if (age > ageNow()) look(age);
+    let age = Date.now() - tokens.received_at;
+    if (age < -JUMP) {
+      // From the future: the device's clock was set back, and nobody knows how old it is. A tab that was frozen cannot know even that.
+      age = tokens.expires_in * 1000;
+      storage.put({ ...tokens, received_at: Date.now() - age });
+    }
+    // Another tab may know that it is older: this one was frozen meanwhile.
+    if (!isSame || age > ageNow()) look(age);
   };
   const reload = (): Tokens | undefined => {
     const value = storage.get();

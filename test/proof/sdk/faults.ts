@@ -138,11 +138,11 @@ export const FAULTS: readonly PlantedFault[] = [
     found: /two refreshes at once|a refresh that nothing explains/,
   },
   {
-    name: 'does not learn from the others how old a token is',
+    name: 'leaves a token from the future as it is',
     file: 'tokens.ts',
-    from: 'else if (age > ageNow()) look(age);',
+    from: 'storage.put({ ...tokens, received_at: Date.now() - age });',
     to: '',
-    only: ['freeze a tab', 'the device sleeps', 'the clock is set back'],
+    only: ['a tab is frozen in a refresh', 'the device sleeps', 'the clock is set back', 'reload a tab'],
     found: /with a stale token/,
   },
   {

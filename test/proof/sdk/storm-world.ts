@@ -253,6 +253,10 @@ export class StormWorld {
     this.wrong += by;
     this.clockSets.push({ at: Date.now(), by });
     await this.setDeviceClock();
+    // Clients look at the clocks at least once a minute, and whenever they are asked: one that is set back less than that before a
+    // sleep, in which the other clock stands still, shows in nothing.
+    for (const { page, isFrozen } of this.tabs)
+      if (!isFrozen) await page.evaluate('void latchkey.accessToken().catch(() => 0)');
   }
 
   private async setDeviceClock(): Promise<void> {
