@@ -138,14 +138,6 @@ export const FAULTS: readonly PlantedFault[] = [
     found: /two refreshes at once|a refresh that nothing explains/,
   },
   {
-    name: 'leaves a token from the future as it is',
-    file: 'tokens.ts',
-    from: 'storage.put({ ...tokens, received_at: Date.now() - age });',
-    to: '',
-    only: ['a tab is frozen in a refresh', 'the device sleeps', 'the clock is set back', 'reload a tab'],
-    found: /with a stale token/,
-  },
-  {
     name: 'never gives a request up',
     file: 'service.ts',
     from: 'const TIMEOUT = 10;',
