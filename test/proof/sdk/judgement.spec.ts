@@ -146,6 +146,15 @@ describe('two refreshes', () => {
     expect(overlapping([hanging, late], same)).toMatchObject({ overlaps: [], overtaken: new Set([late]) });
   });
 
+  it('at once, where somebody has waited for two in a row for longer than for one', () => {
+    const jumps = (moment: number): number => moment + (moment < 1100 ? 0 : moment < 1400 ? 11_000 : 15_000);
+    const first = refresh(1000, 1150, { delivered: false });
+    const all = [first, refresh(1350, 1600), refresh(1450, 1500)];
+    expect(overlapping(all, jumps)).toMatchObject({ overlaps: [], overtaken: new Set([all[2]]) });
+    expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);
+    expect(overlapping(all.slice(1), jumps).overlaps).toEqual([all.slice(1)]);
+  });
+
   it('at once, both while one hangs', () => {
     const all = [refresh(1000, undefined), refresh(14_000, 14_100), refresh(14_050, 14_100)];
     expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);

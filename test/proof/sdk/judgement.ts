@@ -20,12 +20,12 @@ const TOLD_TO_WAIT = 'the service had said to wait';
 
 /** Milliseconds before its end at which a token has to be replaced (spec §1: about 5 minutes), less what a request may take. */
 const LEAD_MS = 300_000 - 3000;
-/** The longest that a tab waits for another one's refresh (exclusive.ts): what hangs for longer may be overtaken. */
-const PATIENCE_MS = 12_000;
-/** Milliseconds after which the first request of a refresh arrives, for which the others wait from its begin. */
-const LATER_MS = 500;
-
-/** A tab that hung goes on with another attempt, for which it still has the lock: milliseconds. */
+/**
+ * The longest that a tab waits for others' refreshes (exclusive.ts), in two parts, the second of which begins when the first is over by
+ * the clock of its timers. Both half a second less: the first request arrives later than the wait for it begins. Milliseconds.
+ */
+const [PATIENCE_MS, GRACE_MS] = [10_500, 500];
+/** After one tab has let go, the next attempt, its own or that of the next in line, arrives within this time. */
 const NEXT_ATTEMPT_MS = 500;
 /** Milliseconds until the gate notices that the browser has given a request up; its next one may arrive before that. */
 const GIVEN_UP_MS = 100;
@@ -116,22 +116,32 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
         resent++;
         continue;
       }
-      const { ended: end = Infinity, delivered } = earlier;
-      if (end <= later.at + (delivered === false ? GIVEN_UP_MS : 0)) continue;
-      const hung = refreshes.some((one) => {
-        const { at, ended = Infinity } = one;
-        const wasOvertaken = one === earlier || ended <= later.at; // else those overtake it one at a time
-        return (
-          wasOvertaken &&
-          deviceTime(Math.min(ended, later.at)) - deviceTime(at) >= PATIENCE_MS - LATER_MS &&
-          ended >= earlier.at - NEXT_ATTEMPT_MS
-        );
-      });
-      if (hung) overtaken.add(later);
+      if (hasEnded(earlier, later.at)) continue;
+      if (isOverdue(earlier, later.at)) overtaken.add(later);
       else overlaps.push([earlier, later]);
     }
   }
   return { overlaps, resent, overtaken };
+
+  /** Whether somebody who has waited since this one began, or since those began that it followed at once, may overtake it. */
+  function isOverdue(one: Seen, now: number): boolean {
+    const before = refreshes.findLast(
+      (other) =>
+        other !== one &&
+        other.at < one.at &&
+        hasEnded(other, one.at) &&
+        other.ended! >= one.at - NEXT_ATTEMPT_MS,
+    );
+    if (before && isOverdue(before, now)) return true;
+    let grace = one.at;
+    while (grace < now && deviceTime(grace) - deviceTime(one.at) < PATIENCE_MS) grace++;
+    return deviceTime(now) - deviceTime(grace) >= GRACE_MS;
+  }
+}
+
+/** Whether a refresh was over at a moment. One that was given up was so a little earlier than the gate saw it. */
+function hasEnded({ ended = Infinity, delivered }: Seen, moment: number): boolean {
+  return ended <= moment + (delivered === false ? GIVEN_UP_MS : 0);
 }
 
 /** What is wrong with the events that a tab got: undefined when each came once, in order. @param pushed offsets, in any order */
