@@ -193,9 +193,10 @@ describe('a refusal', () => {
   });
 
   it('of the first proof of an attempt', () => {
-    const [first, second, later] = [refused(1000), refused(1100), refused(9000)];
-    const all = [signIn, first, second, later];
-    expect(all.map((one) => refusedBefore(one, all))).toEqual([undefined, undefined, first, undefined]);
+    const [first, second, other, later] = [refused(1000), refused(1100), refused(1200), refused(9000)];
+    const all = [signIn, first, second, other, later];
+    const before = all.map((one) => refusedBefore(one, all));
+    expect(before).toEqual([undefined, undefined, first, undefined, undefined]);
   });
 
   it('of a token that has to be exchanged', () => {

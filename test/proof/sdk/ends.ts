@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { bearer } from '../../support/bearer.js';
 import { until } from '../../support/until.js';
 import type { StormWorld } from './storm-world.js';
-import type { Told } from './tab.js';
+import type { Tab, Told } from './tab.js';
 
 const ends = async (world: StormWorld): Promise<Told['signedOut'][]> =>
   (await Promise.all(world.tabs.map((tab) => tab.tell(world.key)))).map(({ signedOut }) => signedOut);
@@ -27,7 +27,8 @@ export async function endElsewhere(world: StormWorld): Promise<{ ms: number; rea
 export async function endHere(world: StormWorld): Promise<{ ms: number; reasons: string[] }> {
   const [one, other] = world.tabs as [StormWorld['tabs'][0], StormWorld['tabs'][0]];
   await world.signIn(one);
-  await until(async () => other.page.evaluate('latchkey.session !== undefined'));
+  const isSignedIn = async ({ page }: Tab): Promise<boolean> => page.evaluate('latchkey.session !== undefined');
+  await until(async () => (await Promise.all(world.tabs.map(isSignedIn))).every(Boolean));
   const signedOut = other.page.evaluate('latchkey.signOut()');
   const ended = await untilEnded(world, 2);
   await signedOut;

@@ -23,13 +23,17 @@ const MADE_BEFORE_MS = 3000;
 /** A refused proof is followed by another one at once, and a failed attempt by another one after a second: milliseconds. */
 const NEXT_PROOF_MS = 900;
 
-/** The request that was refused for its proof, so that this one was made. @param posts in their order, with others or without */
+/**
+ * The request that was refused for its proof, so that this one was made: the first of two, of which a client makes no third (post.ts),
+ * so what follows a second is another tab's. @param posts in their order, with others or without
+ */
 export function refusedBefore(one: Seen, posts: readonly Seen[]): Seen | undefined {
   const before = posts
     .slice(0, posts.indexOf(one))
     .findLast(({ path, method }) => path === one.path && method === one.method);
   if (!before?.refusal?.startsWith('invalid_dpop_proof') || before.proof === one.proof) return undefined;
-  return one.at - before.ended! < NEXT_PROOF_MS ? before : undefined;
+  if (one.at - before.ended! >= NEXT_PROOF_MS) return undefined;
+  return refusedBefore(before, posts) ? undefined : before;
 }
 
 /** A token younger than this is not exchanged when it is refused (bearer-fetch.ts): seconds, and a few more for clocks. */

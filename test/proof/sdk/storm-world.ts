@@ -260,6 +260,8 @@ export class StormWorld {
   }
 
   private async setDeviceClock(): Promise<void> {
+    // The clock of a frozen tab adds what it has missed when it is looked at next: before it is set, not after that.
+    for (const { page, isFrozen } of this.tabs) if (isFrozen) await page.evaluate('Date.now()');
     await this.context.clock.setSystemTime(this.now() + this.wrong);
   }
 
