@@ -201,6 +201,22 @@ it('rejects with nothing of its own making where a sign-out comes between any tw
   }
 });
 
+it('does not repeat it for another user, who has signed in while the first token was on its way', async () => {
+  const area = makeArea();
+  put(area, tokensNow({ received_at: Date.now() - 100_000 }));
+  opened = openTab(area, []);
+  const { keeper, refresher } = opened;
+  const fresh = async (): Promise<string> => {
+    put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+    keeper.reload();
+    return 'hers';
+  };
+  answer = () => ({ status: 401 });
+  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, fresh });
+  expect((await fetch('/order', { method: 'POST' })).status).toBe(401);
+  expect(heard[0]).toMatchObject([{ authorization: 'Bearer hers' }]);
+});
+
 it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
   const fetch = open();
   await expect(fetch('http://[')).rejects.toMatchObject({ name: 'LatchkeyError', code: 'invalid_request' });

@@ -28,8 +28,8 @@ export function bearerFetch(
     if (IS_DEVELOPMENT && !isListed && !isWithout) adviseOnOrigin(origin, origins.slice(1));
     if (!isListed || isWithout) return send(request);
     const again = request.clone();
+    const { user_id } = keeper.get()!; // now: a moment later it may be another one's session
     const access_token = await fresh();
-    const user_id = keeper.get()?.user_id;
     const response = await send(withBearer(request, access_token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
     // After a redirect, a 401 says nothing about the token, which may not have been sent.

@@ -75,6 +75,19 @@ it('those who have waited for 12 s overtake one at a time', async () => {
   expect(most).toBe(1);
 });
 
+it('waits as long for those who overtake, and then for nobody', async () => {
+  request = lockManager();
+  for (let tab = 0; tab < 2; tab++) void exclusive('lock', () => new Promise(() => undefined));
+  await jest.advanceTimersByTimeAsync(12_100);
+  let done = 0;
+  const two = [1, 2].map(() => exclusive('lock', async () => ++done));
+  await jest.advanceTimersByTimeAsync(23_800);
+  expect(done).toBe(0);
+  await jest.advanceTimersByTimeAsync(400);
+  await Promise.all(two);
+  expect(done).toBe(2);
+});
+
 it('says whether it had to wait for another tab', async () => {
   request = (_name, { ifAvailable }, work) => work(ifAvailable ? null : LOCK);
   expect(await exclusive('lock', async (waited) => waited)).toBe(true);

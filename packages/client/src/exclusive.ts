@@ -1,7 +1,7 @@
 import { after } from './timer.js';
 
 /**
- * Seconds. The two of them are longer than a request of another tab can take. After a device has slept, everybody's timers are due at
+ * Seconds. The two of them are longer than a request of another tab takes. After a device has slept, everybody's timers are due at
  * once: in the second, which begins then, a tab whose request hung gives it up and lets go.
  */
 const LONGEST_WAIT = 11;
@@ -10,7 +10,7 @@ const GRACE = 1;
 /**
  * Does something in one tab of the browser at a time, where there are Web Locks. The wait is bounded: a tab may be
  * frozen while it holds the lock, and doing the work twice does no harm (spec §2.2: refreshing replaces nothing). Those
- * who have waited long enough overtake it one at a time, by a lock of their own.
+ * who have waited long enough overtake it one at a time, by a lock of their own, for which they wait as long at most.
  * @param work is told whether it had to wait for another tab
  */
 export async function exclusive<Result>(
@@ -37,6 +37,7 @@ export async function exclusive<Result>(
     // waited long enough, or locks are forbidden here; or the work has failed, which `result` tells the caller
   }
   cancel?.();
-  if (!result && waiting.signal.aborted) return exclusive(`${name}!`, () => work(true));
+  if (!result && waiting.signal.aborted && !name.endsWith('!'))
+    return exclusive(`${name}!`, () => work(true));
   return result ?? work(true);
 }

@@ -78,6 +78,13 @@ export function keepTokens(
   let session: Session | undefined;
   const take = (tokens: Tokens | undefined): void => {
     const isSame = held?.access_token === tokens?.access_token;
+    let age = tokens ? Date.now() - tokens.received_at : 0;
+    if (tokens && !isSame && age < -JUMP) {
+      // From the future: the device's clock was set back, and nobody knows how old it is. It is stored as an old one, since a tab that
+      // is frozen meanwhile, in which a clock may stand still, does not even see that.
+      age = tokens.expires_in * 1000;
+      storage.put((tokens = { ...tokens, received_at: Date.now() - age }));
+    }
     held = tokens;
     session = tokens && {
       userId: tokens.user_id,
@@ -86,15 +93,8 @@ export function keepTokens(
       bound: !!tokens.binding,
       ...tokens.profile,
     };
-    if (!tokens) return;
-    let age = Date.now() - tokens.received_at;
-    if (age < -JUMP) {
-      // From the future: the device's clock was set back, and nobody knows how old it is. A tab that was frozen cannot know even that.
-      age = tokens.expires_in * 1000;
-      storage.put({ ...tokens, received_at: Date.now() - age });
-    }
-    // Another tab may know that it is older: this one was frozen meanwhile.
-    if (!isSame || age > ageNow()) look(age);
+    // What another tab takes for older is: this one may have been frozen.
+    if (tokens && (!isSame || age > ageNow())) look(age);
   };
   const reload = (): Tokens | undefined => {
     const value = storage.get();

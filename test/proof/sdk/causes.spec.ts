@@ -197,6 +197,8 @@ describe('a refusal', () => {
     const all = [signIn, first, second, other, later];
     const before = all.map((one) => refusedBefore(one, all));
     expect(before).toEqual([undefined, undefined, first, undefined, undefined]);
+    const lost = { ...refused(1000), delivered: false };
+    expect(refusedBefore(second, [lost, second])).toBeUndefined();
   });
 
   it('of a token that has to be exchanged', () => {

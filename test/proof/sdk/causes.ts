@@ -77,7 +77,7 @@ export function causes(
         answered.some(({ ended = Infinity }) => ended >= from && ended <= to + STORED_MS);
       if (oneOf(freezes, (freeze) => (freeze.to ?? Infinity) >= last.at && cameWithin(freeze)))
         return 'the answer came to a frozen tab';
-      if (oneOf(left, ({ from, to = Infinity }) => last.ended! >= from - STORED_MS && last.ended! <= to))
+      if (oneOf(left, ({ from, to = Infinity }) => last.ended! >= from - STORED_MS && last.at <= to))
         return 'the answer came to a tab that was gone';
       return undefined;
     };

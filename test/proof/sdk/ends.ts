@@ -27,7 +27,8 @@ export async function endElsewhere(world: StormWorld): Promise<{ ms: number; rea
 export async function endHere(world: StormWorld): Promise<{ ms: number; reasons: string[] }> {
   const [one, other] = world.tabs as [StormWorld['tabs'][0], StormWorld['tabs'][0]];
   await world.signIn(one);
-  const isSignedIn = async ({ page }: Tab): Promise<boolean> => page.evaluate('latchkey.session !== undefined');
+  const isSignedIn = async ({ page }: Tab): Promise<boolean> =>
+    page.evaluate('latchkey.session !== undefined');
   await until(async () => (await Promise.all(world.tabs.map(isSignedIn))).every(Boolean));
   const signedOut = other.page.evaluate('latchkey.signOut()');
   const ended = await untilEnded(world, 2);

@@ -132,8 +132,8 @@ export const FAULTS: readonly PlantedFault[] = [
   {
     name: 'overtakes another tab together with the others',
     file: 'exclusive.ts',
-    from: 'if (!result && waiting.signal.aborted) return exclusive(`${name}!`, () => work(true));',
-    to: '',
+    from: 'return exclusive(`${name}!`, () => work(true));',
+    to: 'return work(true);',
     only: ['open a tab', 'a tab is frozen in a refresh', 'all tabs ask at once'],
     found: /two refreshes at once|a refresh that nothing explains/,
   },

@@ -155,6 +155,12 @@ describe('two refreshes', () => {
     expect(overlapping(all.slice(1), jumps).overlaps).toEqual([all.slice(1)]);
   });
 
+  it('at once, after others that each had a token', () => {
+    const answered = Array.from({ length: 30 }, (_, n) => refresh(1000 + 400 * n, 1100 + 400 * n));
+    const two = [refresh(13_000, 13_200), refresh(13_010, 13_100)];
+    expect(overlapping([...answered, ...two], same).overlaps).toEqual([two]);
+  });
+
   it('at once, both while one hangs', () => {
     const all = [refresh(1000, undefined), refresh(14_000, 14_100), refresh(14_050, 14_100)];
     expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);

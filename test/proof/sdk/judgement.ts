@@ -127,15 +127,20 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
   function isOverdue(one: Seen, now: number): boolean {
     const before = refreshes.findLast(
       (other) =>
-        other !== one &&
         other.at < one.at &&
         hasEnded(other, one.at) &&
-        other.ended! >= one.at - NEXT_ATTEMPT_MS,
+        deviceTime(other.ended!) >= deviceTime(one.at) - NEXT_ATTEMPT_MS &&
+        !hasHelped(other),
     );
     if (before && isOverdue(before, now)) return true;
     let grace = one.at;
     while (grace < now && deviceTime(grace) - deviceTime(one.at) < PATIENCE_MS) grace++;
     return deviceTime(now) - deviceTime(grace) >= GRACE_MS;
+  }
+
+  /** Whether nobody has to wait any more: there is a new token, and its answer was not long on its way. */
+  function hasHelped({ at, ended = Infinity, status, delivered }: Seen): boolean {
+    return status === 200 && delivered !== false && deviceTime(ended) - deviceTime(at) < PATIENCE_MS;
   }
 }
 

@@ -32,7 +32,7 @@ export function refusedBefore(one: Seen, posts: readonly Seen[]): Seen | undefin
     .slice(0, posts.indexOf(one))
     .findLast(({ path, method }) => path === one.path && method === one.method);
   if (!before?.refusal?.startsWith('invalid_dpop_proof') || before.proof === one.proof) return undefined;
-  if (one.at - before.ended! >= NEXT_PROOF_MS) return undefined;
+  if (before.delivered === false || one.at - before.ended! >= NEXT_PROOF_MS) return undefined;
   return refusedBefore(before, posts) ? undefined : before;
 }
 
@@ -61,7 +61,9 @@ export function isUnexchanged(
   trueTime: (moment: number) => number,
 ): boolean {
   const { exp = 0, at, begun, ended: refused = at } = one;
-  const sent = seen.filter((other) => other.begun === begun && other.path === one.path && other.status === 401);
+  const sent = seen.filter(
+    (other) => other.begun === begun && other.path === one.path && other.status === 401,
+  );
   if (sent.at(-1) !== one) return false; // it was exchanged, and the next one is judged
   const isSecond = sent.length > 1;
   if (isSecond && turns.some(({ from, to = Infinity }) => from <= refused && to >= begun)) return false;
