@@ -77,8 +77,8 @@ it('those who have waited for 12 s overtake one at a time', async () => {
 
 it('waits as long for those who overtake, and then for nobody', async () => {
   request = lockManager();
-  for (let tab = 0; tab < 2; tab++) void exclusive('lock', () => new Promise(() => undefined));
-  await jest.advanceTimersByTimeAsync(12_100);
+  for (let tab = 0; tab < 3; tab++) void exclusive('lock', () => new Promise(() => undefined));
+  await jest.advanceTimersByTimeAsync(24_100);
   let done = 0;
   const two = [1, 2].map(() => exclusive('lock', async () => ++done));
   await jest.advanceTimersByTimeAsync(23_800);
