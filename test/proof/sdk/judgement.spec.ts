@@ -161,6 +161,14 @@ describe('two refreshes', () => {
     expect(overlapping([...answered, ...two], same).overlaps).toEqual([two]);
   });
 
+  it('at once, of which one is of a tab that was frozen for long, and is thawed', () => {
+    const two = [refresh(13_000, 13_200), refresh(13_010, 13_100)];
+    const overlaps = (from: number, to?: number): number =>
+      overlapping(two, same, [{ from, ...(to && { to }) }]).overlaps.length;
+    expect(overlaps(1000, 13_005)).toBe(0);
+    expect([overlaps(1000, 12_000), overlaps(5000, 13_005), overlaps(1000)]).toEqual([1, 1, 1]);
+  });
+
   it('at once, both while one hangs', () => {
     const all = [refresh(1000, undefined), refresh(14_000, 14_100), refresh(14_050, 14_100)];
     expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);

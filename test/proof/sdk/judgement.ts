@@ -1,5 +1,5 @@
 import { refusedBefore } from './refusals.js';
-import { isResent, ON_ITS_WAY_MS, type Seen } from './seen.js';
+import { isResent, ON_ITS_WAY_MS, type Seen, type Span } from './seen.js';
 
 /**
  * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
@@ -104,8 +104,15 @@ export interface Overlaps {
   readonly overtaken: ReadonlySet<Seen>;
 }
 
-/** @param deviceTime of a moment of the machine's clock, by the clock of the device's timers: it may stand still while it sleeps */
-export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) => number): Overlaps {
+/**
+ * @param deviceTime of a moment of the machine's clock, by the clock of the device's timers: it may stand still while it sleeps
+ * @param freezes of tabs: one that was overtaken meanwhile goes on when it is thawed
+ */
+export function overlapping(
+  seen: readonly Seen[],
+  deviceTime: (moment: number) => number,
+  freezes: readonly Span[] = [],
+): Overlaps {
   const overlaps: (readonly [Seen, Seen])[] = [];
   const overtaken = new Set<Seen>();
   let resent = 0;
@@ -117,7 +124,7 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
         continue;
       }
       if (hasEnded(earlier, later.at)) continue;
-      if (isOverdue(earlier, later.at)) overtaken.add(later);
+      if (isOverdue(earlier, later.at) || [earlier, later].some(isThawed)) overtaken.add(later);
       else overlaps.push([earlier, later]);
     }
   }
@@ -136,6 +143,14 @@ export function overlapping(seen: readonly Seen[], deviceTime: (moment: number) 
     let grace = one.at;
     while (grace < now && deviceTime(grace) - deviceTime(one.at) < PATIENCE_MS) grace++;
     return deviceTime(now) - deviceTime(grace) >= GRACE_MS;
+  }
+
+  /** Whether it may be of a tab that has just been thawed, and was frozen for longer than others wait for it. */
+  function isThawed({ at }: Seen): boolean {
+    return freezes.some(
+      ({ from, to = Infinity }) =>
+        Math.abs(at - to) <= ON_ITS_WAY_MS && deviceTime(at) - deviceTime(from) >= PATIENCE_MS,
+    );
   }
 
   /** Whether nobody has to wait any more: there is a new token, and its answer was not long on its way. */

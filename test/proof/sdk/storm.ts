@@ -98,7 +98,7 @@ export class Storm {
   }
 
   get overlaps(): Overlaps {
-    return overlapping(this.world.gate.seen, this.world.timersTime);
+    return overlapping(this.world.gate.seen, this.world.timersTime, this.world.freezes);
   }
 
   /** @throws Error what did not hold, with the seed and the last steps */
