@@ -250,11 +250,18 @@ export class StormWorld {
 
   /** Somebody sets the device's clock. @param by milliseconds, forward or back */
   async setClock(by: number): Promise<void> {
+    await this.lookAtClocks();
     this.wrong += by;
     this.clockSets.push({ at: Date.now(), by });
     await this.setDeviceClock();
-    // Clients look at the clocks at least once a minute, and whenever they are asked: one that is set back less than that before a
-    // sleep, in which the other clock stands still, shows in nothing.
+    await this.lookAtClocks();
+  }
+
+  /**
+   * Clients look at the clocks once a minute at least, and whenever they are asked for a token. What happens to a clock within less than
+   * that of a sleep, in which the other one stands still, they cannot tell from the sleep.
+   */
+  private async lookAtClocks(): Promise<void> {
     for (const { page, isFrozen } of this.tabs)
       if (!isFrozen) await page.evaluate('void latchkey.accessToken().catch(() => 0)');
   }
