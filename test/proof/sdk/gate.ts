@@ -42,6 +42,8 @@ export class Gate {
   private keeping: Promise<void> | undefined;
   /** Until then nothing passes, in either direction. */
   private held: Promise<void> | undefined;
+  /** How often it was so. */
+  private holds = 0;
   /** How many requests the instances have not answered yet. */
   private underWay = 0;
   private turn = 0;
@@ -85,6 +87,7 @@ export class Gate {
   async hold(work: () => Promise<void>): Promise<void> {
     let release!: () => void;
     this.held = new Promise((resolve) => (release = resolve));
+    this.holds++;
     try {
       const end = performance.now() + LONGEST_ANSWER_MS;
       while (this.underWay > 0 && performance.now() < end) await delay(5);
@@ -195,6 +198,7 @@ export class Gate {
       return;
     }
     const at = Date.now();
+    const { holds } = this;
     const { hostname, port } = new URL(this.next());
     const upstream = connect(Number(port), hostname);
     this.track(upstream);
@@ -211,8 +215,8 @@ export class Gate {
       const token = read(chunk);
       if (token) {
         this.seen.push(handshakeOf(token, at));
-        // While the clocks are turned: no handshake is on its way for an hour. Its client makes another one.
-        if (this.held) {
+        // The clocks are being turned, or were since it was connected: no handshake is on its way for an hour. Its client makes another.
+        if (this.held || this.holds > holds || upstream.destroyed) {
           socket.destroy();
           return;
         }
