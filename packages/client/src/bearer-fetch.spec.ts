@@ -194,7 +194,7 @@ it('rejects with nothing of its own making where a sign-out comes between any tw
       ({ status }) => status,
       (error: LatchkeyError) => error.code,
     );
-    for (let step = 0; step < steps; step++) await undefined;
+    for (let step = 0; step < steps; step++) await Promise.resolve();
     opened!.keeper.end('user');
     expect([200, 'signed_out']).toContain(await asked);
     opened!.refresher.stop();

@@ -47,13 +47,13 @@ it('waits for one that hung until the device woke up, and lets go only then: all
   const locks = lockManager();
   request = (name, options, work) => locks(name, options, (lock) => (lock && names.push(name), work(lock)));
   const set = jest.spyOn(globalThis, 'setTimeout').mockImplementation((due) => {
-    timers.push(due as () => void);
+    timers.unshift(due); // the last one first
     return 0 as never;
   });
   const hung = exclusive('lock', () => new Promise<void>((giveUp) => setTimeout(giveUp, 10_000)));
   const waiting = exclusive('lock', async () => undefined);
-  while (timers.length < 2) await undefined;
-  for (const due of timers.splice(0).toReversed()) due();
+  while (timers.length < 2) await Promise.resolve();
+  for (const due of timers.splice(0)) due();
   await Promise.all([hung, waiting]);
   expect(names).toEqual(['lock', 'lock']);
   set.mockRestore();
