@@ -204,6 +204,18 @@ it('takes a token from the future for an old one, and so does a tab that was fro
   now.mockRestore();
 });
 
+it('keeps what it knows of how old its token is when the clock is set back, also where another tab has stored more of it', () => {
+  const begun = Date.now();
+  const now = jest.spyOn(Date, 'now').mockReturnValue(begun);
+  const area = makeArea();
+  put(area, tokensNow({ received_at: begun - 300_000 }));
+  const [one, other] = [openTab(area), openTab(area)];
+  other.keeper.know({ ...ADA, user_id: 'ada' });
+  now.mockReturnValue(begun - 3_600_000);
+  expect(one.keeper.age()).toBeCloseTo(300, 0);
+  now.mockRestore();
+});
+
 it('shows no token in its session', () => {
   const area = makeArea();
   put(area, tokensNow());

@@ -114,6 +114,12 @@ describe('a refresh', () => {
       { left: [{ from: 60, to: 80 }] },
       ['the answer came to a tab that was gone', undefined],
     ],
+    [
+      'a tab was closed while the answer was on its way',
+      { left: [{ from: 10, to: 20 }] },
+      ['the answer came to a tab that was gone', undefined],
+    ],
+    ['a tab was closed before it asked', { left: [{ from: -20, to: -10 }] }, [undefined, undefined]],
     ['a tab was closed later', { left: [{ from: 200, to: 280 }] }, [undefined, undefined]],
   ])('when %s, once', (_name, happenings, expected) => {
     expect(why([signIn, post(2 * MINUTE), post(2 * MINUTE + 1000)], happenings)).toEqual(expected);

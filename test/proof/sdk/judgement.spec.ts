@@ -169,9 +169,16 @@ describe('two refreshes', () => {
     expect([overlaps(1000, 12_000), overlaps(5000, 13_005), overlaps(1000)]).toEqual([1, 1, 1]);
   });
 
-  it('at once, both while one hangs', () => {
-    const all = [refresh(1000, undefined), refresh(14_000, 14_100), refresh(14_050, 14_100)];
+  it.each([undefined, 14_500])('at once, both while one hangs until %p', (ended) => {
+    const all = [refresh(1000, ended), refresh(14_000, 14_100), refresh(14_050, 14_100)];
     expect(overlapping(all, same).overlaps).toEqual([all.slice(1)]);
+  });
+
+  it('at once, after one that was given up before the device slept: nobody has waited over that', () => {
+    const overSleep = (moment: number): number => (moment < 1200 ? moment : moment + HOUR);
+    const two = [refresh(1350, 2600), refresh(1750, 1800)];
+    const all = [refresh(1000, 1050, { delivered: false }), ...two];
+    expect(overlapping(all, overSleep).overlaps).toEqual([two]);
   });
 });
 
