@@ -63,7 +63,10 @@ export async function takeOver(
   for (;;) {
     const running = readPostmaster(path);
     if (!running || !isAlive(running.pid)) return; // PostgreSQL itself ignores the file of a dead server
-    if (!mayBePostmaster(running.pid, path)) return disownStalePid(path);
+    if (!mayBePostmaster(running.pid, path)) {
+      if (disownStalePid(path, running.pid)) return;
+      continue; // it ended just now, and took its file along
+    }
     if (Date.now() > deadline) {
       const where = running.address ? ` at ${running.address.host}` : '';
       throw new Error(`process ${running.pid} holds ${path} and neither answers${where} nor ends: stop it`);

@@ -13,15 +13,24 @@ export interface Postmaster {
 
 /** The server that has, or had, the cluster at `path`; undefined after a clean stop. */
 export function readPostmaster(path: string): Postmaster | undefined {
+  // https://www.postgresql.org/docs/current/storage-file-layout.html
+  const [pid, , , port = '', socketDirectory, tcpAddress] = pidFile(path) ?? [];
+  if (pid === undefined) return undefined;
+  return { pid: numberOf(pid), address: addressOf(port, socketDirectory, tcpAddress) };
+}
+
+function pidFile(path: string): string[] | undefined {
   try {
-    // https://www.postgresql.org/docs/current/storage-file-layout.html; the number is negative in single-user mode
-    const lines = readFileSync(join(path, 'postmaster.pid'), 'utf8').split('\n');
-    const [pid = '', , , port = '', socketDirectory, tcpAddress] = lines;
-    return { pid: Math.abs(Number.parseInt(pid, 10)), address: addressOf(port, socketDirectory, tcpAddress) };
+    return readFileSync(join(path, 'postmaster.pid'), 'utf8').split('\n');
   } catch (error) {
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** Of a process; it is written as a negative one in single-user mode. */
+function numberOf(pid: string): number {
+  return Math.abs(Number.parseInt(pid, 10));
 }
 
 function addressOf(text: string, socketDirectory?: string, tcpAddress?: string): Address | undefined {
@@ -51,14 +60,19 @@ export function mayBePostmaster(pid: number, path: string): boolean {
 }
 
 /**
- * Frees the cluster at `path` from a `postmaster.pid` whose number now belongs to another process (after a reboot, or in
- * a new container), which would keep PostgreSQL from starting. PostgreSQL ignores the number of its own parent, so that
- * is written in place of the old one; its check for backends that still use the shared memory stays in force.
+ * Frees the cluster at `path` from a `postmaster.pid` whose number, `pid`, now belongs to another process (after a
+ * reboot, or in a new container), which would keep PostgreSQL from starting. PostgreSQL ignores the number of its own
+ * parent, so that is written in place of the old one; its check for backends that still use the shared memory stays in
+ * force.
+ *
+ * @returns false, and leaves everything as it is, where the file is gone or is another server's: a server that ends
+ *   removes its file first, and is no server any more for a moment before its number is free
  */
-export function disownStalePid(path: string): void {
-  const file = join(path, 'postmaster.pid');
-  const [, ...rest] = readFileSync(file, 'utf8').split('\n');
-  writeFileSync(file, [process.pid, ...rest].join('\n'));
+export function disownStalePid(path: string, pid: number): boolean {
+  const [current, ...rest] = pidFile(path) ?? [];
+  if (current === undefined || numberOf(current) !== pid) return false;
+  writeFileSync(join(path, 'postmaster.pid'), [process.pid, ...rest].join('\n'));
+  return true;
 }
 
 /** `INT` stops the server at once but cleanly; `QUIT` leaves the rest to crash recovery at the next start. */
