@@ -6,7 +6,7 @@ import { hasRedis } from '../support/redis-server.js';
 import { check } from './history/checker.js';
 import { explain } from './history/explain.js';
 import { reportHistory } from './history/figures.js';
-import { planFaults } from './history/plan.js';
+import { KEY_PLAN, planFaults, withdrawals } from './history/plan.js';
 import { Random } from './history/random.js';
 import { readHistory, Recorder } from './history/recorder.js';
 import { runHistory, type RunOptions } from './history/run.js';
@@ -31,7 +31,7 @@ const SHORT: Omit<RunOptions, 'seed'> = {
   faults: ['service-killed', 'postgres-killed', 'redis-cut-from-all'],
   seconds: 8,
   operations: 10_500,
-  revocations: 1,
+  keys: withdrawals(1),
 };
 /** One half. */
 const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
@@ -41,7 +41,7 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
   faults: planFaults(minutes, redis, new Random(seed)),
   seconds: minutes * 30,
   operations: (minutes / 60) * 105_000,
-  revocations: Math.ceil(minutes / 10),
+  keys: KEY_PLAN,
 });
 
 /**

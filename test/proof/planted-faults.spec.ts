@@ -6,6 +6,7 @@ import { check } from './history/checker.js';
 import { explain } from './history/explain.js';
 import type { HistoryEntry } from './history/operation.js';
 import { PLANTED_FAULTS, type PlantedFault } from './history/planted-faults.js';
+import { withdrawals } from './history/plan.js';
 import { planted, PlantedService } from './history/planted-service.js';
 import { Recorder } from './history/recorder.js';
 import { runHistory, type RunOptions } from './history/run.js';
@@ -14,7 +15,7 @@ import { World } from './world/world.js';
 
 /** What the first history, a short one, does not show may show in a longer one. */
 const SECONDS = [4, 20, 60];
-const OPTIONS: Omit<RunOptions, 'seed' | 'seconds' | 'faults' | 'revocations'> = {
+const OPTIONS: Omit<RunOptions, 'seed' | 'seconds' | 'faults' | 'keys'> = {
   people: 24,
   users: 8,
   pauseMs: 100,
@@ -29,7 +30,10 @@ const LONGEST_MS = 600_000;
 const CHOSEN = PLANTED_FAULTS.filter(({ name }) => name.includes(process.env['FAULT'] ?? ''));
 
 /** Where nothing is planted, all of it is done that is done for any of them. */
-const NOTHING_PLANTED = { faults: PLANTED_FAULTS.flatMap(({ faults = [] }) => faults), revocations: 3 };
+const NOTHING_PLANTED = {
+  faults: [...new Set(PLANTED_FAULTS.map(({ faults = [] }) => faults))].flat(),
+  revocations: 3,
+};
 
 /** What a history was, and what the checker says of it. */
 interface Judged {
@@ -104,7 +108,8 @@ describe('planted in the compiled service', () => {
       });
       try {
         const { faults = [], revocations = 0 } = fault ?? NOTHING_PLANTED;
-        await runHistory(world, recorder, { ...OPTIONS, seed, seconds, faults, revocations });
+        const keys = withdrawals(revocations);
+        await runHistory(world, recorder, { ...OPTIONS, seed, seconds, faults, keys });
       } finally {
         await world.stop();
       }

@@ -78,14 +78,23 @@ const calm = {
   },
 };
 
+const keptToken = (jti: string): object => ({ ...(q['signIn']!['issued'] as object), jti });
+const phoneToken = (session: string, n: number): object => ({
+  session,
+  jti: `${session} ${n}`,
+  kid: 'next key',
+  user: 'other',
+  device: 'phone',
+  expiresIn: 3600,
+});
 /** Another user, who signs in on a phone, out, and in again. */
 const onPhone = (session: string, begun: number): Change => ({
   ...q['signIn'],
   state: `state of ${session}`,
-  code: `code of ${session}`,
+  code: `other.${session}`,
   device: 'phone',
   user: 'other',
-  issued: { session, jti: `${session} 1`, kid: 'next key', expiresIn: 3600 },
+  issued: phoneToken(session, 1),
   begun,
   ended: begun + 10,
 });
@@ -103,7 +112,7 @@ const phone = {
   out: { ...q['signOut'], user: 'other', session: 'phone 1', begun: 31_000, ended: 31_010 },
   in2: onPhone('phone 2', 35_000),
   look1: { ...q['lookLeft'], session: 'phone 1' },
-  look2: { ...q['look'], session: 'phone 2' },
+  look2: { ...q['look'], session: 'phone 2', issued: phoneToken('phone 2', 2) },
   told1: ofPhone('device.signed_in', 1, 30_005),
   told2: ofPhone('device.signed_out', 2, 31_005),
   told3: ofPhone('device.signed_in', 3, 35_005),
@@ -163,12 +172,12 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
   [
     'succeeded twice',
     'two sign-ins with state',
-    { again: { ...q['signIn'], code: 'code 3', client: 'thief' } },
+    { again: { ...q['signIn'], issued: keptToken('kept 9'), code: 'quiet.3', client: 'thief' } },
   ],
   [
     'succeeded twice',
     'two sign-ins with code',
-    { again: { ...q['signIn'], state: 'state 3', client: 'thief' } },
+    { again: { ...q['signIn'], issued: keptToken('kept 9'), state: 'state 3', client: 'thief' } },
   ],
   ['succeeded twice', 'the provider was asked twice', { again: { ...q['exchange'] } }],
 
@@ -181,7 +190,7 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
         ...refused,
         error: 'invalid_grant',
         state: 'state 3',
-        code: 'code 3',
+        code: 'quiet.3',
         user: undefined,
         issued: undefined,
       },
@@ -233,6 +242,7 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
         ended: 6020,
         offset: 6,
         device: null,
+        holder: { user: 'quiet', device: null, session: 'left' },
       },
       gone: {
         ...q['closed'],
@@ -308,6 +318,64 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
     },
   ],
 
+  ...(
+    [
+      ['a refresh of session kept got another token', { refresh: { issued: phoneToken('kept', 2) } }],
+      [
+        'a refresh of session kept got another token',
+        { refresh: { issued: { ...(q['refresh']!['issued'] as object), session: 'phone 1' } } },
+      ],
+      [
+        'a refresh of session kept got another token',
+        { refresh: { issued: { ...(q['refresh']!['issued'] as object), device: 'phone' } } },
+      ],
+      ['token kept 1 was issued twice', { refresh: { issued: keptToken('kept 1') } }],
+      ['GET /me of session kept is about another user', { use: { user: 'other' } }],
+      [
+        'ready of session kept is about another',
+        { connect: { holder: { user: 'quiet', device: 'laptop', session: 'left' } } },
+      ],
+      [
+        'ready of session kept is about another',
+        { back: { holder: { user: 'other', device: 'laptop', session: 'kept' } } },
+      ],
+      [
+        'a sign-in of quiet got another token',
+        { signInLeft: { issued: { ...(q['signInLeft']!['issued'] as object), user: 'other' } } },
+      ],
+      [
+        'a sign-in of quiet got another token',
+        { signIn: { issued: { ...(q['signIn']!['issued'] as object), device: 'phone' } } },
+      ],
+    ] as const
+  ).map(([text, plant]) => ['answered for another', text, plant] as const),
+  [
+    'answered for another',
+    'quiet is two users',
+    { ...phone, in1: { ...phone.in1, code: 'quiet.3' }, in2: { ...phone.in2, code: 'other.4' } },
+  ],
+  [
+    'answered for another',
+    'user other has two accounts',
+    { ...phone, in2: { ...phone.in2, code: 'third.4' } },
+  ],
+
+  [
+    'ended for no reason',
+    'a handshake was told signed_out of session kept',
+    {
+      early: {
+        ...q['connect'],
+        ...unknown,
+        status: undefined,
+        error: 'signed_out',
+        client: 'new ear',
+        socket: 9,
+        offset: undefined,
+        holder: undefined,
+      },
+    },
+  ],
   [
     'ended for no reason',
     'a refresh was refused of session kept',
@@ -441,7 +509,7 @@ const FAULTS: readonly (readonly [Rule, string, Plant])[] = [
       ...phone,
       told4: ofPhone('device.signed_out', 4, 45_000),
       in3: onPhone('phone 3', 50_000),
-      look3: { ...q['look'], session: 'phone 3' },
+      look3: { ...q['look'], session: 'phone 3', issued: phoneToken('phone 3', 2) },
       told5: ofPhone('device.signed_in', 5, 50_005),
     },
   ],
@@ -512,7 +580,7 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
         ...q['signIn'],
         ...unknown,
         state: 'state 3',
-        code: 'code 3',
+        code: 'quiet.3',
         user: undefined,
         issued: undefined,
       },
@@ -521,7 +589,7 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
         ...refused,
         error: 'invalid_grant',
         state: 'state 3',
-        code: 'code 3',
+        code: 'quiet.3',
         user: undefined,
         issued: undefined,
         begun: 120,
@@ -553,7 +621,7 @@ const LEGAL_CHANGES: readonly (readonly [string, Plant])[] = [
     {
       ...phone,
       in0: onPhone('phone 0', 29_000),
-      look0: { ...q['look'], session: 'phone 0' },
+      look0: { ...q['look'], session: 'phone 0', issued: phoneToken('phone 0', 2) },
       told2: ofPhone('device.signed_in', 2, 29_005),
     },
   ],

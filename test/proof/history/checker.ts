@@ -1,5 +1,6 @@
 import { Disturbances } from './disturbances.js';
 import type { HistoryEntry } from './operation.js';
+import { answeredForAnother } from './rules/another.js';
 import { unknownAnswers } from './rules/answers.js';
 import { deliveredWrongly } from './rules/delivered.js';
 import { wrongDeviceEvents } from './rules/device-events.js';
@@ -26,6 +27,7 @@ export function check(
     ...deliveredWrongly(entries),
     ...wrongDeviceEvents(entries, sessions, disturbances, judged),
     ...deliveredLate(entries, disturbances, patience.deliveredMs, judged),
+    ...answeredForAnother(entries, sessions),
     ...endedForNoReason(entries, sessions),
     ...unknownAnswers(entries, disturbances, judged),
   ];

@@ -1,5 +1,5 @@
 import type { Answered, Calls } from './calls.js';
-import { nameOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
+import { claimsOf, type HeldSession, type HeldToken, type Ledger } from './ledger.js';
 import type { Issued, Push, SignOut } from './operation.js';
 import type { Recorder } from './recorder.js';
 
@@ -70,7 +70,8 @@ export class Client {
 
   async use(instance: number, { name, text }: HeldToken): Promise<Answered['outcome']> {
     const answer = await this.shared.calls.ask(instance, '/me', { bearer: text });
-    this.record({ kind: 'use', ...this.of(answer), token: name });
+    const user = answer.outcome === 'ok' ? { user: answer.body['user_id'] as string } : {};
+    this.record({ kind: 'use', ...this.of(answer), token: name, ...user });
     return answer.outcome;
   }
 
@@ -180,10 +181,10 @@ export class Client {
 
 function issuedBy({ body }: Answered): readonly [HeldToken, Issued] {
   const text = body['access_token'] as string;
-  const name = nameOf(text);
+  const { name, holder } = claimsOf(text);
   return [
     { name, text },
-    { ...name, expiresIn: body['expires_in'] as number },
+    { ...name, ...holder, expiresIn: body['expires_in'] as number },
   ];
 }
 

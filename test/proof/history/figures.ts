@@ -38,6 +38,11 @@ export function reportHistory(
     'of each kind',
     counted([...calls, ...came], ({ kind }) => kind),
   );
+  const changes = entries.filter((entry) => entry.kind === 'key');
+  report(
+    'signing keys: changes; keys that have signed',
+    `${counted(changes, ({ change }) => change)}; ${signingKeys(entries)}`,
+  );
   report('calls answered; refused; of unknown outcome', outcomes(calls));
   const { calmCalls, busyCalls, inTime, emptyDevices } = judged;
   report('calls where nothing was broken; of them told to come later', `${number(calmCalls)}; ${busyCalls}`);
@@ -51,8 +56,20 @@ export function reportHistory(
     'longest time without a success, where one instance was struck at the two others',
     gaps(calls, faults),
   );
+  const stalls = entries.filter((entry) => entry.kind === 'stall').map(({ begun, ended }) => ended - begun);
+  report(
+    'the clients’ own process stood still: times; for how long in all',
+    `${stalls.length}; ${(stalls.reduce((sum, ms) => sum + ms, 0) / 1000).toFixed(1)} s`,
+  );
   report('violations', counted(violations, ({ rule }) => rule) || '0', '0');
   report('seed', String(seed));
+}
+
+function signingKeys(entries: readonly HistoryEntry[]): number {
+  const issued = entries.flatMap((entry) =>
+    (entry.kind === 'sign-in' || entry.kind === 'refresh') && entry.issued ? [entry.issued.kid] : [],
+  );
+  return new Set(issued).size;
 }
 
 function outcomes(calls: readonly Call[]): string {

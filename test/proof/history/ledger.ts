@@ -1,4 +1,4 @@
-import type { TokenName } from './operation.js';
+import type { Holder, TokenName } from './operation.js';
 
 /** An access token that was acknowledged. */
 export interface HeldToken {
@@ -37,9 +37,13 @@ export class Ledger {
 }
 
 /** What the claims of a token of ours say. */
-export function nameOf(token: string): TokenName {
+export function claimsOf(token: string): { readonly name: TokenName; readonly holder: Holder } {
   const [header, payload] = token
     .split('.', 2)
     .map((part) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Record<string, string>);
-  return { session: payload!['sid']!, jti: payload!['jti']!, kid: header!['kid']! };
+  const { sub: user, sid: session, jti, device_id: device = null } = payload as Record<string, string>;
+  return {
+    name: { session: session!, jti: jti!, kid: header!['kid']! },
+    holder: { user: user!, session: session!, device },
+  };
 }

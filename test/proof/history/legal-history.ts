@@ -88,7 +88,7 @@ export class LegalHistory {
     const drop = (): void => next(sessions.filter((one) => one !== session));
     if (kind === 'refresh') {
       return this.call(client, isAlive, (call) => {
-        const issued = this.issued(id);
+        const issued = this.issued(id, device);
         this.entries.push({
           kind: 'refresh',
           ...call,
@@ -103,7 +103,8 @@ export class LegalHistory {
     }
     if (kind === 'use') {
       return this.call(client, isAlive, (call) => {
-        this.entries.push({ kind: 'use', ...call, ...refusal(call, 'invalid_token'), token });
+        const user = call.outcome === 'ok' ? { user: USER } : {};
+        this.entries.push({ kind: 'use', ...call, ...refusal(call, 'invalid_token'), token, ...user });
         next(sessions);
       });
     }
@@ -142,8 +143,8 @@ export class LegalHistory {
   }
 
   private signIn(client: string, device: string, then: (made: Session | undefined) => void): void {
-    const [state, code] = [this.id(), this.id()];
-    const issued = this.issued(this.id());
+    const [state, code] = [this.id(), `${USER}.${this.id()}`];
+    const issued = this.issued(this.id(), device);
     const { session } = issued;
     const begin = (): boolean => {
       this.entries.push({ kind: 'exchange', code, begun: this.now, ended: this.now });
@@ -203,7 +204,8 @@ export class LegalHistory {
     const offset = from ?? this.model.events.length;
     const call = { client, begun: this.now - 0.005, ended: this.now, outcome: 'ok' } as const;
     const came = from === undefined ? {} : { from };
-    const ready = { user: USER, device, offset, recovered: true, ...came };
+    const holder = { user: USER, device, session };
+    const ready = { user: USER, device, offset, recovered: true, holder, ...came };
     this.entries.push({ kind: 'connect', ...call, ...shared, ...ready });
     return { shared, position: offset };
   }
@@ -259,10 +261,10 @@ export class LegalHistory {
   private readonly devices = new Map<string, string>();
   private readonly tokenOf = new Map<string, string>();
 
-  private issued(session: string): Issued {
+  private issued(session: string, device: string): Issued {
     const jti = `token ${this.id()}`;
     this.tokenOf.set(session, jti);
-    return { session, jti, kid: KID, expiresIn: 3600 };
+    return { session, jti, kid: KID, user: USER, device, expiresIn: 3600 };
   }
 
   private end(scope: string, session: string, device: string): true {
@@ -302,17 +304,17 @@ export class LegalHistory {
       this.give(listener, shared.socket, position);
     }
     this.entries.push(...this.model.events);
-    for (const session of this.devices.keys()) {
+    for (const [session, device] of this.devices) {
       const isAlive = this.model.living.has(session);
       const outcome = isAlive ? 'ok' : 'refused';
       const call = { client: FINAL, instance: 0, begun: this.now, ended: this.now + 1, outcome } as const;
-      const issued = isAlive ? { issued: this.issued(session) } : {};
+      const issued = isAlive ? { issued: this.issued(session, device) } : {};
       this.entries.push({ kind: 'refresh', ...call, ...refusal(call, 'invalid_grant'), session, ...issued });
     }
   }
 
   private settle(device: string): void {
-    const issued = this.issued(this.id());
+    const issued = this.issued(this.id(), device);
     this.model.living.add(issued.session);
     this.devices.set(issued.session, device);
     this.tell('device.signed_in', device);
@@ -323,7 +325,7 @@ export class LegalHistory {
       ended: this.now + 1,
       outcome: 'ok',
     } as const;
-    const [state, code] = [this.id(), this.id()];
+    const [state, code] = [this.id(), `${USER}.${this.id()}`];
     this.entries.push({ kind: 'sign-in', ...call, state, code, device, user: USER, issued });
     this.now += 2;
   }

@@ -23,6 +23,9 @@ interface Meta {
 }
 
 interface Ready {
+  readonly user_id: string;
+  readonly session_id: string;
+  readonly device_id: string | null;
   readonly offset: number;
   readonly id: string | null;
   readonly recovered: boolean;
@@ -129,9 +132,10 @@ export class Listener {
         if (event !== 'ready') return;
         isReady = true;
         clearTimeout(patience);
-        const { offset, id, recovered } = data as Ready;
+        const { user_id, session_id, device_id, offset, id, recovered } = data as Ready;
         this.position = { offset, id };
-        const ready = { offset, recovered, ...from };
+        const holder = { user: user_id, session: session_id, device: device_id };
+        const ready = { offset, recovered, holder, ...from };
         recorder.record({
           kind: 'connect',
           ...shared,

@@ -40,8 +40,15 @@ export interface TokenName {
   readonly kid: string;
 }
 
-/** One that was issued by this call. */
-export interface Issued extends TokenName {
+/** Whose a session is. */
+export interface Holder {
+  readonly user: string;
+  readonly device: string | null;
+  readonly session: string;
+}
+
+/** One that was issued by this call, and of whom it says that it is. */
+export interface Issued extends TokenName, Holder {
   /** Seconds. */
   readonly expiresIn: number;
 }
@@ -54,6 +61,7 @@ interface Authorize extends Call {
 export interface SignIn extends Call {
   readonly kind: 'sign-in';
   readonly state: string;
+  /** The user's name at the provider, a full stop, and what makes it another one. */
   readonly code: string;
   readonly device: string | null;
   readonly user?: string;
@@ -70,6 +78,8 @@ export interface Refresh extends Call {
 export interface Use extends Call {
   readonly kind: 'use';
   readonly token: TokenName;
+  /** Whom the answer is about. */
+  readonly user?: string;
 }
 
 /** Whatever ends sessions: `/sign-out`, `/oauth2/revoke`, `/users/:id/sign-out`, `DELETE /devices/:id`. */
@@ -123,6 +133,8 @@ export interface Connect extends Call {
   readonly from?: number;
   readonly offset?: number;
   readonly recovered?: boolean;
+  /** What `ready` says that it is. */
+  readonly holder?: Holder;
 }
 
 /** An event that came to a socket. */

@@ -13,7 +13,15 @@ const call = (
   ended: begun + 10,
   outcome: 'ok',
 });
-const token = (session: string, jti: string): Issued => ({ session, jti, kid: 'quiet key', expiresIn: 3600 });
+const token = (session: string, jti: string, of: string | null = device): Issued => ({
+  session,
+  jti,
+  kid: 'quiet key',
+  user,
+  device: of,
+  expiresIn: 3600,
+});
+const holder = { user, device, session: 'kept' };
 const at = (begun: number): { begun: number; ended: number } => ({ begun, ended: begun });
 
 /**
@@ -22,25 +30,25 @@ const at = (begun: number): { begun: number; ended: number } => ({ begun, ended:
  */
 export function quietUser(): Record<string, HistoryEntry> {
   const issued = token('kept', 'kept 1');
-  const left = token('left', 'left 1');
+  const left = token('left', 'left 1', null);
   const socket = { client: 'ear', instance: 0, token: issued, user, device };
   const event = { client: 'ear', user, device, event: 'proof.push' };
   const stored = { kind: 'stored', user, event: 'proof.push', device: null, ...at(60_000) } as const;
   return {
     authorize: { kind: 'authorize', ...call('q', 0), state: 'state 1' },
-    exchange: { kind: 'exchange', code: 'code 1', ...at(105) },
-    signIn: { kind: 'sign-in', ...call('q', 100), state: 'state 1', code: 'code 1', device, user, issued },
-    exchangeLeft: { kind: 'exchange', code: 'code 2', ...at(205) },
+    exchange: { kind: 'exchange', code: 'quiet.1', ...at(105) },
+    signIn: { kind: 'sign-in', ...call('q', 100), state: 'state 1', code: 'quiet.1', device, user, issued },
+    exchangeLeft: { kind: 'exchange', code: 'quiet.2', ...at(205) },
     signInLeft: {
       kind: 'sign-in',
       ...call('q', 200),
       state: 'state 2',
-      code: 'code 2',
+      code: 'quiet.2',
       device: null,
       user,
       issued: left,
     },
-    use: { kind: 'use', ...call('q', 300), token: issued },
+    use: { kind: 'use', ...call('q', 300), token: issued, user },
     refresh: { kind: 'refresh', ...call('q', 400), session: 'kept', issued: token('kept', 'kept 2') },
     connect: {
       kind: 'connect',
@@ -49,6 +57,7 @@ export function quietUser(): Record<string, HistoryEntry> {
       socket: 1_000_001,
       offset: 1,
       recovered: true,
+      holder,
     },
     push2: { kind: 'push', ...call('q', 1000), user, device: null, n: 'n 2', id: 'id 2', offset: 2 },
     receive2: { kind: 'receive', ...event, socket: 1_000_001, n: 'n 2', id: 'id 2', offset: 2, ...at(1010) },
@@ -81,6 +90,7 @@ export function quietUser(): Record<string, HistoryEntry> {
       from: 3,
       offset: 3,
       recovered: true,
+      holder,
     },
     receive4: { kind: 'receive', ...event, socket: 1_000_002, n: 'n 4', id: 'id 4', offset: 4, ...at(1420) },
     signOut: {

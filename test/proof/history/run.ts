@@ -9,6 +9,7 @@ import { KeysOperator } from './keys-operator.js';
 import { Ledger } from './ledger.js';
 import { redeemOnce } from './one-time-codes.js';
 import { Person } from './person.js';
+import type { KeyPlan } from './plan.js';
 import { Random } from './random.js';
 import type { Recorder } from './recorder.js';
 
@@ -25,8 +26,7 @@ export interface RunOptions {
   readonly seconds: number;
   /** And until so many things were done. */
   readonly operations: number;
-  /** How often the signing key is withdrawn. */
-  readonly revocations: number;
+  readonly keys: KeyPlan;
 }
 
 /** Lets people use a world while a nemesis breaks it, and writes all of it down; at the end it looks for what was acknowledged. */
@@ -94,14 +94,13 @@ async function breakThings(
 async function changeKeys(
   world: World,
   shared: Shared,
-  { revocations }: RunOptions,
+  { keys, seconds }: RunOptions,
   end: number,
 ): Promise<void> {
   const operator = new KeysOperator(shared, () => world.databaseUrl());
-  await operator.rotate();
-  for (let left = revocations; left > 0; left--) {
-    await operator.revoke();
-    const rest = (end - performance.now()) / left;
+  for (const { change, at } of keys) {
+    const rest = end - (1 - at) * seconds * 1000 - performance.now();
     if (rest > 0) await delay(rest);
+    await operator[change]();
   }
 }

@@ -6,6 +6,7 @@ export type Rule =
   | 'acknowledged and gone'
   | 'accepted after its end'
   | 'delivered wrongly'
+  | 'answered for another'
   | 'ended for no reason'
   | 'unknown answer';
 

@@ -23,6 +23,10 @@ export function endedForNoReason(entries: readonly HistoryEntry[], sessions: Ses
     if (call?.error === 'invalid_token' && !mayBeRefused(call.token, by)) {
       add('an access token was refused', entry, call.token.session);
     }
+    // A handshake that was ended before it was ready says so in place of an error.
+    if (entry.kind === 'connect' && entry.outcome !== 'ok' && !mayBeTold(entry.error, entry.token, by)) {
+      add(`a handshake was told ${entry.error}`, entry, entry.token.session);
+    }
     if (entry.kind === 'closed' && !mayBeTold(entry.told, entry.token, by)) {
       add(`a socket was told ${entry.told}`, entry, entry.token.session);
     }
