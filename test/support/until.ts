@@ -3,11 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 /** The mutations (test/mutations) wait less: there, what never comes true is what they want to see. */
 const LONGEST_MS = Number(process.env['UNTIL_MS'] ?? 30_000);
 
-/** Resolves once the condition holds; checks it again and again, and fails after half a minute: a test must not hang. */
-export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+/**
+ * Resolves once the condition holds; checks it again and again, and fails after half a minute: a test must not hang.
+ * @param what the condition in words, for the failure
+ */
+export async function until(holds: () => boolean | Promise<boolean>, what = holds.toString()): Promise<void> {
   const end = performance.now() + LONGEST_MS;
   while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`never came true: ${holds.toString()}`);
+    if (performance.now() > end) throw new Error(`never came true: ${what}`);
     await delay(10);
   }
 }

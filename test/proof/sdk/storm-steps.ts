@@ -19,7 +19,10 @@ export interface Dice {
   readonly pick: (below: number) => number;
 }
 
-/** What can happen to a browser, by its name. A step leaves network and service as they should be; tabs may stay frozen or hidden. */
+/**
+ * What can happen to a browser, by its name. A step leaves network and service as they should be; tabs may stay frozen or hidden, and
+ * the device's clock stays wrong.
+ */
 export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, () => Promise<unknown>> {
   const { gate, context } = world;
   const awake = (): Tab[] => world.tabs.filter(({ isFrozen }) => !isFrozen);
@@ -142,7 +145,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
         ({ path, method }) => method === 'POST' && path === '/oauth2/refresh',
       )!;
       await world.elapse(GIVEN_UP, true);
-      await until(() => hanging.ended !== undefined); // whoever made it has given it up
+      await until(() => hanging.ended !== undefined, 'whoever made the refresh that hangs gives it up');
       release();
     },
     'a tab is closed in a refresh': async () => {
