@@ -11,6 +11,7 @@ import { planted, PlantedService } from './history/planted-service.js';
 import { Recorder } from './history/recorder.js';
 import { runHistory, type RunOptions } from './history/run.js';
 import type { Violation } from './history/violation.js';
+import type { FaultName } from './world/nemesis.js';
 import { World } from './world/world.js';
 
 /** What the first history, a short one, does not show may show in a longer one. */
@@ -27,7 +28,8 @@ const ENV = { ACCESS_TOKEN_TTL: '14400', CHANNEL_HISTORY: '1000000' };
 const LONGEST_MS = 600_000;
 
 /** Those whose names have these words; all, unless there are some. */
-const CHOSEN = PLANTED_FAULTS.filter(({ name }) => name.includes(process.env['FAULT'] ?? ''));
+const WORDS = process.env['FAULT'] ?? '';
+const CHOSEN = PLANTED_FAULTS.filter(({ name }) => name.includes(WORDS));
 
 /** Where nothing is planted, all of it is done that is done for any of them. */
 const NOTHING_PLANTED = {
@@ -39,6 +41,16 @@ const NOTHING_PLANTED = {
 interface Judged {
   readonly entries: readonly HistoryEntry[];
   readonly violations: readonly Violation[];
+}
+
+interface Plan {
+  readonly fault?: PlantedFault;
+  /** The faulty service's. */
+  readonly main?: string;
+  /** What is done to the world before its clients come. */
+  readonly prepare?: (world: World) => Promise<void>;
+  /** What is done while they are there, if it is not the planted fault's. */
+  readonly faults?: readonly FaultName[];
 }
 
 function tell(what: string, figure: string, wanted: string): void {
@@ -71,33 +83,51 @@ describe('planted in the compiled service', () => {
     '$name: it is found',
     async (fault) => {
       const service = new PlantedService(fault);
-      let tried = 0;
       try {
-        for (const seconds of SECONDS) {
-          const { entries, violations } = await judge(seconds, { fault, main: service.main });
-          const found = violations.filter(({ rule }) => rule === fault.found);
-          if (found.length > 0) {
-            const first = found.toSorted((a, b) => shownAt(a) - shownAt(b))[0]!;
-            const until = operations(entries.filter(({ ended }) => ended <= shownAt(first)));
-            const figure = `${fault.found}: ${withoutIds(first.text)}; after ${number(tried + until)} operations`;
-            return tell(fault.name, figure, fault.found);
-          }
-          tried += operations(entries);
-        }
+        await mustFind(fault, (seconds) => judge(seconds, { fault, main: service.main }));
       } finally {
         service.remove();
       }
-      tell(fault.name, `not found in ${number(tried)} operations`, fault.found);
-      throw new Error(`not found: ${fault.name}; seed ${seed}`);
     },
     LONGEST_MS,
   );
 
-  /** @param main the faulty service's, where there is one */
-  async function judge(
-    seconds: number,
-    { fault, main }: { readonly fault?: PlantedFault; readonly main?: string },
-  ): Promise<Judged> {
+  const loss = {
+    name: 'the standby that takes over has missed six seconds',
+    found: 'acknowledged and gone',
+  } as const;
+  (loss.name.includes(WORDS) ? inFull : it.skip)(
+    `not in the service: ${loss.name}: it is found`,
+    async () => {
+      const prepare = (world: World): Promise<void> => world.postgres.leaveStandbyBehind();
+      const faults: FaultName[] = ['service-frozen', 'failover']; // at the beginning, and after half of the time
+      await mustFind(loss, () => judge(12, { prepare, faults }));
+    },
+    LONGEST_MS,
+  );
+
+  /** Tells after how many operations it was found. @throws Error where it is not, in histories that grow longer */
+  async function mustFind(
+    { name, found: rule }: Pick<PlantedFault, 'name' | 'found'>,
+    history: (seconds: number) => Promise<Judged>,
+  ): Promise<void> {
+    let tried = 0;
+    for (const seconds of SECONDS) {
+      const { entries, violations } = await history(seconds);
+      const found = violations.filter((violation) => violation.rule === rule);
+      if (found.length > 0) {
+        const first = found.toSorted((a, b) => shownAt(a) - shownAt(b))[0]!;
+        const until = operations(entries.filter(({ ended }) => ended <= shownAt(first)));
+        const figure = `${rule}: ${withoutIds(first.text)}; after ${number(tried + until)} operations`;
+        return tell(name, figure, rule);
+      }
+      tried += operations(entries);
+    }
+    tell(name, `not found in ${number(tried)} operations`, rule);
+    throw new Error(`not found: ${name}; seed ${seed}`);
+  }
+
+  async function judge(seconds: number, { fault, main, prepare, ...nemesis }: Plan): Promise<Judged> {
     const recorder = new Recorder(join(folder, 'history.jsonl'));
     try {
       const world = await World.start({
@@ -107,7 +137,8 @@ describe('planted in the compiled service', () => {
         main: (place) => (fault?.onOneInstance && place > 0 ? undefined : main),
       });
       try {
-        const { faults = [], revocations = 0 } = fault ?? NOTHING_PLANTED;
+        await prepare?.(world);
+        const { faults = [], revocations = 0 } = fault ?? { ...NOTHING_PLANTED, ...nemesis };
         const keys = withdrawals(revocations);
         await runHistory(world, recorder, { ...OPTIONS, seed, seconds, faults, keys });
       } finally {

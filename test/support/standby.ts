@@ -63,6 +63,13 @@ export class ReplicatedPostgres {
     await until(async () => [undefined, wanted].includes(await this.syncState()));
   }
 
+  /** From now on the standby gets nothing, and no commit waits for it: the next failover loses what is acknowledged until then. */
+  async leaveStandbyBehind(): Promise<void> {
+    await this.synchronous(false);
+    await this.standby.set('primary_conninfo', '');
+    await until(async () => (await this.syncState()) === undefined);
+  }
+
   /** Resolves when the standby follows the primary, and every commit waits for it. */
   async whole(): Promise<void> {
     await until(async () => (await this.syncState()) === 'sync');
