@@ -22,9 +22,17 @@ function isDead({ verdict }: Judged): boolean {
   return verdict.killed !== undefined;
 }
 
-/** Whether as many are killed as are wanted; those on which the tests are not done are alive. */
-export function areEnoughKilled(judged: readonly Judged[]): boolean {
-  return judged.filter(isDead).length >= WANTED * judged.length;
+/** Alive so far, and not tried on all tests that reach it; or it is not known which do. */
+function isOpen(one: Judged): boolean {
+  return !isDead(one) && !hasSurvived(one);
+}
+
+/**
+ * Whether what the table wants holds: as many are killed as are wanted, and none is open. An open one counts as alive, so more may be
+ * killed than are known to be; but the figures are of a run that is not done.
+ */
+export function holds(judged: readonly Judged[]): boolean {
+  return judged.filter(isDead).length >= WANTED * judged.length && !judged.some(isOpen);
 }
 
 /** For the table of docs/reliability.md. */
@@ -40,7 +48,7 @@ export function figuresOf(judged: readonly Judged[]): Figure[] {
   const alive = judged.filter(hasSurvived);
   const equivalent = alive.filter(({ key }) => REASONS[key]?.startsWith('equivalent')).length;
   const reached = judged.filter(({ verdict }) => verdict.killed || (verdict.reached ?? 0) > 0).length;
-  const open = judged.filter(({ verdict }) => !verdict.killed && verdict.left !== 0).length;
+  const open = judged.filter(isOpen).length;
   return [
     figure('mutants', String(judged.length)),
     figure('reached by a test', String(reached)),
@@ -94,7 +102,7 @@ function reasonOf({ key, verdict }: Judged): string {
 /** docs/mutations.md: all that are alive, by source, with the reason of each. */
 export function survivorPage(judged: readonly Judged[]): string {
   const alive = judged.filter((one) => !isDead(one));
-  const open = alive.filter((one) => !hasSurvived(one)).length;
+  const open = alive.filter(isOpen).length;
   const sections = [...new Set(alive.map(({ file }) => file))].map((file) => {
     const rows = alive
       .filter((one) => one.file === file)
@@ -104,7 +112,7 @@ export function survivorPage(judged: readonly Judged[]): string {
   return `# Mutants that are alive
 
 Written by \`npm run test:mutations -- --write\`; how it is measured stands in [reliability](reliability.md#mutations). ${alive.length - open} have
-survived all tests that reach them; ${open} are open: they have survived so far, and no reason was looked for yet.
+survived all tests that reach them; ${open} are open: no test has killed them so far, and they were not tried on all that reach them yet.
 
 ${sections.join('\n')}`;
 }
