@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { createDatabase, type TestDatabase } from '../../support/database.js';
 import { isFull, reportFigure } from '../../support/proof.js';
 import { hasRedis, RedisServer } from '../../support/redis-server.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { startServiceProcess, type ServiceProcess } from '../../support/service-process.js';
 import { signIn } from '../../support/sign-in.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { manyAtOnce, statusOf } from './limits.js';
@@ -22,14 +23,19 @@ const HANDSHAKE = {
   'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
 };
 
-/** P14: limits are exact over two instances that share a Redis. */
+/** P14: limits are exact over two instances, each a process of its own, that share a Redis. */
 (hasRedis ? describe : describe.skip)('of many requests of one address to two instances', () => {
   let redis: RedisServer;
   let stub: StubProvider;
-  let services: TestService[];
+  let database: TestDatabase;
+  const services: ServiceProcess[] = [];
 
   beforeAll(async () => {
-    [redis, stub] = await Promise.all([RedisServer.start(), StubProvider.start()]);
+    [redis, stub, database] = await Promise.all([
+      RedisServer.start(),
+      StubProvider.start(),
+      createDatabase(),
+    ]);
     const limits = Object.entries(LIMITS).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
     const env = {
       ...stub.env(),
@@ -37,15 +43,17 @@ const HANDSHAKE = {
       RATE_LIMIT: 'on',
       PUBLIC_URL: 'http://localhost:3000', // of both, so that each takes the other's tokens
       TRUST_PROXY: 'loopback',
+      DATABASE_URL: database.url,
       REDIS_URL: redis.url,
-      LOG_LEVEL: 'warn',
+      LOG_LEVEL: 'info', // by which a start is known to be over
     };
-    const first = await startTestService(env);
-    services = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+    const start = async (): Promise<unknown> => services.push(await startServiceProcess(env));
+    await Promise.all([start(), start()]);
   });
   afterAll(async () => {
-    for (const service of services?.toReversed() ?? []) await service.close();
+    await Promise.all(services.map((service) => service.end('SIGTERM')));
     await stub?.close();
+    await database?.drop();
     await redis?.kill();
   });
 
