@@ -63,14 +63,15 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
   return child;
 }
 
-/** Keeps a process, or its main thread, on one processor; without effect where there is no `taskset`. */
-export function pin(pid: number, processor: number, { mainThreadOnly = false } = {}): void {
-  if (availableParallelism() < 2) return;
+/** Keeps a process, or its main thread, on one processor. @returns whether it does: not where there is one only, or no `taskset` */
+export function pin(pid: number, processor: number, { mainThreadOnly = false } = {}): boolean {
+  if (availableParallelism() < 2) return false;
   try {
     const threads = mainThreadOnly ? [] : ['-a'];
     execFileSync('taskset', [...threads, '-c', '-p', String(processor), String(pid)], { stdio: 'ignore' });
+    return true;
   } catch {
-    // then processes share them as they come
+    return false; // then processes share them as they come
   }
 }
 

@@ -77,7 +77,9 @@ export class Scene {
       DEMO_ENABLED: 'false',
     });
     this.atEnd(() => started.child.kill('SIGKILL'));
-    if (isFull) pin(started.child.pid!, processor, { mainThreadOnly: true });
+    if (isFull && !pin(started.child.pid!, processor, { mainThreadOnly: true })) {
+      throw new Error('the service is to have a processor of its own: that takes two, and taskset');
+    }
     return started;
   }
 
