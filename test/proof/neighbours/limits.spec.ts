@@ -31,11 +31,8 @@ const HANDSHAKE = {
   const services: ServiceProcess[] = [];
 
   beforeAll(async () => {
-    [redis, stub, database] = await Promise.all([
-      RedisServer.start(),
-      StubProvider.start(),
-      createDatabase(),
-    ]);
+    redis = await RedisServer.start();
+    [stub, database] = await Promise.all([StubProvider.start(), createDatabase()]);
     const limits = Object.entries(LIMITS).map(([name, limit]) => [`RATE_LIMIT_${name}`, String(limit)]);
     const env = {
       ...stub.env(),
