@@ -1,4 +1,4 @@
-import { judgeRounds, type Round } from './rounds.js';
+import { judgeAnswers, judgeRounds, type Round } from './rounds.js';
 
 const wait = (p99: number, failed = 0) => ({ count: 100, failed, p50: 1, p99, max: p99, late: 0 });
 /** Three rounds of which the middle one counts. */
@@ -20,5 +20,14 @@ describe('the verdict on what refreshes waited for', () => {
 
   it('no refresh may fail, however short the others waited', () => {
     expect(() => judgeRounds(rounds(2, 2, 1), 2)).toThrow(/toEqual/);
+  });
+
+  it('some have to be answered beside whoever disturbs', () => {
+    const hung = rounds(2, 2).map(([before, during, after]): Round => [
+      before,
+      { ...during, count: 0 },
+      after,
+    ]);
+    expect(() => judgeAnswers(hung)).toThrow(/toBeGreaterThan/);
   });
 });

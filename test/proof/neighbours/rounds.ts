@@ -51,9 +51,15 @@ export function reportRounds(
   if (ceiling !== undefined) judgeRounds(rounds, ceiling);
 }
 
-/** @throws where refreshes failed, or waited too long beside whoever disturbed */
-export function judgeRounds(rounds: readonly Round[], ceiling: number): void {
+/** @throws where a refresh failed, or none was answered while somebody disturbed */
+export function judgeAnswers(rounds: readonly Round[]): void {
   expect(rounds.flat().map(({ failed }) => failed)).toEqual(rounds.flat().map(() => 0));
+  for (const [, during] of rounds) expect(during.count).toBeGreaterThan(0);
+}
+
+/** @throws where they also waited too long beside whoever disturbed */
+export function judgeRounds(rounds: readonly Round[], ceiling: number): void {
+  judgeAnswers(rounds);
   expect(ratioOf(rounds)).toBeLessThanOrEqual(ceiling);
 }
 
