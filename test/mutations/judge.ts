@@ -139,10 +139,12 @@ export class Judge {
     const loading = new Set(coverage.loading);
     const plan: Spec['plan'] = new Map();
     for (const { id, file } of this.mutants) {
-      // Reached before the tests: those judge it that reach its file, or some if none does.
+      // Reached before the tests: those judge it that reach its file, or all if none does; what was made while modules were
+      // loaded (a statement, put together in another file) any of them may use.
       const before = loading.has(id) || hooks.has(id);
       const near = [...byFile.get(file)!].toSorted((one, other) => one - other);
-      const tests = before ? (near.length > 0 ? near : good.slice(0, 3)) : byTest.get(id);
+      const judges = loading.has(id) || near.length === 0 ? good : near;
+      const tests = before ? judges : byTest.get(id);
       if (tests) plan.set(id, { tests, reload: loading.has(id), near: byTest.has(id) && !before });
     }
     return plan;

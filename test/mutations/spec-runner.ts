@@ -1,4 +1,5 @@
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Circus } from '@jest/types';
 import type { JestEnvironment } from '@jest/environment';
 import type { Failure, Order, Report } from './orders.js';
@@ -74,14 +75,20 @@ export default async function runSpec(
   let tests: Circus.TestEntry[] = [];
   let modes = new Map<Circus.TestEntry | Circus.DescribeBlock, Circus.BlockMode | undefined>();
 
-  async function load(): Promise<void> {
-    const { esModuleRegistry: modules } = runtime.registries;
-    for (const url of modules.keys()) {
-      if (url.startsWith(`file://${config.rootDir}/`) && !url.includes('/node_modules/')) modules.delete(url);
-    }
+  /** Modules of this repository that are loaded. */
+  function ours(): string[] {
+    const isOurs = (url: string): boolean =>
+      url.startsWith(`file://${config.rootDir}/`) && !url.includes('/node_modules/');
+    return [...runtime.registries.esModuleRegistry.keys()].filter(isOurs);
+  }
+
+  /** @param others to load as well, of which the spec itself loads some only while its tests run */
+  async function load(others: readonly string[] = []): Promise<void> {
+    for (const url of ours()) runtime.registries.esModuleRegistry.delete(url);
     Object.assign(root, { children: [], tests: [], hooks: [] });
     Object.assign(state, { currentDescribeBlock: root, hasStarted: false, hasFocusedTests: false });
     await runtime.unstable_importModule(testPath);
+    for (const url of others) await runtime.unstable_importModule(fileURLToPath(url));
     modes = new Map();
     tests = [...entriesUnder(root)];
     for (const entry of modes.keys()) {
@@ -160,6 +167,12 @@ export default async function runSpec(
     if (order.kind === 'dry') {
       const durations: number[] = [];
       await load();
+      await runTests(undefined, order.limitMs, []);
+      // Once more, with all that was loaded on the way, before any test: what loading reaches is then told apart.
+      const { mutantCoverage } = active;
+      for (const reached of Object.values(mutantCoverage!))
+        for (const key of Object.keys(reached)) delete reached[key];
+      await load(ours());
       const failures: Failure[] = [];
       await runTests(undefined, order.limitMs, failures);
       for (const test of tests) durations.push(test.duration ?? 0);
