@@ -8,6 +8,10 @@ import { Client } from 'pg';
 import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh-token.js';
 
 const ROWS_AT_ONCE = 5000;
+/** Looked at once: a process that is kept on one of them sees no other. */
+const PROCESSORS = availableParallelism();
+/** The other one than the service's. */
+export const LAST_PROCESSOR = PROCESSORS - 1;
 
 /** When it was due (ms since the epoch), ms until its answer, status, whether on a connection of its own, ms sent too late. */
 export type Refresh = [due: number, milliseconds: number, status: number, isNew: boolean, late: number];
@@ -59,16 +63,23 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const command = [...(isLast ? ['nice', '-n', '19'] : []), process.execPath, path];
   const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  pin(child.pid!, availableParallelism() - 1);
+  pin(child.pid!, LAST_PROCESSOR);
   return child;
 }
 
 /** Keeps a process, or its main thread, on one processor. @returns whether it does: not where there is one only, or no `taskset` */
 export function pin(pid: number, processor: number, { mainThreadOnly = false } = {}): boolean {
-  if (availableParallelism() < 2) return false;
+  return PROCESSORS > 1 && keepOn(String(processor), pid, mainThreadOnly ? [] : ['-a']);
+}
+
+/** Undoes it: all processors again. */
+export function unpin(pid: number): void {
+  keepOn(`0-${LAST_PROCESSOR}`, pid, ['-a']);
+}
+
+function keepOn(processors: string, pid: number, threads: string[]): boolean {
   try {
-    const threads = mainThreadOnly ? [] : ['-a'];
-    execFileSync('taskset', [...threads, '-c', '-p', String(processor), String(pid)], { stdio: 'ignore' });
+    execFileSync('taskset', [...threads, '-c', '-p', processors, String(pid)], { stdio: 'ignore' });
     return true;
   } catch {
     return false; // then processes share them as they come

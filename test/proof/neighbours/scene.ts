@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -8,7 +8,7 @@ import { roomWithin } from '../../../src/http/open-files.js';
 import { createDatabase, type TestDatabase } from '../../support/database.js';
 import { isFull } from '../../support/proof.js';
 import { signIn } from '../../support/sign-in.js';
-import { descriptorLimit, insertSessions, pin } from '../../support/storm.js';
+import { descriptorLimit, insertSessions, LAST_PROCESSOR, pin, unpin } from '../../support/storm.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { Instance } from '../../soak/instance.js';
 import { manyAtOnce } from './limits.js';
@@ -51,10 +51,11 @@ export class Scene {
 
   static async begin(): Promise<Scene> {
     const database = await createDatabase();
-    if (isFull) await leaveFirstProcessor(database.url);
+    const comeBack = isFull ? await leaveFirstProcessor(database.url) : undefined;
     const stub = await StubProvider.start();
     const tokens = await insertSessions(database.url, isFull ? Math.max(SOCKETS, USERS) : 20);
     const scene = new Scene(database, stub, tokens);
+    if (comeBack) scene.atEnd(comeBack);
     scene.service = await scene.start(0);
     scene.refreshes = await scene.refresh(portOf(scene.service));
     return scene;
@@ -77,6 +78,7 @@ export class Scene {
       DEMO_ENABLED: 'false',
     });
     this.atEnd(() => started.child.kill('SIGKILL'));
+    if (isFull) unpin(started.child.pid!); // it has come to life where this process is
     if (isFull && !pin(started.child.pid!, processor, { mainThreadOnly: true })) {
       throw new Error('the service is to have a processor of its own: that takes two, and taskset');
     }
@@ -158,16 +160,16 @@ export class Scene {
   }
 }
 
-/** This process, and what PostgreSQL starts from now on, have the last processor. */
-async function leaveFirstProcessor(databaseUrl: string): Promise<void> {
-  const last = availableParallelism() - 1;
-  pin(process.pid, last);
+/** This process, and what PostgreSQL starts from now on, have the last processor. @returns undoes it */
+async function leaveFirstProcessor(databaseUrl: string): Promise<() => void> {
   const client = new Client(databaseUrl);
   await client.connect();
   const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
   await client.end();
   const [postmaster] = readFileSync(join(rows[0]!.data_directory, 'postmaster.pid'), 'latin1').split('\n');
-  pin(Number(postmaster), last);
+  const ours = [process.pid, Number(postmaster)];
+  for (const pid of ours) pin(pid, LAST_PROCESSOR);
+  return () => ours.forEach(unpin);
 }
 
 export function portOf({ url }: Instance): number {
