@@ -56,9 +56,14 @@ export class Scene {
     const tokens = await insertSessions(database.url, isFull ? Math.max(SOCKETS, USERS) : 20);
     const scene = new Scene(database, stub, tokens);
     if (comeBack) scene.atEnd(comeBack);
-    scene.service = await scene.start(0);
-    scene.refreshes = await scene.refresh(portOf(scene.service));
-    return scene;
+    try {
+      scene.service = await scene.start(0);
+      scene.refreshes = await scene.refresh(portOf(scene.service));
+      return scene;
+    } catch (error) {
+      await scene.end();
+      throw error;
+    }
   }
 
   /** Another instance. @param processor that its main thread has alone; V8's and libuv's threads run where there is room */
