@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { isFull } from '../support/proof.js';
-import { pin } from '../support/storm.js';
+import { pin, unpin } from '../support/storm.js';
 import { until } from '../support/until.js';
 import { Flood, requestText, type FloodCounts } from './neighbours/flood.js';
 import { manyAtOnce } from './neighbours/limits.js';
@@ -216,7 +216,8 @@ describe('refreshes of others', () => {
     const child: ChildProcess = fork(script, { execArgv: [] });
     scene.atEnd(() => child.kill('SIGKILL'));
     const [port] = (await once(child, 'message')) as [number];
-    pin(child.pid!, processor);
+    unpin(child.pid!); // as Scene.start
+    pin(child.pid!, processor, { mainThreadOnly: true });
     return { port, end: async () => child.kill('SIGKILL') };
   }
 });
