@@ -24,6 +24,8 @@ export const ROUNDS = isFull ? 3 : 1;
 /** Long enough that each has some collections of V8's old generation, the quiet one too: a single one is the slowest percent of a few seconds. */
 export const WINDOW_MS = isFull ? 20_000 : 500;
 const PER_SECOND = isFull ? 200 : 50;
+/** Until a disturbance is at its height, and what it calls is compiled, too. */
+const SETTLE_MS = isFull ? 5000 : 25;
 /** Until the heap has its size, and what is called often is compiled. */
 const WARM_MS = isFull ? 30_000 : 300;
 const USERS = 2000;
@@ -115,7 +117,7 @@ export class Scene {
     while (all.length < ROUNDS) {
       const before = await this.refreshes.during(WINDOW_MS);
       const disturbance = await disturb();
-      await delay(WINDOW_MS / 20); // until it is at its height
+      await delay(SETTLE_MS);
       const during = await this.refreshes.during(WINDOW_MS);
       await disturbance.end();
       await delay(WINDOW_MS / 20);
