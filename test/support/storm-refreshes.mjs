@@ -5,7 +5,7 @@ const KEPT = 64;
 const NEW_CONNECTION_EVERY = 10;
 const agent = new Agent({ keepAlive: true, maxSockets: KEPT, scheduling: 'fifo' });
 
-/** [when it was due, ms from sending to the answer, status, whether on a new connection, ms that it was sent too late] */
+/** [when it was due, ms from sending to the answer, status, whether on a new connection, ms that it was sent too late, why it failed] */
 let answers = [];
 let bodies = [];
 
@@ -48,16 +48,22 @@ function send(port, i, due, isNew) {
     agent: own,
     headers,
   });
-  const done = (status) =>
+  const done = (status, why) =>
     answers.push([
       performance.timeOrigin + due,
       performance.now() - sent,
       status,
       !call.reusedSocket,
       sent - due,
+      why,
     ]);
-  call.on('response', (response) => response.resume().on('end', () => done(response.statusCode)));
-  call.on('error', () => done(0));
+  call.on('response', (response) => {
+    const { statusCode } = response;
+    let told = ''; // of a refusal: nothing of an answer that has tokens
+    response.on('data', (chunk) => (told += statusCode === 200 ? '' : chunk));
+    response.on('end', () => done(statusCode, told));
+  });
+  call.on('error', ({ message }) => done(0, message));
   call.end(body);
 }
 process.once('disconnect', () => process.exit(0)); // whoever started it is gone

@@ -13,8 +13,15 @@ const PROCESSORS = availableParallelism();
 /** The other one than the service's. */
 export const LAST_PROCESSOR = PROCESSORS - 1;
 
-/** When it was due (ms since the epoch), ms until its answer, status, whether on a connection of its own, ms sent too late. */
-export type Refresh = [due: number, milliseconds: number, status: number, isNew: boolean, late: number];
+/** When it was due (ms since the epoch), ms until its answer, status (0: none), whether on a connection of its own, ms sent too late, why it failed. */
+export type Refresh = [
+  due: number,
+  milliseconds: number,
+  status: number,
+  isNew: boolean,
+  late: number,
+  why: string,
+];
 
 export interface StormCounts {
   readonly ready: number;

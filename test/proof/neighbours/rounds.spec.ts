@@ -2,8 +2,9 @@ import { judgeAnswers, judgeRounds, type Round } from './rounds.js';
 
 const wait = (p99: number, failed = 0) => ({
   count: 4000,
-  failed,
+  failed: failed === 0 ? {} : { '500 why': failed },
   leftOut: 0,
+  failedLeftOut: {},
   p50: 1,
   p99,
   max: p99,
