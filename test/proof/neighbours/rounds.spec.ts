@@ -14,28 +14,21 @@ const wait = (p99: number, failed = 0) => ({
 const rounds = (quiet: number, disturbed: number, failed = 0): Round[] =>
   [disturbed / 2, disturbed, disturbed * 9].map((p99) => [wait(quiet), wait(p99, failed), wait(quiet)]);
 
-/** What the full experiment fails for (P12, P14); it takes 25 minutes itself. */
+/** What the full experiment fails for (P12, P14); it takes 40 minutes itself. */
 describe('the verdict on what refreshes waited for', () => {
-  it.each([
-    ['twice as long as in quiet', 2, 4, 2, true],
-    ['a little longer than that', 2, 4.1, 2, false],
-    ['longer, where the promise is known to be missed', 2, 7, 6, true],
-    ['longer than it was known to be', 2, 12.1, 6, false],
-  ])('%s', (_name, quiet, disturbed, ceiling, passes) => {
-    const judge = (): void => judgeRounds(rounds(quiet, disturbed), ceiling);
-    if (passes) judge();
-    else expect(judge).toThrow(/toBeLessThanOrEqual/);
-  });
+  it('twice as long as in quiet, in the middle of all rounds', () => judgeRounds(rounds(2, 4)));
+
+  it('not longer', () => expect(() => judgeRounds(rounds(2, 4.1))).toThrow(/toBeLessThanOrEqual/));
 
   it('no refresh may fail, however short the others waited', () => {
-    expect(() => judgeRounds(rounds(2, 2, 1), 2)).toThrow(/toEqual/);
+    expect(() => judgeRounds(rounds(2, 2, 1))).toThrow(/toEqual/);
   });
 
   it('enough have to be left where a hypervisor took time away', () => {
     const [first, ...others] = rounds(2, 2) as [Round, ...Round[]];
     const noisy = (leftOut: number): Round[] => [[first[0], { ...first[1], leftOut }, first[2]], ...others];
-    judgeRounds(noisy(3000), 2);
-    expect(() => judgeRounds(noisy(3001), 2)).toThrow(/toBeGreaterThanOrEqual/);
+    judgeRounds(noisy(3000));
+    expect(() => judgeRounds(noisy(3001))).toThrow(/toBeGreaterThanOrEqual/);
   });
 
   it('some have to be answered beside whoever disturbs', () => {
