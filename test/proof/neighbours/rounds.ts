@@ -52,6 +52,7 @@ export function reportRounds(
     ...(promise && { wanted: `≤ ${WANTED}; 0 failed` }),
   });
   if (promise === 'judged') judgeRounds(rounds);
+  else judgeAnswers(rounds);
 }
 
 /** @throws where a refresh failed, or none was answered while somebody disturbed */
