@@ -15,7 +15,7 @@ export interface Wait {
   readonly failed: Readonly<Record<string, number>>;
   /** Of `count`, those that all figures but these two leave out: they were due while a hypervisor gave a processor to somebody else. */
   readonly leftOut: number;
-  /** Of those, why some failed: where a processor is away for two seconds, the database seems to be. */
+  /** Of those, why some failed: where a processor is away for a second, the database seems to be. */
   readonly failedLeftOut: Readonly<Record<string, number>>;
   readonly p50: number;
   readonly p99: number;
