@@ -41,29 +41,12 @@ export class Refreshes {
   async take(): Promise<Wait> {
     const all = await ask<Refresh[]>(this.child, { do: 'report' });
     this.steal.look();
-    const stolen = new Set(all.filter(([due]) => this.steal.has(due)));
-    const kept = all.filter((one) => !one[3] && !stolen.has(one));
-    const waits = kept.map(([, took, , , late]) => took + late);
-    const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(waits, share)) as [number, number, number];
-    const late = quantile(
-      kept.map((one) => one[4]),
-      0.99,
-    );
-    const failedLeftOut = failuresOf([...stolen]);
-    if (Object.keys(failedLeftOut).length > 0)
+    const wait = waitOf(all, (due) => this.steal.has(due));
+    if (Object.keys(wait.failedLeftOut).length > 0)
       process.stdout.write(
-        `  neighbours, failed while a processor was away: ${JSON.stringify(failedLeftOut)}\n`,
+        `  neighbours, failed while a processor was away: ${JSON.stringify(wait.failedLeftOut)}\n`,
       );
-    return {
-      count: all.length,
-      failed: failuresOf(all.filter((one) => !stolen.has(one))),
-      leftOut: stolen.size,
-      failedLeftOut,
-      p50,
-      p99,
-      max,
-      late,
-    };
+    return wait;
   }
 
   /** Those of the next while: longer, up to three times, where a hypervisor takes much of it away. */
@@ -81,6 +64,27 @@ export class Refreshes {
     this.steal.close();
     this.child.kill();
   }
+}
+
+/** @param isLeftOut by when a refresh was due */
+export function waitOf(all: readonly Refresh[], isLeftOut: (due: number) => boolean): Wait {
+  const leftOut = new Set(all.filter(([due]) => isLeftOut(due)));
+  const kept = all.filter((one) => !one[3] && !leftOut.has(one));
+  const waits = kept.map(([, took, , , late]) => took + late);
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => quantile(waits, share)) as [number, number, number];
+  return {
+    count: all.length,
+    failed: failuresOf(all.filter((one) => !leftOut.has(one))),
+    leftOut: leftOut.size,
+    failedLeftOut: failuresOf([...leftOut]),
+    p50,
+    p99,
+    max,
+    late: quantile(
+      kept.map((one) => one[4]),
+      0.99,
+    ),
+  };
 }
 
 function failuresOf(refreshes: readonly Refresh[]): Record<string, number> {

@@ -1,4 +1,4 @@
-import { isNearStolen, readStolen, type Slice } from './steal.js';
+import { isNearStolen, now, readStolen, Steal, type Slice } from './steal.js';
 
 describe('time that a hypervisor has taken away', () => {
   it('is read from /proc/stat, of all processors', () => {
@@ -11,5 +11,21 @@ describe('time that a hypervisor has taken away', () => {
     const slices = [0, 1, 2, 3, 4].map((i): Slice => ({ from: i, to: i + 1, isStolen: i === 2 }));
     expect(slices.map((_, i) => isNearStolen(slices, i))).toEqual([false, true, true, true, false]);
     expect(isNearStolen(slices, -1)).toBe(false);
+  });
+
+  it('is known of each time since the watch began', () => {
+    const ticks = [0, 0, 0, 0, 1, 1, 1];
+    const steal = new Steal(() => ticks.shift()!);
+    const began = now();
+    const times = Array.from({ length: 6 }, () => {
+      const due = now();
+      while (now() - due < 2); // shorter than the watch's own interval
+      steal.look();
+      return due;
+    });
+    expect(times.map((due) => steal.has(due))).toEqual([false, false, true, true, true, false]);
+    expect(steal.untouchedSince(began)).toBeGreaterThan(2); // the last and the second; the first began before
+    expect(steal.untouchedSince(times[2]!)).toBeLessThan(4);
+    steal.close();
   });
 });

@@ -17,9 +17,14 @@ export interface Slice {
  */
 export class Steal {
   private readonly slices: Slice[] = [];
+  private readonly timer = setInterval(() => this.look(), EVERY_MS).unref();
   private from = now();
-  private ticks = stolenTicks();
-  private readonly timer = setInterval(() => this.look(), EVERY_MS);
+  private ticks: number;
+
+  /** @param read the ticks that were stolen until now */
+  constructor(private readonly read: () => number = stolenTicks) {
+    this.ticks = read();
+  }
 
   /** Whether what was due at a time (ms since the epoch) is to be left out. */
   has(due: number): boolean {
@@ -39,7 +44,7 @@ export class Steal {
 
   /** Up to this moment. */
   look(): void {
-    const [to, ticks] = [now(), stolenTicks()];
+    const [to, ticks] = [now(), this.read()];
     this.slices.push({ from: this.from, to, isStolen: ticks > this.ticks });
     if (this.slices.length > MOST) this.slices.shift();
     [this.from, this.ticks] = [to, ticks];
