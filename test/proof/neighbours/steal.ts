@@ -18,11 +18,18 @@ export interface Slice {
 export class Steal {
   private readonly slices: Slice[] = [];
   private readonly timer = setInterval(() => this.look(), EVERY_MS).unref();
-  private from = now();
+  private from: number;
   private ticks: number;
 
-  /** @param read the ticks that were stolen until now */
-  constructor(private readonly read: () => number = stolenTicks) {
+  /**
+   * @param read the ticks that were stolen until now
+   * @param clock ms since the epoch
+   */
+  constructor(
+    private readonly read: () => number = stolenTicks,
+    private readonly clock: () => number = now,
+  ) {
+    this.from = clock();
     this.ticks = read();
   }
 
@@ -44,7 +51,7 @@ export class Steal {
 
   /** Up to this moment. */
   look(): void {
-    const [to, ticks] = [now(), this.read()];
+    const [to, ticks] = [this.clock(), this.read()];
     this.slices.push({ from: this.from, to, isStolen: ticks > this.ticks });
     if (this.slices.length > MOST) this.slices.shift();
     [this.from, this.ticks] = [to, ticks];
