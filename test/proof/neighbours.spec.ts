@@ -10,8 +10,8 @@ import { pin, unpin } from '../support/storm.js';
 import { until } from '../support/until.js';
 import { Flood, requestText, type FloodCounts } from './neighbours/flood.js';
 import { manyAtOnce } from './neighbours/limits.js';
-import { reportRounds, type Round } from './neighbours/rounds.js';
-import { again, portOf, ROUNDS, Scene, SERVICE_KEY, SOCKETS, WINDOW_MS } from './neighbours/scene.js';
+import { inRounds, reportRounds, ROUNDS, type Round } from './neighbours/rounds.js';
+import { again, portOf, Scene, SERVICE_KEY, SOCKETS, WINDOW_MS } from './neighbours/scene.js';
 import { stormRound } from './neighbours/storm.js';
 
 const FLOOD_PER_SECOND = isFull ? 2000 : 200;
@@ -151,10 +151,9 @@ describe('refreshes of others', () => {
 
   full('while sockets come back from an instance that has stopped', async () => {
     const tokens = await scene.accessTokens();
-    const found: Round[] = [];
     const took: string[] = [];
     let later = 0;
-    while (found.length < ROUNDS) {
+    const found = await inRounds(async () => {
       const leaving = await scene.start(1);
       const end = (): Promise<unknown> => {
         setPriority(leaving.child.pid!, 19);
@@ -170,25 +169,24 @@ describe('refreshes of others', () => {
       const { 429: slowDown = 0, ...others } = refusals;
       expect(others).toEqual({});
       later += slowDown; // after 10 s in the queue (docs/security.md)
-      found.push(round);
       took.push(seconds.toFixed(1));
-    }
+      return round;
+    });
     const notes = `all were back after ${took.join(', ')} s; ${later} handshakes were told to come later`;
     reportRounds(`${SOCKETS} sockets come back`, found, { notes, promise: 'told' });
   });
 
   full('while sockets come back to a bare server, for comparison', async () => {
-    const found: Round[] = [];
     const serving = await bareServer(0);
     const own = await scene.refresh(serving.port);
     const took: string[] = [];
-    while (found.length < ROUNDS) {
+    const found = await inRounds(async () => {
       const leaving = await bareServer(1);
       const tokens = scene.refreshTokens.slice(0, SOCKETS);
       const { round, seconds } = await stormRound(leaving, serving.port, tokens, own, WINDOW_MS);
-      found.push(round);
       took.push(seconds.toFixed(1));
-    }
+      return round;
+    });
     const what = `${SOCKETS} sockets come back to a bare node:http server, without a queue, tokens or a database`;
     reportRounds(what, found, { notes: `all were back after ${took.join(', ')} s` });
   });

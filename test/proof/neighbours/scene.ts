@@ -13,14 +13,13 @@ import { StubProvider } from '../../support/stub-provider.js';
 import { Instance } from '../../soak/instance.js';
 import { manyAtOnce } from './limits.js';
 import { Refreshes } from './refreshes.js';
-import { judgeAnswers, type Round } from './rounds.js';
+import { inRounds, type Round } from './rounds.js';
 
 export const SERVICE_KEY = 'a-service-key-of-more-than-thirty-two-characters';
 /** Descriptors: for refreshes, connections of the disturbances before, and sockets that are still closing. */
 const SPARE = 500;
 /** As many as the limit of open files allows. */
 export const SOCKETS = Math.min(20_000, roomWithin(descriptorLimit(), 10).sockets - SPARE);
-export const ROUNDS = isFull ? 3 : 1;
 /** Long enough that each has some collections of V8's old generation, the quiet one too: a single one is the slowest percent of a few seconds. */
 export const WINDOW_MS = isFull ? 20_000 : 500;
 const PER_SECOND = isFull ? 200 : 50;
@@ -112,19 +111,16 @@ export class Scene {
   }
 
   /** Quiet, disturbed, quiet; some times. */
-  async during(disturb: () => Promise<Disturbance>): Promise<Round[]> {
-    const all: Round[] = [];
-    while (all.length < ROUNDS) {
+  during(disturb: () => Promise<Disturbance>): Promise<Round[]> {
+    return inRounds(async () => {
       const before = await this.refreshes.during(WINDOW_MS);
       const disturbance = await disturb();
       await delay(SETTLE_MS);
       const during = await this.refreshes.during(WINDOW_MS);
       await disturbance.end();
       await delay(WINDOW_MS / 20);
-      all.push([before, during, await this.refreshes.during(WINDOW_MS)]);
-    }
-    judgeAnswers(all);
-    return all;
+      return [before, during, await this.refreshes.during(WINDOW_MS)];
+    });
   }
 
   /** An address for which nothing has been counted yet. */
