@@ -1,4 +1,12 @@
-import { inRounds, judgeAnswers, judgeEnough, judgeRatio, ROUNDS, tellable, type Round } from './rounds.js';
+import {
+  inRounds,
+  judgeAnswers,
+  judgeEnough,
+  judgeRatio,
+  reportRounds,
+  tellable,
+  type Round,
+} from './rounds.js';
 
 const wait = (p99: number, failed = 0) => ({
   count: 4000,
@@ -40,11 +48,19 @@ describe('the verdict on what refreshes waited for', () => {
     judgeEnough([[before, { ...during, leftOut: 3000 }, after], ...others], 3);
   });
 
-  it('a refresh that failed counts also in a round that is not told', async () => {
+  it('another one is made for one that is not told, but not for ever', async () => {
     const [[before, , after]] = rounds(2, 2) as [Round];
-    const one = (during: Round[1]) => inRounds(() => Promise.resolve([before, during, after]));
-    expect((await one(wait(2))).length).toBe(ROUNDS);
-    await expect(one({ ...wait(2, 1), leftOut: 3999 })).rejects.toThrow(/toEqual/);
+    const made = (leftOut: number[]): Promise<Round[]> =>
+      inRounds(() => Promise.resolve([before, { ...wait(2), leftOut: leftOut.shift() ?? 0 }, after]), 2, 4);
+    expect((await made([])).length).toBe(2);
+    expect((await made([4000, 0, 3001, 0])).length).toBe(4);
+    expect((await made([4000, 4000, 4000, 4000])).length).toBe(4);
+  });
+
+  it('a refresh that failed counts also in a round that is not told', () => {
+    const [[before, , after], ...others] = rounds(2, 2) as [Round, ...Round[]];
+    const failed = [[before, { ...wait(2, 1), leftOut: 3999 }, after], ...others] satisfies Round[];
+    expect(() => reportRounds('what', failed)).toThrow(/toEqual/);
   });
 
   it('some have to be answered beside whoever disturbs', () => {

@@ -23,17 +23,24 @@ export interface Told {
   readonly promise?: 'judged' | 'told';
 }
 
-/** Rounds, until there are enough from which something can be told, or too many. @returns all */
-export async function inRounds(one: () => Promise<Round>): Promise<Round[]> {
+/**
+ * Rounds, until there are enough from which something can be told, or too many.
+ * @param one makes a round
+ * @returns all
+ */
+export async function inRounds(
+  one: () => Promise<Round>,
+  enough = ROUNDS,
+  most = MOST_ROUNDS,
+): Promise<Round[]> {
   const all: Round[] = [];
-  while (tellable(all).length < ROUNDS && all.length < MOST_ROUNDS) all.push(await one());
-  judgeAnswers(all);
+  while (tellable(all).length < enough && all.length < most) all.push(await one());
   return all;
 }
 
 /** Tells what refreshes waited for in the middle of all rounds, with the spread, quiet and disturbed; then judges it. */
 export function reportRounds(what: string, all: readonly Round[], { notes = '', promise }: Told = {}): void {
-  if (!isFull) return; // a fraction of the load for a fraction of the time says nothing
+  if (!isFull) return judgeAnswers(all); // of times, a fraction of the load for a fraction of the time says nothing
   judgeEnough(all);
   const rounds = tellable(all);
   const quiet = rounds.flatMap(([before, , after]) => [before, after]);
@@ -61,6 +68,7 @@ export function reportRounds(what: string, all: readonly Round[], { notes = '', 
     },
     ...(promise && { wanted: `≤ ${WANTED}; 0 failed` }),
   });
+  judgeAnswers(all);
   if (promise === 'judged') judgeRatio(rounds);
 }
 
