@@ -135,7 +135,8 @@ it('of instances that start together, none is left running when another one fail
         const began = performance.now();
         await Promise.all(
           sessions.map(async (session, i) => {
-            expect((await push([a, b, c][i % 3]!, session, 'pace')).status).toBe(202);
+            // A busy machine's database may answer too late; an application pushes again then.
+            await eventually(async () => (await push([a, b, c][i % 3]!, session, 'pace')).status === 202);
             await Promise.all(sockets[i]!.map((socket) => socket.next('pace')));
           }),
         );

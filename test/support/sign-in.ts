@@ -1,4 +1,4 @@
-import request from 'supertest';
+import request, { type Response } from 'supertest';
 import { randomUUID } from 'node:crypto';
 
 export interface Tokens {
@@ -9,32 +9,39 @@ export interface Tokens {
   user_id: string;
 }
 
-/** Begins a sign-in with the provider `stub`; returns the state. */
-export async function beginSignIn(url: string, query: Record<string, string> = {}): Promise<string> {
-  const response = await request(url)
-    .get('/oauth2/authorize')
-    .query({ provider: 'stub', ...query })
-    .expect(200);
-  return (response.body as { state: string }).state;
-}
-
 const TRIES = 5;
 
 /**
- * A whole sign-in: the stub provider makes the code's text the user's id. If the database of a busy machine is too slow,
- * the service answers with `Retry-After`, and this starts again, as a client would.
+ * Begins a sign-in with the provider `stub`; returns the state. If the database of a busy machine is too slow, the service
+ * answers with `Retry-After`, and this asks again, as a client would.
  */
+export async function beginSignIn(url: string, query: Record<string, string> = {}): Promise<string> {
+  for (let left = TRIES; ; left--) {
+    const response = await request(url)
+      .get('/oauth2/authorize')
+      .query({ provider: 'stub', ...query });
+    if (isBusy(response) && left > 1) continue;
+    if (response.status === 200) return (response.body as { state: string }).state;
+    throw new Error(`a sign-in could not begin: ${response.status} ${response.text}`);
+  }
+}
+
+/** A whole sign-in: the stub provider makes the code's text the user's id. It starts again when the service is too busy. */
 export async function signIn(url: string, user: string = randomUUID(), body: object = {}): Promise<Tokens> {
   for (let left = TRIES; ; left--) {
     const state = await beginSignIn(url);
     const response = await request(url)
       .post('/oauth2/token')
       .send({ code: user, state, ...body });
-    const isBusy = response.status === 500 && response.headers['retry-after'] !== undefined;
-    if (isBusy && left > 1) continue;
+    if (isBusy(response) && left > 1) continue;
     if (response.status === 200) return response.body as Tokens;
     throw new Error(`a sign-in was answered with ${response.status} ${response.text}`);
   }
+}
+
+/** Whether the service says that its database is too slow at this moment, and when to ask again (contract §3). */
+function isBusy({ status, headers }: Response): boolean {
+  return status === 500 && headers['retry-after'] !== undefined;
 }
 
 /** The claims of a JWT, unverified. */
