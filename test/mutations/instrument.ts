@@ -53,7 +53,7 @@ export async function instrument(
   );
   for (const { name, content } of result.files) {
     mkdirSync(dirname(join(to, name)), { recursive: true });
-    writeFileSync(join(to, name), content);
+    writeFileSync(join(to, name), forSeveral(content));
   }
   const seen = new Map<string, number>();
   return result.mutants.map(({ id, fileName: file, location, mutatorName: mutator, replacement }) => {
@@ -65,6 +65,16 @@ export async function instrument(
     const key = createHash('sha256').update(`${what}\0${nth}`).digest('hex').slice(0, 12);
     return { id, key, file, line: location.start.line + 1, mutator, original, replacement };
   });
+}
+
+/** StrykerJS has one mutant active at a time; here it is a set, which is told what took effect. */
+function forSeveral(content: string): string {
+  const several = content.replace(
+    'if (ns.activeMutant === id) {',
+    'if (ns.activeMutants?.has(id)) { ns.took.add(id);',
+  );
+  if (several === content && content.includes('ns.activeMutant')) throw new Error('StrykerJS asks otherwise');
+  return several;
 }
 
 interface Position {

@@ -152,10 +152,14 @@ export class Judge {
 
   private async tryOn(spec: Spec): Promise<void> {
     const trials = new SpecTrials(this.root, spec, this.results);
-    const open = this.openOn(spec).toSorted(
+    const began = performance.now();
+    const all = this.openOn(spec);
+    const near = all.filter(({ id }) => spec.plan.get(id)!.near);
+    const sifted = await trials.sift(all.filter(({ id }) => !spec.plan.get(id)!.near));
+    if (sifted.length < all.length - near.length) this.results.save();
+    const open = [...near, ...sifted].toSorted(
       (one, other) => Number(spec.plan.get(one.id)!.reload) - Number(spec.plan.get(other.id)!.reload),
     );
-    const began = performance.now();
     let tried = 0;
     for (const mutant of open) {
       const { key, file } = mutant;
@@ -174,9 +178,12 @@ export class Judge {
       }
     }
     await trials.end();
-    if (tried === 0) return;
+    if (all.length === 0) return;
     const seconds = ((performance.now() - began) / 1000).toFixed(0);
-    this.tell(`${spec.path}: ${trials.killed} killed of ${tried}, ${seconds} s; ${this.count()}`);
+    const together = all.length - near.length - sifted.length;
+    this.tell(
+      `${spec.path}: ${trials.killed} killed of ${tried}${together > 0 ? `, and none of ${together} at once` : ''}, ${seconds} s; ${this.count()}`,
+    );
   }
 
   private count(): string {

@@ -6,10 +6,10 @@ export type Order =
       readonly limitMs: number;
     }
   | {
-      /** Run tests with a mutant, until one fails. */
+      /** Run tests with mutants, until one fails. */
       readonly kind: 'try';
-      /** Its id; undefined: none, to see whether the tests pass without. */
-      readonly mutant: string | undefined;
+      /** Ids of those that are active at once; none, to see whether the tests pass without. */
+      readonly mutants: readonly string[];
       /** By their places in the spec; undefined: all of them. */
       readonly tests: readonly number[] | undefined;
       /** Whether to load all modules of this repository anew: for what runs when a module is loaded. */
@@ -43,7 +43,9 @@ export interface Coverage {
 
 export interface Trial {
   readonly failure: Failure | undefined;
-  /** The mutant was reached so often that it must have been a loop. */
+  /** Ids of those that took effect: one within a part that another one replaces does not. */
+  readonly took: readonly string[];
+  /** They were reached so often that it must have been a loop. */
   readonly looped: boolean;
 }
 

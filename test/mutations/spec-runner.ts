@@ -25,7 +25,8 @@ interface Runtime {
   registries: { esModuleRegistry: Map<string, unknown> };
 }
 interface Switch {
-  activeMutant?: string | undefined;
+  activeMutants?: ReadonlySet<string> | undefined;
+  took?: Set<string>;
   currentTestId?: string | undefined;
   hitCount?: number | undefined;
   hitLimit?: number | undefined;
@@ -34,7 +35,7 @@ interface Switch {
 
 const ADAPTER = join(dirname(require.resolve('jest-circus')), 'jestAdapterInit.js');
 const EXPECT = require.resolve('@jest/expect', { paths: [dirname(require.resolve('jest-circus'))] });
-/** The global by which the instrumented sources know which mutant is active, and tell which were reached. */
+/** The global by which the instrumented sources know which mutants are active, and tell which were reached. */
 const STRYKER = '__stryker__';
 const HIT_LIMIT = 100_000;
 
@@ -189,24 +190,33 @@ export default async function runSpec(
       };
     }
     if (tests.length === 0 && !order.reload) await load();
-    Object.assign(active, { activeMutant: order.mutant, hitCount: 0, hitLimit: HIT_LIMIT });
+    const took = new Set<string>();
+    Object.assign(active, { activeMutants: new Set(order.mutants), took, hitCount: 0, hitLimit: HIT_LIMIT });
     try {
       if (order.reload) await load();
     } catch (error) {
-      active.activeMutant = undefined;
+      active.activeMutants = undefined;
       tests = [];
-      return { failure: { test: -2, error: textOf(error) }, looped: false };
+      return { failure: { test: -2, error: textOf(error) }, took: [...took], looped: false };
     }
     if (tests.length === 0) throw new Error('no tests');
     const failure = await runTests(order.tests && new Set(order.tests), order.limitMs);
     const looped = (active.hitCount ?? 0) > HIT_LIMIT;
-    active.activeMutant = undefined;
-    return { failure: failure ?? (looped ? { test: -3, error: 'hit limit' } : undefined), looped };
+    active.activeMutants = undefined;
+    return {
+      failure: failure ?? (looped ? { test: -3, error: 'hit limit' } : undefined),
+      took: [...took],
+      looped,
+    };
   }
 
   process.on('message', (order: Order) => {
     void obey(order)
-      .catch((error: unknown): Report => ({ failure: { test: -2, error: textOf(error) }, looped: false }))
+      .catch((error: unknown): Report => ({
+        failure: { test: -2, error: textOf(error) },
+        took: [],
+        looped: false,
+      }))
       .then((report) => process.send?.(report));
   });
   process.once('disconnect', () => process.exit(0));

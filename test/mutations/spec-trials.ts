@@ -45,6 +45,30 @@ export class SpecTrials {
     this.process = new SpecProcess(root, spec.path);
   }
 
+  /**
+   * Of mutants that most specs reach and few notice, those that have to be tried alone: where all tests pass with all of them at once,
+   * none was noticed; else half of them are looked at, and then the other half. One that hides what another one does can only make the
+   * figure worse than it is, since a kill takes a trial of its own.
+   */
+  async sift(mutants: readonly Mutant[]): Promise<readonly Mutant[]> {
+    if (mutants.length < 2) return mutants;
+    const ids = mutants.map(({ id }) => id);
+    const trial = await this.run(ids, this.spec.all, true);
+    if (typeof trial === 'string' || trial.failure) {
+      await this.process.end();
+      const half = Math.ceil(mutants.length / 2);
+      return [...(await this.sift(mutants.slice(0, half))), ...(await this.sift(mutants.slice(half)))];
+    }
+    const took = new Set(trial.took);
+    const [harmless, hidden] = [
+      mutants.filter(({ id }) => took.has(id)),
+      mutants.filter(({ id }) => !took.has(id)),
+    ];
+    for (const { key, file } of harmless)
+      this.results.of(key, file).passed[this.spec.path] = this.results.hash(this.spec.path);
+    return harmless.length === 0 ? hidden : this.sift(hidden);
+  }
+
   async try(mutant: Mutant, isAlone = false): Promise<void> {
     const verdict = this.results.of(mutant.key, mutant.file);
     const { tests, reload } = this.spec.plan.get(mutant.id)!;
@@ -54,7 +78,7 @@ export class SpecTrials {
     }
     // Tests that need others before them fail alone: then all tests of the spec are run.
     for (const wanted of [tests, this.spec.all]) {
-      const trial = await this.run(mutant.id, wanted, reload);
+      const trial = await this.run([mutant.id], wanted, reload);
       verdict.passed[this.spec.path] = this.results.hash(this.spec.path);
       if (typeof trial !== 'string' && !trial.failure) return;
       const failed = typeof trial === 'string' ? -1 : trial.failure!.test;
@@ -97,18 +121,18 @@ export class SpecTrials {
   }
 
   private async passes(tests: number[] | undefined, reload: boolean): Promise<boolean> {
-    const trial = await this.run(undefined, tests, reload);
+    const trial = await this.run([], tests, reload);
     return typeof trial !== 'string' && !trial.failure;
   }
 
   private run(
-    mutant: string | undefined,
+    mutants: readonly string[],
     tests: number[] | undefined,
     reload: boolean,
   ): Promise<Trial | 'ended' | 'hung'> {
     const { limitMs, total } = this.spec;
     const forMs = 20_000 + 2 * limitMs + 3 * total;
-    return this.process.tell({ kind: 'try', mutant, tests, reload, limitMs }, forMs);
+    return this.process.tell({ kind: 'try', mutants, tests, reload, limitMs }, forMs);
   }
 
   private kill(verdict: Verdict, trial: Trial | string, failed: number): void {
