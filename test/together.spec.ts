@@ -39,15 +39,15 @@ describe('spec files that share one load of the modules', () => {
   });
 
   it('are divided, so that workers have as much to do each', () => {
-    for (let i = 0; i < 19; i++) write(`test/more-${i}.spec.ts`);
-    expect(share()).toHaveLength(22);
+    for (let i = 0; i < 39; i++) write(`test/more-${i}.spec.ts`);
+    expect(share()).toHaveLength(42);
     expect(made()).toEqual(['src-1.spec.ts', 'test-1.spec.ts', 'test-2.spec.ts']);
     const imports = made().flatMap((name) =>
       readFileSync(join(root, 'test/together', name), 'utf8')
         .trim()
         .split('\n'),
     );
-    expect(new Set(imports).size).toBe(22);
+    expect(new Set(imports).size).toBe(42);
   });
 
   it('leave what is there as it is: another run may be reading it', () => {

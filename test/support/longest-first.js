@@ -7,12 +7,10 @@ export const LONGEST = [
   'test/realtime-abuse.spec.ts',
   'test/crash.spec.ts',
   'test/realtime-cluster.spec.ts',
-  'test/races.spec.ts',
   'test/proof/session-model.spec.ts',
   'test/soak/soak.spec.ts',
   'test/install/start.spec.ts',
   'test/install/start-build.spec.ts',
-  'test/sessions-ended.spec.ts',
 ];
 
 /** The order of the spec files (Jest's `testSequencer`): the longest, then those that are many in one, then as Jest has them. */

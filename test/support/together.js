@@ -10,7 +10,7 @@ import { LONGEST } from './longest-first.js';
 
 const FOLDER = 'test/together';
 /** How many share their modules. Few of those that start services: a worker must not have one left when all others have ended. */
-const SHARED_BY = { src: 70, packages: 20, test: 10 };
+const SHARED_BY = { src: 70, packages: 20, test: 20 };
 /** Hooks of a whole file would run for the others as well. */
 const HOOKS = /^(before|after)(All|Each)\(|^jest\./m;
 
