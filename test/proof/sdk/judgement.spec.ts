@@ -155,6 +155,17 @@ describe('two refreshes', () => {
     expect(overlapping(all.slice(1), jumps).overlaps).toEqual([all.slice(1)]);
   });
 
+  it('of which the second was on its way when the first was answered, both after others that had hung', () => {
+    const jumps = (moment: number): number => moment + (moment < 1100 ? 0 : moment < 1400 ? 11_000 : 15_000);
+    const hung = [refresh(1000, 1150, { delivered: false }), refresh(1350, 1600, { delivered: false })];
+    const overtaken = (at: number, clock: (moment: number) => number, before = hung): number => {
+      const all = [...before, refresh(1650, 1680), refresh(at, at + 30)];
+      return overlapping(all, clock).overtaken.size;
+    };
+    expect([overtaken(1690, jumps), overtaken(1980, jumps)]).toEqual([1, 1]);
+    expect([overtaken(1981, jumps), overtaken(1690, same), overtaken(1690, jumps, [])]).toEqual([0, 0, 0]);
+  });
+
   it('at once, after others that each had a token', () => {
     const answered = Array.from({ length: 30 }, (_, n) => refresh(1000 + 400 * n, 1100 + 400 * n));
     const two = [refresh(13_000, 13_200), refresh(13_010, 13_100)];

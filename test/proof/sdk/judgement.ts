@@ -123,7 +123,12 @@ export function overlapping(
         resent++;
         continue;
       }
-      if (hasEnded(earlier, later.at)) continue;
+      if (hasEnded(earlier, later.at)) {
+        // Both were to be next: one by its turn, the other because it had waited too long. So near to each other is the same as at once.
+        const isNear = later.at - earlier.ended! <= ON_ITS_WAY_MS;
+        if (isNear && hasHelped(earlier) && isOverdue(earlier, later.at)) overtaken.add(later);
+        continue;
+      }
       if (isOverdue(earlier, later.at) || [earlier, later].some(isThawed)) overtaken.add(later);
       else overlaps.push([earlier, later]);
     }
