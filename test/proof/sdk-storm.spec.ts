@@ -11,9 +11,16 @@ const STEPS_TO_FIND = 120;
 const SEED_TO_FIND = 7;
 /** A second (contract §4). */
 const LONGEST_END_MS = 1000;
+/** How often the user signs in in one tab, and out in another. */
+const ENDS_HERE = isFull ? 30 : 3;
 
 const figure = (what: string, found: number | string, wanted?: string): void =>
   reportFigure({ part: 'sdk-storm', what, figure: found.toLocaleString('en'), ...(wanted && { wanted }) });
+
+function tellEnd(by: string, ms: number): void {
+  figure(`from a sign-out by ${by} until all three tabs knew`, `${ms.toFixed(0)} ms`, '≤ 1 s');
+  if (isFull) expect(ms).toBeLessThanOrEqual(LONGEST_END_MS);
+}
 
 inChromium('the browser SDK in a storm', () => {
   it(`keeps its session over ${STEPS} random steps, and ends it when it is over (SEED=${seed})`, async () => {
@@ -24,17 +31,21 @@ inChromium('the browser SDK in a storm', () => {
       const { world } = storm;
       while (world.tabs.length < 3) await world.open();
       await storm.calm();
-      for (const [name, end, possible] of [
-        // By the channel, unless a request is refused first: then by the refresh that follows.
-        ['another device', endElsewhere, ['signed_out', 'refused']],
-        ['one of the tabs', endHere, ['user']],
-      ] as const) {
-        const { ms, reasons } = await end(world);
+      const expectOne = (reasons: readonly string[], possible: readonly string[]): void => {
         expect(possible).toContain(reasons[0]);
         expect(reasons).toEqual([reasons[0], reasons[0], reasons[0]]);
-        figure(`from a sign-out by ${name} until all three tabs knew`, `${ms.toFixed(0)} ms`, '≤ 1 s');
-        if (isFull) expect(ms).toBeLessThanOrEqual(LONGEST_END_MS);
+      };
+      // By the channel, unless a request is refused first: then by the refresh that follows.
+      const elsewhere = await endElsewhere(world);
+      expectOne(elsewhere.reasons, ['signed_out', 'refused']);
+      tellEnd('another device', elsewhere.ms);
+      let worst = 0;
+      for (let before = 1; before <= ENDS_HERE; before++) {
+        const { ms, reasons } = await endHere(world, before);
+        expectOne(reasons, ['user']);
+        worst = Math.max(worst, ms);
       }
+      tellEnd(`one of the tabs, right after a sign-in (the worst of ${ENDS_HERE})`, worst);
     } finally {
       await storm.world.close();
     }

@@ -32,6 +32,32 @@ it.each([
   expect(told).toEqual([ended]);
 });
 
+// What one tab stores the others, which may be different processes, see a moment later.
+it.each(['user', 'refused'] as const)(
+  'ends a session once, though a tab that has not seen that yet puts it back (%s)',
+  (reason) => {
+    const area = makeArea();
+    const tokens = tokensNow();
+    put(area, tokens);
+    const [quick, slow, third] = [openTab(area), openTab(area), openTab(area)];
+    quick.keeper.end(reason);
+    third.keeper.reload();
+    put(area, { ...tokens, profile: ADA });
+    slow.keeper.reload();
+    expect(third.keeper.reload()).toBeUndefined();
+    for (const { keeper } of [slow, quick, third]) expect(keeper.reload()).toBeUndefined();
+    for (const { emitted } of [slow, quick, third])
+      expect(emitted.slice(-2)).toEqual([
+        ['ended', reason],
+        ['change', undefined],
+      ]);
+    expect([quick.emitted.length, third.emitted.length]).toEqual([2, 2]);
+    slow.keeper.put(tokensNow({ refresh_token: 'lkr_2' })); // another sign-in
+    for (const { keeper } of [quick, third])
+      expect(keeper.reload()).toMatchObject({ refresh_token: 'lkr_2' });
+  },
+);
+
 it("ends one user's session before another's begins", () => {
   const area = makeArea();
   put(area, tokensNow());
@@ -73,7 +99,7 @@ describe('the key of a session that is bound to one', () => {
     const [slow, quick] = [openTab(area), openTab(area)];
     quick.keeper.put({ ...tokensNow(bound('two')), access_token: 'other', refresh_token: 'lkr_2' });
     slow.keeper.put({ ...first, access_token: 'second' }); // it has seen nothing of that yet
-    expect(quick.keeper.reload()).toMatchObject(bound('one'));
+    for (const { keeper } of [quick, slow]) expect(keeper.reload()).toMatchObject(bound('two'));
     expect([...slow.dropped, ...quick.dropped]).toEqual([]);
   });
 });

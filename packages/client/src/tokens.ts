@@ -75,6 +75,9 @@ export function keepTokens(
     return age + Math.max(Date.now() - date, performance.now() - monotonic);
   };
 
+  /** The refresh token of the last session that was seen to be over, and what was stored at the last change. */
+  let over: string | undefined;
+  let last: Partial<Tokens & Ended> | undefined;
   let session: Session | undefined;
   const take = (tokens: Tokens | undefined): void => {
     const isSame = held?.access_token === tokens?.access_token;
@@ -100,11 +103,16 @@ export function keepTokens(
     const value = storage.get();
     const tokens = readTokens(value);
     const before = held;
-    if (JSON.stringify(before) !== JSON.stringify(tokens)) {
+    if (tokens && tokens.refresh_token === over) {
+      // Put back by a tab that had stored something of it before it saw its end: what one tab stores others see a moment later.
+      storage.put(last);
+    } else if (JSON.stringify(before) !== JSON.stringify(tokens)) {
       take(tokens);
       // When the tokens are another user's, somebody signed in anew in this browser.
       const ended = REASONS.find((one) => one === value?.reason) ?? 'signed_out';
       const reason = tokens ? 'user' : ended;
+      if (before && before.refresh_token !== tokens?.refresh_token) over = before.refresh_token;
+      last = value;
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
     }

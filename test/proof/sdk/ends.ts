@@ -10,7 +10,8 @@ const ends = async (world: StormWorld): Promise<Told['signedOut'][]> =>
 /** Milliseconds until every tab has told of so many ended sessions, and the reasons of the last. */
 async function untilEnded(world: StormWorld, count: number): Promise<{ ms: number; reasons: string[] }> {
   const begun = performance.now();
-  await until(async () => (await ends(world)).every(({ length }) => length === count));
+  const all = `every tab has told of ${count} ended sessions`;
+  await until(async () => (await ends(world)).every(({ length }) => length === count), all);
   const ms = performance.now() - begun;
   return { ms, reasons: (await ends(world)).map((all) => all.at(-1)!.reason) };
 }
@@ -23,15 +24,18 @@ export async function endElsewhere(world: StormWorld): Promise<{ ms: number; rea
   return untilEnded(world, 1);
 }
 
-/** The user signs in again in one tab, and signs out in another. Counts from the call. */
-export async function endHere(world: StormWorld): Promise<{ ms: number; reasons: string[] }> {
+/**
+ * The user signs in again in one tab, and signs out in another at once, while the first still learns who the user is. Counts from the
+ * call. @param before how many sessions have ended until then
+ */
+export async function endHere(world: StormWorld, before: number): Promise<{ ms: number; reasons: string[] }> {
   const [one, other] = world.tabs as [StormWorld['tabs'][0], StormWorld['tabs'][0]];
   await world.signIn(one);
   const isSignedIn = async ({ page }: Tab): Promise<boolean> =>
     page.evaluate('latchkey.session !== undefined');
   await until(async () => (await Promise.all(world.tabs.map(isSignedIn))).every(Boolean));
   const signedOut = other.page.evaluate('latchkey.signOut()');
-  const ended = await untilEnded(world, 2);
+  const ended = await untilEnded(world, before + 1);
   await signedOut;
   return ended;
 }
