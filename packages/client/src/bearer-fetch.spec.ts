@@ -174,6 +174,27 @@ it('repeats it with a token that is good: the tab may have been frozen since the
   now.mockRestore();
 });
 
+// A tab that is frozen while it asks for a token gives that up when it is thawed, and another tab may have one by then.
+it.each([
+  ['with the one that another tab has got', 'second', 200, ['Bearer first', 'Bearer second']],
+  ['not, if there is no other one', 'first', 401, ['Bearer first']],
+])('where its own refresh fails, repeats it %s', async (_which, token, status, sent) => {
+  const area = makeArea();
+  const tokens = tokensNow({ received_at: Date.now() - 100_000 });
+  put(area, tokens);
+  opened = openTab(area);
+  const { keeper, refresher } = opened;
+  const refresh = (): Promise<string> => {
+    put(area, { ...tokens, access_token: token });
+    keeper.reload();
+    return Promise.reject(new LatchkeyError('network'));
+  };
+  answer = ({ headers }) => ({ status: headers.authorization === 'Bearer second' ? 200 : 401 });
+  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, refresh });
+  expect((await fetch('/')).status).toBe(status);
+  expect(heard[0]!.map(({ authorization }) => authorization)).toEqual(sent);
+});
+
 it('does not repeat it for another user, who has signed in meanwhile', async () => {
   const area = makeArea();
   put(area, tokensNow({ received_at: Date.now() - 100_000 }));

@@ -36,13 +36,12 @@ export function bearerFetch(
     if (response.status !== 401 || response.redirected) return response;
     // A younger one may have replaced it meanwhile, for another request or by another tab.
     if (keeper.get()?.access_token === access_token && keeper.age() < YOUNG) return response;
-    return refresh(access_token)
+    const other = await refresh(access_token)
       .then(fresh) // a tab may have been frozen for as long as the other one lives
-      .then(
-        // Nobody's request is repeated for who has signed in meanwhile.
-        (other) => (keeper.get()?.user_id === user_id ? send(withBearer(again, other)) : response),
-        () => response,
-      );
+      .catch(() => keeper.get()?.access_token); // or while it asked: another tab may have got one meanwhile
+    // Nobody's request is repeated for who has signed in meanwhile.
+    const isTheirs = keeper.get()?.user_id === user_id;
+    return isTheirs && other !== access_token ? send(withBearer(again, other!)) : response;
   };
 }
 

@@ -42,7 +42,7 @@ it.each(['user', 'refused'] as const)(
     const [quick, slow, third] = [openTab(area), openTab(area), openTab(area)];
     quick.keeper.end(reason);
     third.keeper.reload();
-    put(area, { ...tokens, profile: ADA });
+    put(area, { ...tokens, profile: { username: 'Ada' } });
     slow.keeper.reload();
     expect(third.keeper.reload()).toBeUndefined();
     for (const { keeper } of [slow, quick, third]) expect(keeper.reload()).toBeUndefined();

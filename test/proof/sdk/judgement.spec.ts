@@ -174,9 +174,10 @@ describe('two refreshes', () => {
 
   it('at once, of which one is of a tab that was frozen for long, and is thawed', () => {
     const two = [refresh(13_000, 13_200), refresh(13_010, 13_100)];
-    const overlaps = (from: number, to?: number): number =>
-      overlapping(two, same, [{ from, ...(to && { to }) }]).overlaps.length;
-    expect(overlaps(1000, 13_005)).toBe(0);
+    const overlaps = (from: number, to?: number, thawing?: number): number =>
+      overlapping(two, same, [{ from, ...(to && { to }), ...(thawing && { thawing }) }]).overlaps.length;
+    expect([overlaps(1000, 13_005), overlaps(1000, 13_200, 13_005)]).toEqual([0, 0]);
+    expect(overlaps(1000, 13_200, 13_020)).toBe(1); // it was frozen yet
     expect([overlaps(1000, 12_000), overlaps(5000, 13_005), overlaps(1000)]).toEqual([1, 1, 1]);
   });
 

@@ -1,5 +1,5 @@
 import { refusedBefore } from './refusals.js';
-import { isResent, ON_ITS_WAY_MS, type Seen, type Span } from './seen.js';
+import { isResent, ON_ITS_WAY_MS, type Seen } from './seen.js';
 
 /**
  * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
@@ -8,6 +8,14 @@ export interface Trouble {
   readonly what: string;
   readonly from: number;
   /** Absent: it goes on. */
+  to?: number;
+}
+
+/** A tab was frozen. Machine's clock, milliseconds. */
+export interface Freeze {
+  readonly from: number;
+  /** Since when it may go on, though the test has not seen that yet. */
+  thawing?: number;
   to?: number;
 }
 
@@ -111,7 +119,7 @@ export interface Overlaps {
 export function overlapping(
   seen: readonly Seen[],
   deviceTime: (moment: number) => number,
-  freezes: readonly Span[] = [],
+  freezes: readonly Freeze[] = [],
 ): Overlaps {
   const overlaps: (readonly [Seen, Seen])[] = [];
   const overtaken = new Set<Seen>();
@@ -153,8 +161,8 @@ export function overlapping(
   /** Whether it may be of a tab that has just been thawed, and was frozen for longer than others wait for it. */
   function isThawed({ at }: Seen): boolean {
     return freezes.some(
-      ({ from, to = Infinity }) =>
-        Math.abs(at - to) <= ON_ITS_WAY_MS && deviceTime(at) - deviceTime(from) >= PATIENCE_MS,
+      ({ from, to = Infinity, thawing = to }) =>
+        at >= thawing && at <= to + ON_ITS_WAY_MS && deviceTime(at) - deviceTime(from) >= PATIENCE_MS,
     );
   }
 

@@ -12,7 +12,7 @@ import { StubProvider } from '../../support/stub-provider.js';
 import { APP_SCRIPT, BEFORE } from './app-script.js';
 import { Gate } from './gate.js';
 import type { Happenings } from './causes.js';
-import { TIME_PASSES, type Trouble } from './judgement.js';
+import { TIME_PASSES, type Freeze, type Trouble } from './judgement.js';
 import { keyOf } from './key-of.js';
 import { patchedClient, type Patch } from './patched-client.js';
 import type { Seen } from './seen.js';
@@ -35,7 +35,7 @@ export class StormWorld {
   readonly clockSets: { at: number; by: number }[] = [];
   /** Withdrawals of keys: their names, and when. */
   readonly withdrawals: { kid: string; from: number; to: number }[] = [];
-  readonly freezes: { tab: Tab; from: number; to?: number }[] = [];
+  readonly freezes: ({ tab: Tab } & Freeze)[] = [];
   /** Tabs were closed, or loaded again. */
   readonly left: { from: number; to?: number }[] = [];
   /** The timers of all tabs went forward: when, and by how much. */
@@ -175,8 +175,9 @@ export class StormWorld {
   /** As browsers do with tabs that nobody has looked at for a while. */
   async freeze(tab: Tab, isFrozen: boolean): Promise<void> {
     if (isFrozen) this.freezes.push({ tab, from: Date.now() });
-    await tab.freeze(isFrozen);
     const last = this.freezes.findLast((one) => one.tab === tab);
+    if (!isFrozen && last) last.thawing = Date.now();
+    await tab.freeze(isFrozen);
     if (!isFrozen && last) last.to = Date.now();
   }
 
