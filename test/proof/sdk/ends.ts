@@ -10,8 +10,8 @@ const ends = async (world: StormWorld): Promise<Told['signedOut'][]> =>
 /** Milliseconds until every tab has told of so many ended sessions, and the reasons of the last. */
 async function untilEnded(world: StormWorld, count: number): Promise<{ ms: number; reasons: string[] }> {
   const begun = performance.now();
-  const all = `every tab has told of ${count} ended sessions`;
-  await until(async () => (await ends(world)).every(({ length }) => length === count), all);
+  const what = `every tab has told of ${count} ended sessions`;
+  await until(async () => (await ends(world)).every(({ length }) => length === count), what);
   const ms = performance.now() - begun;
   return { ms, reasons: (await ends(world)).map((all) => all.at(-1)!.reason) };
 }
