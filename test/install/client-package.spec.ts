@@ -23,12 +23,12 @@ async function gzipped(...names: string[]): Promise<number> {
   return files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0);
 }
 
-it('is at most 8.65 kB with keys, renewal and channel, and the dialog another 3 kB, which is loaded ahead', async () => {
+it('is at most 8.7 kB with keys, renewal and channel, and the dialog another 3 kB, which is loaded ahead', async () => {
   // index.js imports nothing at its start. Not counted is what is loaded when it is wanted: one other language, the channel's
   // sockets; and the hooks for React.
   const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
   expect(code).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
-  expect(await gzipped('index.js')).toBeLessThanOrEqual(8650);
+  expect(await gzipped('index.js')).toBeLessThanOrEqual(8700);
   const dialog = await readFile(join(packed, 'dist/dialog.js'), 'utf8');
   expect(dialog).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
   expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3000);

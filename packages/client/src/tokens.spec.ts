@@ -58,6 +58,17 @@ it.each(['user', 'refused'] as const)(
   },
 );
 
+it('has a session again where somebody has emptied the storage, and puts it back', () => {
+  const area = makeArea();
+  const tokens = tokensNow();
+  put(area, tokens);
+  const { keeper } = openTab(area);
+  area.removeItem('key');
+  expect(keeper.reload()).toBeUndefined();
+  put(area, tokens);
+  expect(keeper.reload()).toEqual(tokens);
+});
+
 it("ends one user's session before another's begins", () => {
   const area = makeArea();
   put(area, tokensNow());

@@ -103,16 +103,17 @@ export function keepTokens(
     const value = storage.get();
     const tokens = readTokens(value);
     const before = held;
-    if (tokens && tokens.refresh_token === over) {
+    if (over && tokens?.refresh_token === over) {
       // Put back by a tab that had stored something of it before it saw its end: what one tab stores others see a moment later.
       storage.put(last);
     } else if (JSON.stringify(before) !== JSON.stringify(tokens)) {
+      last = value;
       take(tokens);
       // When the tokens are another user's, somebody signed in anew in this browser.
       const ended = REASONS.find((one) => one === value?.reason) ?? 'signed_out';
       const reason = tokens ? 'user' : ended;
-      if (before && before.refresh_token !== tokens?.refresh_token) over = before.refresh_token;
-      last = value;
+      // Where somebody has emptied the storage, whoever puts it back may have it back.
+      if (before && before.refresh_token !== tokens?.refresh_token) over = value && before.refresh_token;
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
     }
