@@ -41,7 +41,7 @@ export function bearerFetch(
       .catch(() => keeper.get()?.access_token); // or while it asked: another tab may have got one meanwhile
     // Nobody's request is repeated for who has signed in meanwhile.
     const isTheirs = keeper.get()?.user_id === user_id;
-    return isTheirs && other !== access_token ? send(withBearer(again, other!)) : response;
+    return isTheirs && other && other !== access_token ? send(withBearer(again, other)) : response;
   };
 }
 

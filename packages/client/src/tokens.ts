@@ -75,7 +75,7 @@ export function keepTokens(
     return age + Math.max(Date.now() - date, performance.now() - monotonic);
   };
 
-  /** The refresh token of the last session that was seen to be over, and what was stored at the last change. */
+  /** The refresh token of the last session whose end was seen, and what was stored at the last change. */
   let over: string | undefined;
   let last: Partial<Tokens & Ended> | undefined;
   let session: Session | undefined;
@@ -103,17 +103,18 @@ export function keepTokens(
     const value = storage.get();
     const tokens = readTokens(value);
     const before = held;
-    if (over && tokens?.refresh_token === over) {
-      // Put back by a tab that had stored something of it before it saw its end: what one tab stores others see a moment later.
+    if (!before && over && tokens?.refresh_token === over) {
+      // Put back by a tab that had stored something of it before it saw its end: what one tab stores others see a moment later. Only an
+      // end is stored again, which nobody undoes: tabs that disagree on which of two sessions is newer would never cease.
       storage.put(last);
     } else if (JSON.stringify(before) !== JSON.stringify(tokens)) {
-      last = value;
       take(tokens);
       // When the tokens are another user's, somebody signed in anew in this browser.
       const ended = REASONS.find((one) => one === value?.reason) ?? 'signed_out';
       const reason = tokens ? 'user' : ended;
       // Where somebody has emptied the storage, whoever puts it back may have it back.
-      if (before && before.refresh_token !== tokens?.refresh_token) over = value && before.refresh_token;
+      if (before && !tokens) over = value && before.refresh_token;
+      last = value;
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
     }
