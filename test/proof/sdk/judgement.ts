@@ -108,7 +108,10 @@ export interface Overlaps {
   readonly overlaps: readonly (readonly [Seen, Seen])[];
   /** The same request, which the browser sent again. */
   readonly resent: number;
-  /** Those where the other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock. */
+  /**
+   * Those where the other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock;
+   * also where the other one was just answered.
+   */
   readonly overtaken: ReadonlySet<Seen>;
 }
 
