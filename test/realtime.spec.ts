@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import { Client } from 'pg';
 import { Events } from '../src/events.js';
 import { Handshake } from '../src/realtime/handshake.js';
 import { RealtimeService } from '../src/realtime/realtime.service.js';
@@ -13,6 +15,7 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
+import { waiting } from './support/waiting.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
@@ -416,6 +419,26 @@ describe('the real-time channel', () => {
       const closed = new Promise((resolve) => engine.once('close', resolve));
       engine.write('1'); // a DISCONNECT of Socket.IO, below its client
       await closed;
+    });
+
+    it('hears of an expiry that is near once it is ready, also where the database is slow (contract §7)', async () => {
+      const brief = await startTestService({ ...provider.env(), ACCESS_TOKEN_TTL: '30' });
+      const holder = new Client(brief.databaseUrl);
+      await holder.connect();
+      try {
+        const { access_token } = await signIn(brief.url);
+        await holder.query('BEGIN; LOCK TABLE channels');
+        const client = SocketClient.open(brief.url, { token: access_token });
+        expect(await waiting(brief.databaseUrl, 1, client.closed())).toBe(true);
+        await Promise.race([client.next('token.expiring'), delay(600)]); // more than two looks at what is due
+        await holder.query('COMMIT');
+        await client.next('token.expiring');
+        expect(client.received.map(({ event }) => event)).toEqual(['ready', 'token.expiring']);
+        client.close();
+      } finally {
+        await holder.end();
+        await brief.close();
+      }
     });
 
     it('ends at expiry, at most a second late, with nothing delivered after it', async () => {

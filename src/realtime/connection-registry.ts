@@ -17,6 +17,8 @@ import { ChannelHub } from './channel-hub.js';
 const SOCKETS_A_USER = 20;
 const WARN_BEFORE_MS = 60_000;
 const WARN_AGAIN_MS = 5000;
+/** When it is looked again at a connection that is to be told `ready` first. */
+const NOT_READY_MS = 100;
 /** Requests in flight are answered while 20,000 sockets are told that the service stops. */
 const ENDED_A_TURN = 50;
 
@@ -150,7 +152,9 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   private onDeadline(connection: Connection): void {
-    if (this.clock.now() >= connection.expiresAt) return connection.end('expired');
+    const now = this.clock.now();
+    if (now >= connection.expiresAt) return connection.end('expired');
+    if (connection.position === undefined) return this.deadlines.set(connection, now + NOT_READY_MS);
     if (!connection.warned) connection.tell('token.expiring', { expires_at: rfc3339(connection.expiresAt) });
     connection.warned = true;
     this.deadlines.set(connection, connection.expiresAt);
