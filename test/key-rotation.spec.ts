@@ -187,19 +187,28 @@ describe('key rotation', () => {
       await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
       await signs(kid); // so the instance has all of it
     }
-    // One after the other, 300 ms each: an instance that reads only twice a second would miss some.
-    await query(
-      database.url,
-      `UPDATE signing_keys SET active_at = now() + interval '2 s' + place * interval '300 ms'
-       FROM unnest($1::text[]) WITH ORDINALITY AS waiting (id, place) WHERE kid = id`,
-      [kids],
-    );
-    await signs(first);
-    const seen = new Set([first]);
-    while (signing() !== kids.at(-1)) {
-      seen.add(signing());
-      await delay(10);
-    }
+    const seen = new Set<string>();
+    let longestGap: number;
+    do {
+      // One after the other, 300 ms each: an instance that reads only twice a second would miss some.
+      await query(
+        database.url,
+        `UPDATE signing_keys SET active_at = now() + interval '2 s' + place * interval '300 ms'
+         FROM unnest($1::text[]) WITH ORDINALITY AS waiting (id, place) WHERE kid = id`,
+        [kids],
+      );
+      await signs(first);
+      seen.clear();
+      seen.add(first);
+      longestGap = 0;
+      for (let looked = performance.now(); signing() !== kids.at(-1);) {
+        seen.add(signing());
+        await delay(10);
+        const now = performance.now();
+        longestGap = Math.max(longestGap, now - looked);
+        looked = now;
+      }
+    } while (longestGap > 200); // a machine that stood still has not looked at some: then once more
     expect([...seen, signing()]).toEqual([first, ...kids]);
   });
 

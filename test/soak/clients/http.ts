@@ -54,8 +54,9 @@ export class Http {
     try {
       const answer = await this.send(this.url, call);
       this.tally.took(kind, due);
-      if (statuses.includes(answer.status)) return answer;
-      this.tally.wrong(`${kind} ${answer.status} ${saidIn(answer.text)}`);
+      const refusal = refusalIn(answer);
+      if (statuses.includes(answer.status) && refusal === null) return answer;
+      this.tally.wrong(`${kind} ${answer.status} ${refusal ?? saidIn(answer.text)}`);
     } catch (error) {
       this.tally.wrong(`${kind} ${(error as NodeJS.ErrnoException).code ?? (error as Error).message}`);
     }
@@ -94,6 +95,11 @@ export function jsonOf(answer: Answer): unknown {
 /** The query of a redirect. */
 export function redirectedWith({ location = '' }: Answer): URLSearchParams {
   return new URL(location).searchParams;
+}
+
+/** What a client is sent back with that gets no code (RFC 6749 §4.1.2.1). */
+function refusalIn(answer: Answer): string | null {
+  return URL.canParse(answer.location ?? '') ? redirectedWith(answer).get('error_description') : null;
 }
 
 /** An error, or the heading of a page. */
