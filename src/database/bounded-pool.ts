@@ -5,6 +5,7 @@ import { currentTracer } from '../spans.js';
 import { cancelling } from './cancelling-client.js';
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { errorCode } from './error-facts.js';
+import { stoodStillSince, timeLimit } from './standstill.js';
 
 type Release = (error?: Error | boolean) => void;
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void;
@@ -16,9 +17,9 @@ const SHORTAGE_MS = 500;
 const TELL_EVERY_MS = 60_000;
 
 /**
- * pg's pool, with three bounds: no more than MOST_WAITING wait for a connection, as long as `connectionTimeoutMillis`; a
- * connection counts until the server is rid of it, so the server never has more than `max`; and where the server has none
- * left, those of this pool are shared.
+ * pg's pool, with three bounds: no more than MOST_WAITING wait for a connection, as long as `connectionTimeoutMillis` (once
+ * more where this process stood still meanwhile); a connection counts until the server is rid of it, so the server never has
+ * more than `max`; and where the server has none left, those of this pool are shared.
  */
 export class BoundedPool extends pg.Pool {
   /** When a statement last found no room on the server's disk, by `performance.now()`. */
@@ -65,9 +66,14 @@ export class BoundedPool extends pg.Pool {
       );
       return;
     }
-    super.connect((error, client, release) => {
+    const asked = performance.now();
+    const judge: Connected = (error, client, release) => {
       if (this.isShort(error)) this.waitForOwn(error!, callback);
       else callback(error, client, release);
+    };
+    super.connect((error, client, release) => {
+      if (error && stoodStillSince(asked)) super.connect(judge);
+      else judge(error, client, release);
     });
   }
 
@@ -79,16 +85,16 @@ export class BoundedPool extends pg.Pool {
   /** Waits for one of our own, as long as for any other. */
   private waitForOwn(refusal: Error, callback: Connected): void {
     let isOver = false;
-    const timer = setTimeout(() => {
+    const endLimit = timeLimit(this.options.connectionTimeoutMillis ?? 0, () => {
       isOver = true;
       callback(refusal, undefined, nothing);
-    }, this.options.connectionTimeoutMillis);
+    });
     const wait = (): void => {
       this.runShort();
       super.connect((error, client, release) => {
         if (isOver) return error ? undefined : release();
         if (this.isShort(error)) return wait();
-        clearTimeout(timer);
+        endLimit();
         callback(error, client, release);
       });
     };

@@ -2,7 +2,9 @@ import pg from 'pg';
 import { cancelRequest } from './cancel-request.js';
 import { CommitUnconfirmed, isUnconfirmed } from './commit-unconfirmed.js';
 import type { EndSpan } from '../spans.js';
-import { errorCode, errorMessage } from './error-facts.js';
+import { errorCode } from './error-facts.js';
+import { timeLimit } from './standstill.js';
+import { StatementGivenUp } from './statement-given-up.js';
 import { beginStatement } from './statement-span.js';
 
 /**
@@ -11,17 +13,18 @@ import { beginStatement } from './statement-span.js';
  */
 const LONGEST_FAREWELL_MS = 5000;
 
-const GIVEN_UP = 'Query read timeout'; // pg's words for `query_timeout`; its error has no code
 const DISK_FULL = '53100';
 
 type Callback = (error: unknown, result?: unknown) => unknown;
 
 /**
- * A client of pg that is as `Base`, with two differences.
+ * A client of pg that is as `Base`, with three differences.
  *
  * A statement that takes longer than `query_timeout` is cancelled on the server: pg alone closes the socket, and the server
  * goes on (a commit that waits for a standby notices nothing of it). The connection is not used again, since a cancel that is
  * late would hit the next statement; it closes when the server has answered, at most LONGEST_FAREWELL_MS later.
+ *
+ * Time in which this process stood still is not held against the server (timeLimit).
  *
  * A commit whose wait for the standby was cancelled, by whomever, fails (CommitUnconfirmed).
  *
@@ -33,9 +36,14 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
     private unconfirmed = false;
     /** Since a statement was given up: resolves when the server has ended it, or the connection is closed. */
     private farewell: Promise<unknown> | undefined;
+    /** Milliseconds for a statement; 0: no limit. */
+    private readonly limit: number;
 
     constructor(config?: string | pg.ClientConfig) {
       super(config);
+      const { connectionParameters } = this as unknown as { connectionParameters: pg.ClientConfig };
+      this.limit = Number(connectionParameters.query_timeout ?? 0);
+      connectionParameters.query_timeout = 0; // pg's own timer would expire as soon as a process that stood still wakes
       this.on('notice', (notice) => {
         if (isUnconfirmed(notice)) this.unconfirmed = true;
       });
@@ -51,11 +59,16 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
         const answer = send.apply(this, call);
         return (answer instanceof Promise ? this.judgeLater(answer, endSpan) : answer) as never;
       }
+      let isOver = false;
       const judged: Callback = (error, result) => {
+        if (isOver) return undefined;
+        isOver = true;
+        endLimit();
         const fault = this.judge(error);
         endSpan?.(fault);
         return (callback as Callback)(fault, fault ? undefined : result);
       };
+      const endLimit = this.startLimit(judged);
       return send.call(this, call[0], call.length > 2 ? call[1] : undefined, judged) as never;
     }
 
@@ -71,11 +84,20 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
 
     private async judgeLater(answer: Promise<unknown>, endSpan?: EndSpan): Promise<unknown> {
       let error: unknown;
-      const result = await answer.catch((thrown: unknown) => void (error = thrown));
+      const inTime = new Promise((resolve, reject) => {
+        const endLimit = this.startLimit(reject);
+        answer.then(resolve, reject).finally(endLimit);
+      });
+      const result = await inTime.catch((thrown: unknown) => void (error = thrown));
       const fault = this.judge(error);
       endSpan?.(fault);
       if (fault) throw fault;
       return result;
+    }
+
+    /** @returns ends it */
+    private startLimit(giveUp: (error: Error) => unknown): () => void {
+      return this.limit > 0 ? timeLimit(this.limit, () => giveUp(new StatementGivenUp())) : () => undefined;
     }
 
     /** @returns what the statement has failed with, if it has */
@@ -83,7 +105,7 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       const { unconfirmed } = this;
       this.unconfirmed = false;
       if (!error) return unconfirmed ? new CommitUnconfirmed() : undefined;
-      if (errorMessage(error) === GIVEN_UP) this.giveUp();
+      if (error instanceof StatementGivenUp) this.giveUp();
       if (errorCode(error) === DISK_FULL) this.emit('disk full');
       return error;
     }

@@ -2,13 +2,13 @@ import { jest } from '@jest/globals';
 import { coalesce } from './coalesce.js';
 
 /** Runs that end when the test ends them. */
-function heldRuns() {
+function heldRuns(stoodStill = () => false) {
   const batches: { items: number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const run = (items: number[]): Promise<number[]> =>
     new Promise((resolve, reject) => {
       batches.push({ items, end: () => resolve(items.map((n) => n * 10)), fail: reject });
     });
-  return { batches, add: coalesce(run) };
+  return { batches, add: coalesce(run, stoodStill) };
 }
 
 /** The end of a turn of the event loop: what was called in it has become a statement. */
@@ -180,7 +180,7 @@ describe('a database that does not answer', () => {
     expect(later).toEqual(['40 after 660']);
   });
 
-  it('does not send what is late when the process itself was held up', async () => {
+  it('does not send what is late where no timer has run', async () => {
     const { batches, add } = heldRuns();
     const seen = outcomes(await oneEachTurn([1, 2, 3], add));
     const now = performance.now() + 1601; // time has passed, and no timer has run
@@ -190,6 +190,20 @@ describe('a database that does not answer', () => {
     expect(batches.map(({ items }) => items)).toEqual([[1], [2]]);
     expect(seen[2]).toContain('DatabaseBusy');
     clock.mockRestore();
+  });
+
+  it('gives up nobody for a time in which this process stood still', async () => {
+    let stoodStill = true;
+    const { batches, add } = heldRuns(() => stoodStill);
+    const seen = outcomes(await oneEachTurn([1, 2, 3], add));
+    await jest.advanceTimersByTimeAsync(2000);
+    batches[0]!.end();
+    await jest.advanceTimersByTimeAsync(0);
+    expect(seen).toEqual(['10 after 2000', 'waiting', 'waiting']);
+    expect(batches.map(({ items }) => items)).toEqual([[1], [2], [3]]);
+    stoodStill = false;
+    await jest.advanceTimersByTimeAsync(20);
+    expect(seen.slice(1)).toEqual(['DatabaseBusy after 2020', 'DatabaseBusy after 2020']);
   });
 
   it('does not try again what is late, where the others are tried without a bad one', async () => {

@@ -1,5 +1,6 @@
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { isRowFault } from './row-fault.js';
+import { stoodStillSince } from './standstill.js';
 
 /** The most statements of one kind at a time: who comes then waits, and shares the next statement. */
 const IN_FLIGHT = 2;
@@ -20,16 +21,19 @@ interface Waiting<Item, Result> {
 /**
  * Makes one statement of calls that arrive together: all that come in one turn of the event loop, or while IN_FLIGHT statements
  * are under way. A single call waits for the end of its turn, never for a timer or for others. No call waits longer than
- * PATIENCE_MS, whatever the database does. An item that is given up before its statement is never sent; one that is given up
- * during it is rejected, and its result is dropped. So a result that nobody hears of must do no harm.
+ * PATIENCE_MS, whatever the database does; where this process stood still meanwhile, from when it woke. An item that is given up
+ * before its statement is never sent; one that is given up during it is rejected, and its result is dropped. So a result that
+ * nobody hears of must do no harm.
  *
  * @param run takes the items and returns their results, in the same order. If it fails, all its items fail; where that may be
  *   the fault of one of them (row-fault.ts), halves of them are tried instead, down to each alone. So a run that fails must have
  *   changed nothing: one statement, or one transaction
+ * @param stoodStill whether this process did since a time of `performance.now()`
  * @returns a function that rejects with DatabaseBusy when a call is given up, or when MOST_WAITING are waiting already
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
+  stoodStill = stoodStillSince,
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []; // the longest wait first, as in every batch
   const inFlight = new Set<Waiting<Item, Result>[]>();
@@ -77,6 +81,18 @@ export function coalesce<Item, Result>(
     }
   }
 
+  /** Rejects the items whose time is over, which come first. @returns how many they are */
+  function giveUp(items: readonly Waiting<Item, Result>[]): number {
+    const began = performance.now() - PATIENCE_MS;
+    if (stoodStill(began)) return 0;
+    const inTime = items.findIndex(({ since }) => since > began);
+    const late = items.slice(0, inTime === -1 ? items.length : inTime);
+    if (late.length === 0) return 0;
+    const error = new DatabaseBusy('the database did not answer in time');
+    for (const { reject } of late) reject(error);
+    return late.length;
+  }
+
   /** One timer for all callers, and none while there are no callers: a timer for each call would slow the hottest path. */
   function watch(): void {
     waiting.splice(0, giveUp(waiting));
@@ -101,15 +117,4 @@ export function coalesce<Item, Result>(
       watched = true;
       look(PATIENCE_MS);
     });
-}
-
-/** Rejects the items whose time is over, which come first. @returns how many they are */
-function giveUp(items: readonly Waiting<unknown, never>[]): number {
-  const began = performance.now() - PATIENCE_MS;
-  const inTime = items.findIndex(({ since }) => since > began);
-  const late = items.slice(0, inTime === -1 ? items.length : inTime);
-  if (late.length === 0) return 0;
-  const error = new DatabaseBusy('the database did not answer in time');
-  for (const { reject } of late) reject(error);
-  return late.length;
 }

@@ -19,7 +19,7 @@ const QUERY_TIMEOUT_MS = 1000;
 
 // Sent when a connection begins. A pooler in transaction mode refuses them: they would be for other clients as well.
 const OF_THE_SESSION = {
-  statement_timeout: QUERY_TIMEOUT_MS,
+  statement_timeout: 2 * QUERY_TIMEOUT_MS, // as long as a client waits that stood still meanwhile; else it gives up itself
   idle_in_transaction_session_timeout: 5000,
 };
 
@@ -67,7 +67,7 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
       Client: database.Client, // knows the address, so that TypeORM need not
-      query_timeout: QUERY_TIMEOUT_MS, // the client's own: works also when the server is frozen
+      query_timeout: QUERY_TIMEOUT_MS, // the client's own (cancelling-client.ts): works also when the server is frozen
       ...(database.pooler === 'session' && OF_THE_SESSION),
       keepAlive: true,
       idleTimeoutMillis: 30_000,

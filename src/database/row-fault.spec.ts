@@ -1,6 +1,7 @@
 import { DatabaseBusy } from './database-busy.js';
 import { CommitUnconfirmed } from './commit-unconfirmed.js';
 import { isRowFault } from './row-fault.js';
+import { StatementGivenUp } from './statement-given-up.js';
 
 describe('whether a statement may have failed for one of its rows', () => {
   it.each(['21000', '22003', '22P02', '23503', '23505'])('%s may be', (code) => {
@@ -14,7 +15,7 @@ describe('whether a statement may have failed for one of its rows', () => {
     Object.assign(new Error('x'), { code: '40P01' }),
     new CommitUnconfirmed(),
     new DatabaseBusy('x'),
-    new Error('Query read timeout'),
+    new StatementGivenUp(),
     'text',
     null,
   ])('%p is not', (error) => {

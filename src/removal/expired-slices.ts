@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { errorCode, errorMessage } from '../database/error-facts.js';
+import { errorCode } from '../database/error-facts.js';
 import { REMOVAL_LOCK, type ExpiredRows } from './expired-rows.js';
 
 /** How many seconds of expiry the first statement of a run takes. */
@@ -8,8 +8,7 @@ const SHORTEST_S = 0.001;
 /** A statement that took less is followed by one for twice as many seconds; one that took three times as long, by half. */
 const QUICK_MS = 100;
 
-const CANCELED = '57014'; // query_canceled: the server's timeout
-const TIMED_OUT = 'Query read timeout'; // the client's, of the same length
+const CANCELED = '57014'; // query_canceled: given up by the client, or by the server
 
 /** Seconds since the epoch: just before the first row that has expired (where none has: now), and now. */
 const oldest = (table: string): string => `
@@ -75,7 +74,7 @@ function removeSlice(
       return count;
     })
     .catch((error: unknown) => {
-      if (errorCode(error) === CANCELED || errorMessage(error) === TIMED_OUT) return 'too many';
+      if (errorCode(error) === CANCELED) return 'too many';
       throw error;
     });
 }

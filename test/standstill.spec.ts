@@ -1,0 +1,75 @@
+import type { Pool } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { dataSourceOptions } from '../src/database/data-source.js';
+import { isDatabaseAway } from '../src/errors/database-error.js';
+import { createEmptyDatabase, type TestDatabase } from './support/database.js';
+
+const STANDSTILL_MS = 1300;
+
+/** What the machine of a service does that is paused, or whose processors others have: nothing of this process goes on. */
+function standStill(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, STANDSTILL_MS);
+}
+
+/** More than a second without this process, while PostgreSQL goes on: longer than any limit, and nobody's fault. */
+describe('a process that stood still', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    dataSource = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    pool = (dataSource.driver as PostgresDriver).master as Pool;
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['by the pool', () => pool.query('SELECT 1')],
+    ['by a repository', () => dataSource.query('SELECT 1')],
+  ])('gets the answer to a statement that was sent before, %s', async (_name, ask) => {
+    await pool.query('SELECT 1'); // there is a connection
+    const asked = ask();
+    await new Promise(setImmediate); // it is sent
+    standStill();
+    await expect(asked).resolves.toBeDefined();
+  });
+
+  it('gets the answer to a statement that took as long', async () => {
+    const asked = pool.query('SELECT pg_sleep(1.2)'); // where all of a machine stood still, a statement in the middle takes so long
+    await new Promise(setImmediate);
+    standStill();
+    await expect(asked).resolves.toBeDefined();
+  });
+
+  it('gets the connection that it waited for', async () => {
+    const client = await pool.connect();
+    const waits = pool.connect();
+    standStill();
+    await new Promise((resolve) => setTimeout(resolve, 50)); // the old limit would expire
+    client.release();
+    (await waits).release();
+  });
+
+  it('gets a connection that was begun before', async () => {
+    const client = await pool.connect();
+    client.release(true); // there is none any more
+    const begun = pool.connect();
+    standStill();
+    (await begun).release();
+  });
+
+  it('gives up what is not answered when it has waited once more, or PostgreSQL ends it', async () => {
+    await pool.query('SELECT 1');
+    const asked = pool.query('SELECT pg_sleep(60)').catch((error: unknown) => error);
+    await new Promise(setImmediate);
+    standStill();
+    const woke = performance.now();
+    expect(isDatabaseAway(await asked)).toBe(true);
+    expect(performance.now() - woke).toBeGreaterThan(500);
+  });
+});
