@@ -97,9 +97,13 @@ export function redirectedWith({ location = '' }: Answer): URLSearchParams {
   return new URL(location).searchParams;
 }
 
-/** What a client is sent back with that gets no code (RFC 6749 §4.1.2.1). */
+/** Why a redirect is none with a code: an error (RFC 6749 §4.1.2.1), or another way. */
 function refusalIn(answer: Answer): string | null {
-  return URL.canParse(answer.location ?? '') ? redirectedWith(answer).get('error_description') : null;
+  const { location } = answer;
+  if (location === undefined) return null;
+  if (!URL.canParse(location)) return `leads to ${location}`;
+  const query = redirectedWith(answer);
+  return query.get('error_description') ?? query.get('error');
 }
 
 /** An error, or the heading of a page. */
