@@ -15,6 +15,11 @@ const LONGEST_FAREWELL_MS = 5000;
 
 const DISK_FULL = '53100';
 
+/** What pg makes of a client's settings, its URL's among them. */
+interface Parameters {
+  query_timeout?: number | string | false;
+}
+
 type Callback = (error: unknown, result?: unknown) => unknown;
 
 /**
@@ -41,8 +46,8 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
 
     constructor(config?: string | pg.ClientConfig) {
       super(config);
-      const { connectionParameters } = this as unknown as { connectionParameters: pg.ClientConfig };
-      this.limit = Number(connectionParameters.query_timeout ?? 0);
+      const { connectionParameters } = this as unknown as { connectionParameters: Parameters };
+      this.limit = Number(connectionParameters.query_timeout || 0);
       connectionParameters.query_timeout = 0; // pg's own timer would expire as soon as a process that stood still wakes
       this.on('notice', (notice) => {
         if (isUnconfirmed(notice)) this.unconfirmed = true;

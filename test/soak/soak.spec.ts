@@ -12,7 +12,8 @@ import { timesOf } from './traffic-verdicts.js';
 
 const MINUTES = 0.13;
 /** What a machine that runs other tests as well may cause: a database that takes too long, for requests and handshakes. */
-const BUSY = /is unavailable|500 Something went wrong|socket(?: that was never ready)?: |a handshake failed/;
+const BUSY =
+  /is unavailable|302 temporarily_unavailable|500 Something went wrong|socket(?: that was never ready)?: |a handshake failed/;
 
 /** The whole machine of `npm run test:soak` for some seconds: that it runs, and sees what it looks at. */
 describe('a soak', () => {

@@ -4,12 +4,12 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { transform } from 'esbuild';
-import { PackageProject } from '../../../test/support/package-project.js';
-import { startTestService, type TestService } from '../../../test/support/service.js';
-import { signIn } from '../../../test/support/sign-in.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
-import { until } from '../../../test/support/until.js';
-import { SERVICE_KEY } from './support/fake-service.js';
+import { PackageProject } from '../support/package-project.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+import { SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 
 const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];
 
@@ -34,7 +34,7 @@ describe('the guide', () => {
   });
 
   const start = async (guide: string): Promise<string> => {
-    const text = readFileSync(new URL(`../../../docs/guides/${guide}.md`, import.meta.url), 'utf8');
+    const text = readFileSync(new URL(`../../docs/guides/${guide}.md`, import.meta.url), 'utf8');
     const [, code] = /```[jt]s\n(\/\/ (?:server\.js|src\/main\.ts)\n.*?)```/s.exec(text) ?? [];
     const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
     const script = await transform(code!, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw });

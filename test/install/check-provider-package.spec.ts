@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { PackageProject } from '../../../test/support/package-project.js';
-import { CLIENT, ContractProvider } from './support/contract-provider.js';
+import { PackageProject } from '../support/package-project.js';
+import { CLIENT, ContractProvider } from '../../packages/check-provider/test/support/contract-provider.js';
 
 const run = promisify(execFile);
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PackageProject } from './support/package-project.js';
+import { PackageProject } from '../support/package-project.js';
 
 /** What the author of an adapter has: `latchkey`, and none of what it depends on (contract §6). */
 let project: PackageProject;

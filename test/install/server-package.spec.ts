@@ -1,4 +1,4 @@
-import { PackageProject } from '../../../test/support/package-project.js';
+import { PackageProject } from '../support/package-project.js';
 
 /** The packed package, installed in a place with nothing else of this repository. */
 let project: PackageProject;
