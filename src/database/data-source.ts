@@ -19,7 +19,7 @@ const QUERY_TIMEOUT_MS = 1000;
 
 // Sent when a connection begins. A pooler in transaction mode refuses them: they would be for other clients as well.
 const OF_THE_SESSION = {
-  statement_timeout: 2 * QUERY_TIMEOUT_MS, // as long as a client waits that stood still meanwhile; else it gives up itself
+  statement_timeout: QUERY_TIMEOUT_MS - 50, // before the client's own: of what the server ends it is known that nothing was done
   idle_in_transaction_session_timeout: 5000,
 };
 

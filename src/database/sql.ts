@@ -1,11 +1,14 @@
-import type { Pool, QueryResultRow } from 'pg';
+import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../events.js';
 import { apart, inSpan } from '../spans.js';
 import { coalesce } from './coalesce.js';
 import { keepsSession } from './data-source.js';
+import { stoodStillSince } from './standstill.js';
 import { statementFacts } from './statement-span.js';
+
+const CANCELED = '57014'; // query_canceled
 
 /**
  * A statement that PostgreSQL parses and plans once per connection, unless a pooler hands each transaction another one:
@@ -34,10 +37,20 @@ export class Sql {
     this.named = keepsSession(dataSource);
   }
 
-  /** Runs one statement, in a transaction of its own, and returns its rows. */
+  /**
+   * Runs one statement, in a transaction of its own, and returns its rows. Where all of the machine stood still meanwhile,
+   * PostgreSQL may find that the statement's time is over: it has done nothing then, and is sent once more.
+   */
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
-    const { rows } = await this.pool.query<Row>(this.named ? { name, text, values } : { text, values });
-    return rows;
+    const statement = this.named ? { name, text, values } : { text, values };
+    const asked = performance.now();
+    try {
+      return (await this.pool.query<Row>(statement)).rows;
+    } catch (error) {
+      const isEnded = error instanceof DatabaseError && error.code === CANCELED; // by the server, not given up by us
+      if (!isEnded || !stoodStillSince(asked)) throw error;
+      return (await this.pool.query<Row>(statement)).rows;
+    }
   }
 
   /**
