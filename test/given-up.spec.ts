@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import type { Pool, QueryResult } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
@@ -77,6 +78,30 @@ describe('a statement that is given up', () => {
     expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
   });
 
+  it('is not followed by what waited behind it', async () => {
+    const client = await pool.connect();
+    const [{ pid }] = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows as [
+      { pid: number },
+    ];
+    const both = [client.query('SELECT pg_sleep(60)'), client.query('INSERT INTO rows VALUES (3)')];
+    for (const one of await Promise.allSettled(both)) {
+      expect(one.status === 'rejected' && isDatabaseAway(one.reason)).toBe(true);
+    }
+    client.release(true);
+    await until(async () => !(await backends()).some((one) => one.pid === pid));
+    expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
+  });
+
+  it('never was one, where pg refuses to send it', async () => {
+    const client = await pool.connect();
+    const callback = jest.fn();
+    expect(() => client.query(null as unknown as string, [], callback)).toThrow(TypeError);
+    await delay(GIVEN_UP_MS + 100);
+    expect(callback).not.toHaveBeenCalled();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    client.release();
+  });
+
   const WARN = `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication due to user request'; END $$`;
 
   it.each<[string, () => Promise<unknown>]>([
@@ -128,6 +153,7 @@ describe('a statement that is given up', () => {
 describe('a server without a free connection', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
+  let pool: Pool;
   const role = `short_${process.pid}`;
 
   beforeAll(async () => {
@@ -138,6 +164,7 @@ describe('a server without a free connection', () => {
     const options = dataSourceOptions(url.href, 5);
     const extra: object = { ...options.extra, query_timeout: 60_000, statement_timeout: 60_000 };
     dataSource = await new DataSource({ ...options, connectTimeoutMS: 500, extra }).initialize();
+    pool = (dataSource.driver as PostgresDriver).master as Pool;
   });
   afterAll(async () => {
     await dataSource.destroy();
@@ -145,18 +172,30 @@ describe('a server without a free connection', () => {
     await query(new URL('/postgres', database.url).href, `DROP ROLE ${role}`);
   });
 
+  const cancelAll = (): Promise<unknown> =>
+    query(database.url, 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = $1', [role]);
+
+  it('lets a request wait as long once more, where this process stood still meanwhile', async () => {
+    const holder = dataSource.query('SELECT pg_sleep(60)').catch((thrown: unknown) => thrown);
+    const asked = dataSource.query('SELECT 1 AS one');
+    asked.catch(() => undefined);
+    await until(() => pool.waitingCount === 1); // no connection is left, it waits for the holder's
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);
+    await delay(50); // the old limit would expire
+    await cancelAll();
+    expect(await asked).toEqual([{ one: 1 }]);
+    expect(await holder).toMatchObject({ code: '57014' });
+  });
+
   it('fails a request that has waited as long as for any other connection', async () => {
     const holder = dataSource.query('SELECT pg_sleep(60)').catch((thrown: unknown) => thrown);
     const asked = dataSource.query('SELECT 1').catch((thrown: unknown) => thrown);
     expect(isDatabaseAway(await asked)).toBe(true); // after half a second
-    await query(database.url, 'SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE usename = $1', [
-      role,
-    ]);
+    await cancelAll();
     expect(await holder).toMatchObject({ code: '57014' });
   });
 
   it('lets requests wait for the connections that there are, and asks for more later', async () => {
-    const pool = (dataSource.driver as PostgresDriver).master as Pool;
     const together = (): Promise<PromiseSettledResult<unknown>[]> =>
       Promise.allSettled(Array.from({ length: 8 }, () => dataSource.query('SELECT pg_sleep(0.02)')));
     const refused = (await together()).filter(({ status }) => status === 'rejected');

@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
+import { stoodStillSince, timeNow } from '../src/database/standstill.js';
 import { isDatabaseAway } from '../src/errors/database-error.js';
 import { createEmptyDatabase, type TestDatabase } from './support/database.js';
 
@@ -66,6 +67,23 @@ describe('a process that stood still', () => {
     const begun = pool.connect();
     standStill();
     (await begun).release();
+  });
+
+  it('does not send a statement again for a standstill of before, when it waited for a connection', async () => {
+    await pool.query('CREATE SEQUENCE sent');
+    const sql = new Sql(dataSource);
+    let freed: number;
+    do {
+      await pool.query(`SELECT setval('sent', 1, false)`);
+      const client = await pool.connect();
+      const asked = sql.query({ name: 'slow', text: `SELECT nextval('sent'), pg_sleep(60)` }, []);
+      standStill();
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      freed = timeNow();
+      client.release();
+      await expect(asked).rejects.toThrow('statement timeout');
+    } while (stoodStillSince(freed)); // again, and now during it
+    expect(await pool.query('SELECT last_value FROM sent')).toMatchObject({ rows: [{ last_value: '1' }] });
   });
 
   it('hears of a statement that PostgreSQL has ended', async () => {

@@ -5,7 +5,7 @@ import { currentTracer } from '../spans.js';
 import { cancelling } from './cancelling-client.js';
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { errorCode } from './error-facts.js';
-import { stoodStillSince, timeLimit } from './standstill.js';
+import { stoodStillSince, timeLimit, timeNow } from './standstill.js';
 
 type Release = (error?: Error | boolean) => void;
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void;
@@ -66,7 +66,7 @@ export class BoundedPool extends pg.Pool {
       );
       return;
     }
-    const asked = performance.now();
+    const asked = timeNow();
     const judge: Connected = (error, client, release) => {
       if (this.isShort(error)) this.waitForOwn(error!, callback);
       else callback(error, client, release);
@@ -91,9 +91,10 @@ export class BoundedPool extends pg.Pool {
     });
     const wait = (): void => {
       this.runShort();
+      const asked = timeNow();
       super.connect((error, client, release) => {
         if (isOver) return error ? undefined : release();
-        if (this.isShort(error)) return wait();
+        if (this.isShort(error) || (error && stoodStillSince(asked))) return wait();
         endLimit();
         callback(error, client, release);
       });

@@ -20,6 +20,11 @@ interface Parameters {
   query_timeout?: number | string | false;
 }
 
+/** A statement of pg's queue. */
+interface Unsent {
+  handleError(error: Error, connection: pg.Connection): void;
+}
+
 type Callback = (error: unknown, result?: unknown) => unknown;
 
 /**
@@ -29,7 +34,8 @@ type Callback = (error: unknown, result?: unknown) => unknown;
  * goes on (a commit that waits for a standby notices nothing of it). The connection is not used again, since a cancel that is
  * late would hit the next statement; it closes when the server has answered, at most LONGEST_FAREWELL_MS later.
  *
- * Time in which this process stood still is not held against the server (timeLimit).
+ * Time in which this process stood still is not held against the server (timeLimit). What has its callback within (pg's Query, a
+ * cursor, a stream) has the server's `statement_timeout` alone.
  *
  * A commit whose wait for the standby was cancelled, by whomever, fails (CommitUnconfirmed).
  *
@@ -74,7 +80,13 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
         return (callback as Callback)(fault, fault ? undefined : result);
       };
       const endLimit = this.startLimit(judged);
-      return send.call(this, call[0], call.length > 2 ? call[1] : undefined, judged) as never;
+      try {
+        return send.call(this, call[0], call.length > 2 ? call[1] : undefined, judged) as never;
+      } catch (error) {
+        endLimit(); // it never was a statement
+        endSpan?.(error);
+        throw error;
+      }
     }
 
     override end(): Promise<void>;
@@ -124,6 +136,11 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       const closed = new Promise((resolve) => void connection.once('end', resolve));
       const cancelled = cancelRequest(this, LONGEST_FAREWELL_MS);
       this.farewell = Promise.race([Promise.all([cancelled, answered]), closed]);
+      // What waits behind it would be sent as soon as the server has ended it.
+      const { _queryQueue: unsent } = this as unknown as { _queryQueue: Unsent[] };
+      for (const one of unsent.splice(0)) {
+        process.nextTick(() => one.handleError(new StatementGivenUp(), connection));
+      }
     }
   };
 }

@@ -15,7 +15,7 @@ import { StockClients1700000009000 } from './migrations/1700000009000-stock-clie
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
-const QUERY_TIMEOUT_MS = 1000;
+export const QUERY_TIMEOUT_MS = 1000;
 
 // Sent when a connection begins. A pooler in transaction mode refuses them: they would be for other clients as well.
 const OF_THE_SESSION = {

@@ -4,8 +4,8 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../events.js';
 import { apart, inSpan } from '../spans.js';
 import { coalesce } from './coalesce.js';
-import { keepsSession } from './data-source.js';
-import { stoodStillSince } from './standstill.js';
+import { keepsSession, QUERY_TIMEOUT_MS } from './data-source.js';
+import { stoodStillSince, timeNow } from './standstill.js';
 import { statementFacts } from './statement-span.js';
 
 const CANCELED = '57014'; // query_canceled
@@ -43,12 +43,12 @@ export class Sql {
    */
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const statement = this.named ? { name, text, values } : { text, values };
-    const asked = performance.now();
     try {
       return (await this.pool.query<Row>(statement)).rows;
     } catch (error) {
       const isEnded = error instanceof DatabaseError && error.code === CANCELED; // by the server, not given up by us
-      if (!isEnded || !stoodStillSince(asked)) throw error;
+      // Not longer ago than it may have been under way: before, it waited for a connection.
+      if (!isEnded || !stoodStillSince(timeNow() - QUERY_TIMEOUT_MS)) throw error;
       return (await this.pool.query<Row>(statement)).rows;
     }
   }

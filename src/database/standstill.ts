@@ -8,15 +8,25 @@ let stoodStillAt = -Infinity;
 setInterval(beat, BEAT_MS).unref();
 
 function beat(): void {
-  const now = performance.now();
-  if (now - beatAt > BEAT_MS + STANDSTILL_MS) stoodStillAt = now;
-  beatAt = now;
+  beatAt = timeNow();
 }
 
-/** Whether this process stood still since then: who has not answered meanwhile may not be to blame. @param time of `performance.now()` */
+/** `performance.now()`, after a look: a standstill that has just ended is not one since then. */
+export function timeNow(): number {
+  const now = performance.now();
+  if (now - beatAt > BEAT_MS + STANDSTILL_MS) stoodStillAt = beatAt = now;
+  return now;
+}
+
+/** When this process last woke from a standstill, by `performance.now()`: who has not answered by then may not be to blame. */
+export function lastWoke(): number {
+  timeNow();
+  return stoodStillAt;
+}
+
+/** @param time of timeNow */
 export function stoodStillSince(time: number): boolean {
-  beat();
-  return stoodStillAt > time;
+  return lastWoke() > time;
 }
 
 /**
@@ -26,7 +36,7 @@ export function stoodStillSince(time: number): boolean {
  * @returns ends it
  */
 export function timeLimit(ms: number, expire: () => void): () => void {
-  const began = performance.now();
+  const began = timeNow();
   let reading: NodeJS.Immediate | undefined;
   const readFirst = (): void => void (reading = setImmediate(expire));
   let timer = setTimeout(() => {
