@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ChannelRemoval } from '../src/channel/channel.removal.js';
+import { stoodStillSince } from '../src/database/standstill.js';
 import { userIdOf } from '../src/user/user-id.js';
 import { bearer } from './support/bearer.js';
 import { watchLateness } from './support/lateness.js';
@@ -280,6 +281,7 @@ describe('users, by service key', () => {
       const answers: Record<string, number> = {};
       let left = 0;
       for (let round = 0; round < ROUNDS; round++) {
+        const began = performance.now();
         user = randomUUID();
         const device = randomUUID();
         const tokens = await onDevice(device);
@@ -312,8 +314,11 @@ describe('users, by service key', () => {
             return [name, (await call()).status] as const;
           }),
         );
-        for (const [name, status] of done)
-          answers[`${name} ${status}`] = (answers[`${name} ${status}`] ?? 0) + 1;
+        const isBusy = stoodStillSince(began); // all of the machine: the database may have ended what was under way
+        for (const [name, status] of done) {
+          const answer = `${name} ${isBusy && status === 500 ? 'busy' : status}`;
+          answers[answer] = (answers[answer] ?? 0) + 1;
+        }
         const rows = await rowsOf(tokens.user_id);
         if (rows['users'] === undefined) expect(rows).toEqual({});
         else {
