@@ -49,7 +49,7 @@ const full = process.env['INFRA'] === '1';
 
   async function start(env: Record<string, string>, processor: number): Promise<ServiceProcess> {
     const service = await startServiceProcess(env);
-    pin(service.child.pid!, processor);
+    pin(service.child.pid!, String(processor));
     return service;
   }
 

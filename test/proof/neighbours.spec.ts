@@ -210,7 +210,7 @@ describe('refreshes of others', () => {
     scene.atEnd(() => child.kill('SIGKILL'));
     const [port] = (await once(child, 'message')) as [number];
     unpin(child.pid!); // as Scene.start
-    pin(child.pid!, processor, { mainThreadOnly: true });
+    pin(child.pid!, String(processor), { mainThreadOnly: true });
     return { port, end: async () => child.kill('SIGKILL') };
   }
 });

@@ -10,8 +10,9 @@ import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh-toke
 const ROWS_AT_ONCE = 5000;
 /** Looked at once: a process that is kept on one of them sees no other. */
 const PROCESSORS = availableParallelism();
-/** The other one than the service's. */
-export const LAST_PROCESSOR = PROCESSORS - 1;
+const LAST_PROCESSOR = PROCESSORS - 1;
+/** All but the service's, which is the first one. */
+export const OTHER_PROCESSORS = `1-${LAST_PROCESSOR}`;
 
 /** When it was due (ms since the epoch), ms until its answer, status (0: none), whether on a connection of its own, ms sent too late, why it failed. */
 export type Refresh = [
@@ -70,13 +71,17 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const command = [...(isLast ? ['nice', '-n', '19'] : []), process.execPath, path];
   const child = spawn(command[0]!, command.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  pin(child.pid!, LAST_PROCESSOR);
+  pin(child.pid!, OTHER_PROCESSORS);
   return child;
 }
 
-/** Keeps a process, or its main thread, on one processor. @returns whether it does: not where there is one only, or no `taskset` */
-export function pin(pid: number, processor: number, { mainThreadOnly = false } = {}): boolean {
-  return PROCESSORS > 1 && keepOn(String(processor), pid, mainThreadOnly ? [] : ['-a']);
+/**
+ * Keeps a process, or its main thread, on some processors.
+ * @param processors as `taskset -c` takes them: `0`, or `1-3`
+ * @returns whether it does: not where there is one only, or no `taskset`
+ */
+export function pin(pid: number, processors: string, { mainThreadOnly = false } = {}): boolean {
+  return PROCESSORS > 1 && keepOn(processors, pid, mainThreadOnly ? [] : ['-a']);
 }
 
 /** Undoes it: all processors again. */

@@ -8,7 +8,7 @@ import { roomWithin } from '../../../src/http/open-files.js';
 import { createDatabase, type TestDatabase } from '../../support/database.js';
 import { isFull } from '../../support/proof.js';
 import { signIn } from '../../support/sign-in.js';
-import { descriptorLimit, insertSessions, LAST_PROCESSOR, pin, unpin } from '../../support/storm.js';
+import { descriptorLimit, insertSessions, OTHER_PROCESSORS, pin, unpin } from '../../support/storm.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { Instance } from '../../soak/instance.js';
 import { manyAtOnce } from './limits.js';
@@ -85,7 +85,7 @@ export class Scene {
     });
     this.atEnd(() => started.child.kill('SIGKILL'));
     if (isFull) unpin(started.child.pid!); // it has come to life where this process is
-    if (isFull && !pin(started.child.pid!, processor, { mainThreadOnly: true })) {
+    if (isFull && !pin(started.child.pid!, String(processor), { mainThreadOnly: true })) {
       throw new Error('the service is to have a processor of its own: that takes two, and taskset');
     }
     return started;
@@ -163,7 +163,7 @@ export class Scene {
   }
 }
 
-/** This process, and what PostgreSQL starts from now on, have the last processor. @returns undoes it */
+/** This process, and what PostgreSQL starts from now on, have the others. @returns undoes it */
 async function leaveFirstProcessor(databaseUrl: string): Promise<() => void> {
   const client = new Client(databaseUrl);
   await client.connect();
@@ -171,7 +171,7 @@ async function leaveFirstProcessor(databaseUrl: string): Promise<() => void> {
   await client.end();
   const [postmaster] = readFileSync(join(rows[0]!.data_directory, 'postmaster.pid'), 'latin1').split('\n');
   const ours = [process.pid, Number(postmaster)];
-  for (const pid of ours) pin(pid, LAST_PROCESSOR);
+  for (const pid of ours) pin(pid, OTHER_PROCESSORS);
   return () => ours.forEach(unpin);
 }
 
