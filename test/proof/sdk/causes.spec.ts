@@ -94,6 +94,13 @@ describe('a refresh', () => {
       ['the clock had been set back', undefined],
     ],
     [
+      'it was set back while the last one was on its way',
+      { clockSets: [{ at: -3, by: -1 }] },
+      ['the clock had been set back', undefined],
+    ],
+    ['it was set back before that', { clockSets: [{ at: -400, by: -1 }] }, [undefined, undefined]],
+    ['it was set forward then', { clockSets: [{ at: -3, by: 60 * MINUTE }] }, [undefined, undefined]],
+    [
       'the key was withdrawn',
       { withdrawals: [{ from: MINUTE, to: MINUTE }] },
       ['the key was withdrawn', undefined],

@@ -70,7 +70,8 @@ export function causes(
       if (overtaken.has(one) || overtaken.has(attempt)) return 'one that hung was overtaken';
       if (oneOf(withdrawals, ({ from, to }) => from <= one.at && to + KNOWN_MS >= last.at))
         return 'the key was withdrawn';
-      if (oneOf(clockSets, ({ at, by }) => by < 0 && at >= last.at && at <= one.at))
+      // Or the last one's time was taken before that, and it was sent after it: its token is of a time to come.
+      if (oneOf(clockSets, ({ at, by }) => by < 0 && at >= last.at - ON_ITS_WAY_MS && at <= one.at))
         return 'the clock had been set back';
       const answered = posts.slice(0, posts.indexOf(last) + 1).filter(({ status }) => status === 200);
       const cameWithin = ({ from, to = Infinity }: Span): boolean =>
