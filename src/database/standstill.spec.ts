@@ -1,20 +1,19 @@
 import { jest } from '@jest/globals';
 
+// Of the whole file, which so has its modules for itself: standstill.ts takes timer and clock when it is loaded.
+jest.useFakeTimers();
+
 /** A process that stands still: its clock goes on, its timers do not. */
 describe('a standstill', () => {
   let standstill: typeof import('./standstill.js');
   let stood = 0;
 
   beforeAll(async () => {
-    jest.useFakeTimers();
     const now = performance.now.bind(performance);
     jest.spyOn(performance, 'now').mockImplementation(() => now() + stood);
     standstill = await import('./standstill.js');
   });
-  afterAll(() => {
-    jest.restoreAllMocks();
-    jest.useRealTimers();
-  });
+  afterAll(() => jest.restoreAllMocks());
 
   function limited(ms: number): () => boolean {
     const expire = jest.fn();
