@@ -1,6 +1,7 @@
 import type { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { Clock } from '../src/database/clock.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
 import { stoodStillSince, timeNow } from '../src/database/standstill.js';
@@ -50,6 +51,34 @@ describe('a process that stood still', () => {
     standStill();
     expect(await done).toEqual([{ n: 1 }]);
     expect(await dataSource.query('SELECT n FROM done')).toEqual([{ n: 1 }]);
+  });
+
+  it.each<[string, boolean, string]>([
+    ['on Citus, where a node may have committed it', true, 'pg_sleep(CASE n WHEN 1 THEN 60 ELSE 0 END)'],
+    ['that has committed on one server only', false, 'warn()'],
+  ])('does not send a statement again %s', async (_name, isDistributed, slow) => {
+    await pool.query(`
+      CREATE OR REPLACE FUNCTION warn() RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+        RAISE WARNING 'canceling wait for synchronous replication due to user request';
+      END $$;
+      CREATE SEQUENCE IF NOT EXISTS tried; SELECT setval('tried', 1, false)`);
+    const sql = new Sql(dataSource, isDistributed);
+    const text = `SELECT ${slow} FROM nextval('tried') AS n`;
+    const done = sql.query({ name: `once ${isDistributed}`, text }, []);
+    await new Promise(setImmediate);
+    standStill();
+    expect(isDatabaseAway(await done.catch((error: unknown) => error))).toBe(true);
+    expect(await pool.query('SELECT last_value FROM tried')).toMatchObject({ rows: [{ last_value: '1' }] });
+  });
+
+  it('does not take the time for that of the answer when it compares its clock with the database', async () => {
+    const clock = new Clock(new Sql(dataSource));
+    const measured = clock.onModuleInit();
+    await new Promise(setImmediate);
+    standStill();
+    await measured;
+    clock.onApplicationShutdown();
+    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(STANDSTILL_MS / 4); // both are of one machine
   });
 
   it('gets the connection that it waited for', async () => {

@@ -38,17 +38,19 @@ export class Sql {
   }
 
   /**
-   * Runs one statement, in a transaction of its own, and returns its rows. Where all of the machine stood still meanwhile,
-   * PostgreSQL may find that the statement's time is over: it has done nothing then, and is sent once more.
+   * Runs one statement, in a transaction of its own, and returns its rows. Where this process stood still meanwhile, mostly
+   * with all of its machine, PostgreSQL may find that the statement's time is over: it has done nothing then, and is sent once
+   * more. Not on Citus, where a node may have committed it before the coordinator found that.
    */
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const statement = this.named ? { name, text, values } : { text, values };
     try {
       return (await this.pool.query<Row>(statement)).rows;
     } catch (error) {
-      const isEnded = error instanceof DatabaseError && error.code === CANCELED; // by the server, not given up by us
+      // By the server: neither given up by us, nor committed on one server only (CommitUnconfirmed), which have the same code.
+      const isEnded = error instanceof DatabaseError && error.code === CANCELED;
       // Not longer ago than it may have been under way: before, it waited for a connection.
-      if (!isEnded || !stoodStillSince(timeNow() - QUERY_TIMEOUT_MS)) throw error;
+      if (this.distributed || !isEnded || !stoodStillSince(timeNow() - QUERY_TIMEOUT_MS)) throw error;
       return (await this.pool.query<Row>(statement)).rows;
     }
   }
