@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   Injectable,
   Logger,
@@ -10,6 +9,7 @@ import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { removeSlices } from './expired-slices.js';
 import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows.js';
+import { restAfter } from './rest.js';
 
 /** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
 const EVERY_MS = 30_000;
@@ -70,7 +70,6 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return removed;
   }
 
-  /** Between batches it rests as long as the last one took, so that requests have at least half of the database. */
   private async remove({ removeBatch }: ExpiredRows): Promise<number> {
     let total = 0;
     let next: string | null = '-infinity';
@@ -80,13 +79,13 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
       total += batch!.removed;
       if (batch!.seen < BATCH) break;
       next = batch!.next;
-      await delay(performance.now() - began);
+      await restAfter(performance.now() - began);
     }
     return total;
   }
 
   private removeSlices(rows: ExpiredRows): Promise<number> {
-    return removeSlices(this.dataSource, rows, () => this.stopping, delay);
+    return removeSlices(this.dataSource, rows, () => this.stopping, restAfter);
   }
 
   /** A quarter more or less, so that instances that were started together do not always compete. */
