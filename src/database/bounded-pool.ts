@@ -90,16 +90,20 @@ export class BoundedPool extends pg.Pool {
       callback(refusal, undefined, nothing);
     });
     const wait = (): void => {
-      this.runShort();
       const asked = timeNow();
       super.connect((error, client, release) => {
         if (isOver) return error ? undefined : release();
-        if (this.isShort(error) || (error && stoodStillSince(asked))) return wait();
+        if (this.isShort(error)) return waitShort();
+        if (error && stoodStillSince(asked)) return wait();
         endLimit();
         callback(error, client, release);
       });
     };
-    wait();
+    const waitShort = (): void => {
+      this.runShort();
+      wait();
+    };
+    waitShort();
   }
 
   private runShort(): void {

@@ -1,6 +1,6 @@
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { isRowFault } from './row-fault.js';
-import { lastWoke } from './standstill.js';
+import { lastWoke, timeNow } from './standstill.js';
 
 /** The most statements of one kind at a time: who comes then waits, and shares the next statement. */
 const IN_FLIGHT = 2;
@@ -127,7 +127,7 @@ export function coalesce<Item, Result>(
         reject(new DatabaseBusy('too many requests wait for the database'));
         return;
       }
-      waiting.push({ item, since: Math.max(woke(), performance.now()), isFinal: false, resolve, reject });
+      waiting.push({ item, since: timeNow(), isFinal: false, resolve, reject });
       soon();
       if (watched) return;
       watched = true;
