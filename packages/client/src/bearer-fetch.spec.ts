@@ -222,20 +222,17 @@ it('rejects with nothing of its own making where a sign-out comes between any tw
   }
 });
 
-it('does not repeat it for another user, who has signed in while the first token was on its way', async () => {
+it('does not send it for another user, who has signed in while a token was on its way', async () => {
   const area = makeArea();
-  put(area, tokensNow({ received_at: Date.now() - 100_000 }));
-  opened = openTab(area, []);
-  const { keeper, refresher } = opened;
-  const fresh = async (): Promise<string> => {
-    put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
-    keeper.reload();
-    return 'hers';
-  };
-  answer = () => ({ status: 401 });
-  const fetch = bearerFetch([urls[0]!], urls[0]!, keeper, { ...refresher, fresh });
-  expect((await fetch('/order', { method: 'POST' })).status).toBe(401);
-  expect(heard[0]).toMatchObject([{ authorization: 'Bearer hers' }]);
+  put(area, tokensNow({ received_at: 0 }));
+  let come = (_token: object): void => undefined;
+  opened = openTab(area, [new Promise((resolve) => (come = resolve))]);
+  const fetch = bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+  const ordered = fetch('/order', { method: 'POST' });
+  put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+  come({ access_token: 'hers', expires_in: 3600 });
+  await expect(ordered).rejects.toMatchObject({ code: 'signed_out' });
+  expect(heard[0]).toEqual([]);
 });
 
 it("rejects with an error of its own; what was aborted by the caller, with the caller's own", async () => {
