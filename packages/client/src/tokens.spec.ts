@@ -52,6 +52,7 @@ it.each(['user', 'refused'] as const)(
         ['change', undefined],
       ]);
     expect([quick.emitted.length, third.emitted.length]).toEqual([2, 2]);
+    expect(third.told).toEqual([false]); // where storages have no events of their own
     slow.keeper.put(tokensNow({ refresh_token: 'lkr_2' })); // another sign-in
     for (const { keeper } of [quick, third])
       expect(keeper.reload()).toMatchObject({ refresh_token: 'lkr_2' });
@@ -81,6 +82,17 @@ it('has a session again where somebody has emptied the storage, and puts it back
   put(area, tokens);
   const { keeper } = openTab(area);
   area.removeItem('key');
+  expect(keeper.reload()).toBeUndefined();
+  put(area, tokens);
+  expect(keeper.reload()).toEqual(tokens);
+});
+
+it('has it again likewise where somebody has written over it', () => {
+  const area = makeArea();
+  const tokens = tokensNow();
+  put(area, tokens);
+  const { keeper } = openTab(area);
+  area.setItem('key', '{"x":1}');
   expect(keeper.reload()).toBeUndefined();
   put(area, tokens);
   expect(keeper.reload()).toEqual(tokens);

@@ -107,13 +107,14 @@ export function keepTokens(
       // Put back by a tab that had stored something of it before it saw its end: what one tab stores others see a moment later. Only an
       // end is stored again, which nobody undoes: tabs that disagree on which of two sessions is newer would never cease.
       storage.put(last);
+      tell(false);
     } else if (JSON.stringify(before) !== JSON.stringify(tokens)) {
       take(tokens);
       // When the tokens are another user's, somebody signed in anew in this browser.
-      const ended = REASONS.find((one) => one === value?.reason) ?? 'signed_out';
-      const reason = tokens ? 'user' : ended;
-      // Where somebody has emptied the storage, whoever puts it back may have it back.
-      if (before && !tokens) over = value && before.refresh_token;
+      const ended = REASONS.find((one) => one === value?.reason);
+      const reason = tokens ? 'user' : (ended ?? 'signed_out');
+      // Where somebody has emptied the storage, or written over it, whoever puts it back may have it back.
+      if (before && !tokens) over = ended && before.refresh_token;
       last = value;
       if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
       emit('change', session);
