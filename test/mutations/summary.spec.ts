@@ -27,7 +27,10 @@ describe('the verdict on mutants', () => {
   });
 
   it('the page tells those that have survived all tests from those that are not tried on all', () => {
-    const page = survivorPage([...killed(1), ...survived(2), ...mutants({}, 3)]);
-    expect(page).toMatch(/ 2 have\s+survived all tests that reach them; 3 are open: /);
+    const unreached = mutants({ reached: 0, left: 0 }, 1);
+    const page = survivorPage([...killed(1), ...survived(2), ...unreached, ...mutants({}, 3)]);
+    expect(page).toMatch(
+      / 3 have\s+survived all tests that reach them \(1 of them, since none does\); 3 are open: /,
+    );
   });
 });

@@ -103,6 +103,7 @@ function reasonOf({ key, verdict }: Judged): string {
 export function survivorPage(judged: readonly Judged[]): string {
   const alive = judged.filter((one) => !isDead(one));
   const open = alive.filter(isOpen).length;
+  const unreached = alive.filter(({ verdict }) => verdict.reached === 0).length;
   const sections = [...new Set(alive.map(({ file }) => file))].map((file) => {
     const rows = alive
       .filter((one) => one.file === file)
@@ -112,7 +113,7 @@ export function survivorPage(judged: readonly Judged[]): string {
   return `# Mutants that are alive
 
 Written by \`npm run test:mutations -- --write\`; how it is measured stands in [reliability](reliability.md#mutations). ${alive.length - open} have
-survived all tests that reach them; ${open} are open: no test has killed them so far, and they were not tried on all that reach them yet.
+survived all tests that reach them (${unreached} of them, since none does); ${open} are open: no test has killed them so far, and they were not tried on all that reach them yet.
 
 ${sections.join('\n')}`;
 }

@@ -30,6 +30,10 @@ const { values, positionals: words } = parseArgs({
   allowPositionals: true,
 });
 if (values.write && values.short) throw new Error('--write takes the full figures: not with --short');
+const narrowed = ['TIMES', 'STEPS', 'FAULT', 'HISTORY'].filter((name) => process.env[name] !== undefined);
+if (values.write && narrowed.length > 0) {
+  throw new Error(`--write takes whole experiments: not with ${narrowed.join(', ')}`);
+}
 if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
   throw new Error(`--minutes takes a number above 0, not ${values.minutes}`);
 }

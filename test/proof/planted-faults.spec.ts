@@ -131,7 +131,7 @@ describe('planted in the compiled service', () => {
     const recorder = new Recorder(join(folder, 'history.jsonl'));
     try {
       const world = await World.start({
-        redis: false,
+        redis: fault?.redis ?? false,
         instances: 2,
         env: ENV,
         main: (place) => (fault?.onOneInstance && place > 0 ? undefined : main),

@@ -11,6 +11,8 @@ export interface PlantedFault {
   readonly to: string;
   /** Under which rule the checker has to find it. */
   readonly found: Rule;
+  /** Instances tell each other of events over Redis, in place of the database. */
+  readonly redis?: true;
   /** The other instances are as they were. */
   readonly onOneInstance?: true;
   /** How often a signing key has to be withdrawn meanwhile, for it to show. */
@@ -177,6 +179,14 @@ const ALONE: readonly PlantedFault[] = [
     from: 'connection.reading = true;',
     to: `connection.reading = true; if (${seldom(50)}) return;`,
     found: 'delivered wrongly',
+  },
+  {
+    name: 'for one user in twenty an instance does not listen to Redis',
+    file: 'realtime/redis-hints.js',
+    from: 'this.users.add(userId);',
+    to: `if (${seldom(20)}) return; this.users.add(userId);`,
+    found: 'delivered wrongly',
+    redis: true,
   },
   {
     name: 'a client that comes back gets all but the first of the events that it has missed',
