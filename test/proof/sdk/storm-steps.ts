@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import request from 'supertest';
 import { bearer } from '../../support/bearer.js';
 import { until } from '../../support/until.js';
 import type { StormWorld } from './storm-world.js';
@@ -8,7 +9,8 @@ import type { Tab } from './tab.js';
 const MINUTE = 60_000;
 /** Longer than a token is used. */
 const AN_HOUR = 61 * MINUTE;
-const MOST_TABS = 3;
+/** As many as there are, but while one that was closed is not opened again. */
+export const TABS = 3;
 /** Longer than the service takes, and less than a request may (service.ts: ten seconds), one after the other; and longer than that. */
 const SECONDS = [4000, 1500];
 const GIVEN_UP = 11_000;
@@ -19,11 +21,16 @@ export interface Dice {
   readonly pick: (below: number) => number;
 }
 
+/** Resolves with NOT_NOW where it does nothing, since there is nothing that it could be done to. */
+type Step = () => Promise<unknown>;
+
+export const NOT_NOW = Symbol('nothing was done');
+
 /**
  * What can happen to a browser, by its name. A step leaves network and service as they should be; tabs may stay frozen or hidden, and
  * the device's clock stays wrong.
  */
-export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, () => Promise<unknown>> {
+export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, Step> {
   const { gate, context } = world;
   const awake = (): Tab[] => world.tabs.filter(({ isFrozen }) => !isFrozen);
   const any = (): Tab => awake()[pick(awake().length)]!;
@@ -39,21 +46,17 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
     await until(() => gate.kept > 0);
     return release;
   };
+  /** Refresh tokens of other devices. */
   const others: string[] = [];
+  /** Two are left. */
+  const canClose = (): boolean => world.tabs.length === TABS;
 
   return {
-    'open a tab': async () => {
-      if (world.tabs.length < MOST_TABS) await world.open();
-    },
-    'close a tab': async () => {
-      if (awake().length < 2) return;
-      await world.closeTab(any());
-    },
+    'open a tab': async () => (world.tabs.length < TABS ? world.open() : NOT_NOW),
+    'close a tab': async () => (canClose() && awake().length > 1 ? world.closeTab(any()) : NOT_NOW),
     'reload a tab': () => world.reload(any()),
-    'freeze a tab': async () => {
-      if (awake().length > 1) await world.freeze(any(), true);
-    },
-    'thaw the tabs': () => thaw(world),
+    'freeze a tab': async () => (awake().length > 1 ? world.freeze(any(), true) : NOT_NOW),
+    'thaw the tabs': async () => (awake().length < world.tabs.length ? thaw(world) : NOT_NOW),
     'hide a tab, show another': async () => {
       await any().hide(true);
       await any().hide(false);
@@ -139,21 +142,21 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
       release();
     },
     'a refresh is never answered': async () => {
-      if (awake().length < world.tabs.length) return; // time stands still for their timers
+      if (awake().length < world.tabs.length) return NOT_NOW; // time stands still for their timers
       const release = await inMidRefresh();
       const hanging = gate.seen.findLast(
         ({ path, method }) => method === 'POST' && path === '/oauth2/refresh',
       )!;
       await world.elapse(GIVEN_UP, true);
       await until(() => hanging.ended !== undefined, 'whoever made the refresh that hangs gives it up');
-      release();
+      return release();
     },
     'a tab is closed in a refresh': async () => {
-      if (awake().length < 2) return;
+      if (!canClose()) return NOT_NOW;
       const release = await inMidRefresh();
       await world.closeTab(any());
       await moment();
-      release();
+      return release();
     },
     'a tab is reloaded in a refresh': async () => {
       const release = await inMidRefresh();
@@ -163,7 +166,6 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
       await reloaded;
     },
     'a tab is frozen in a refresh': async () => {
-      if (awake().length < 2) return;
       const release = await inMidRefresh();
       await world.freeze(any(), true);
       release();
@@ -196,19 +198,26 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, ()
     'the key is rotated': () => world.rotateKey(),
     'the key is revoked': async () => {
       const { token } = await any().tell(world.key);
-      if (token) await world.revokeKey(token).then(() => delay(1000));
+      if (!token) return NOT_NOW;
+      await world.revokeKey(token);
+      return delay(1000);
     },
     'events are pushed': async () => {
       const count = 1 + pick(5);
       for (let n = 0; n < count; n++) await world.push(n);
     },
     'another device signs in': async () => {
-      const { access_token } = await world.otherDevice(randomUUID());
-      others.push(access_token);
+      const { refresh_token } = await world.otherDevice(randomUUID());
+      others.push(refresh_token);
     },
     'another device signs out': async () => {
-      const token = others.pop();
-      if (token) await bearer(world.services[0]!.url, token).post('/sign-out').send({});
+      const [{ url }] = world.services as [StormWorld['services'][0]];
+      for (let token = others.pop(); token; token = others.pop()) {
+        const { body } = await request(url).post('/oauth2/refresh').send({ refresh_token: token });
+        const { access_token } = body as { access_token?: string }; // none where it was signed out from here
+        if (access_token) return bearer(url, access_token).post('/sign-out', {}).expect(204);
+      }
+      return NOT_NOW;
     },
     'the others are signed out from here': () =>
       any().page.evaluate(`latchkey.signOut('others').catch(() => 0)`),

@@ -28,7 +28,7 @@ const NOTICED_MS = 20;
 /** Seconds: no event is too old for a device that has slept. */
 const EVENT_TTL = 31_536_000;
 
-/** Two instances behind a gate, on a database whose clock can be turned, and a browser with up to three tabs of one application. */
+/** Two instances behind a gate, on a database whose clock can be turned, and a browser with tabs of one application. */
 export class StormWorld {
   tabs: Tab[] = [];
   readonly troubles: Trouble[] = [];

@@ -12,7 +12,7 @@ import {
 import type { Patch } from './patched-client.js';
 import { mulberry } from './random.js';
 import { isUnexchanged, refusals, type Reason } from './refusals.js';
-import { stormSteps, thaw } from './storm-steps.js';
+import { NOT_NOW, stormSteps, TABS, thaw } from './storm-steps.js';
 import type { Seen } from './seen.js';
 import { StormWorld } from './storm-world.js';
 import type { Tab, Told } from './tab.js';
@@ -55,6 +55,8 @@ export class Storm {
   /** Milliseconds, of each time that everything had to be well again. */
   readonly calms: number[] = [];
   readonly done: string[] = [];
+  /** How many tabs there were after each step. */
+  readonly tabs: number[] = [];
 
   private constructor(
     readonly world: StormWorld,
@@ -107,15 +109,24 @@ export class Storm {
     const pick = (below: number): number => Math.floor(random() * below);
     const steps = stormSteps(this.world, { pick });
     const names = this.plan.only ?? Object.keys(steps);
-    for (let n = 1; n <= this.plan.steps; n++) {
+    while (this.done.length < this.plan.steps) {
       const name = names[pick(names.length)]!;
-      this.done.push(name);
+      if (!(await this.step(name, steps[name]!))) continue;
       this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
-      await steps[name]!().catch((error: unknown) => this.fail(`a step failed: ${String(error)}`));
+      this.tabs.push(this.world.tabs.length);
       await delay(MOMENT_MS); // in which the application asks
       await this.look();
-      if (n % STEPS_TO_CALM === 0 || n === this.plan.steps) await this.calm();
+      const { length } = this.done;
+      if (length % STEPS_TO_CALM === 0 || length === this.plan.steps) await this.calm();
     }
+  }
+
+  /** @returns whether there was anything to do: else another one is drawn, and it does not count */
+  private async step(name: string, work: () => Promise<unknown>): Promise<boolean> {
+    this.done.push(name);
+    const found = await work().catch((error: unknown) => this.fail(`a step failed: ${String(error)}`));
+    if (found === NOT_NOW) this.done.pop();
+    return found !== NOT_NOW;
   }
 
   /** No tab has lost its session. */
@@ -139,11 +150,12 @@ export class Storm {
     return told;
   }
 
-  /** Without trouble everything is well soon; then the record of the gate is judged. */
+  /** Without trouble everything is well soon, in three tabs; then the record of the gate is judged. */
   async calm(): Promise<void> {
     const { world } = this;
     await thaw(world);
     for (const tab of world.tabs) if (tab.isHidden) await tab.hide(false);
+    while (world.tabs.length < TABS) await world.open();
     const begun = performance.now();
     let waited = begun;
     for (;;) {
