@@ -31,6 +31,7 @@ const full = process.env['INFRA'] === '1';
     database = await createDatabase();
     const env = {
       DATABASE_URL: database.url,
+      HOST: '0.0.0.0', // clients come to several addresses of the machine (storm-clients.mjs)
       PUBLIC_URL: 'http://localhost:3000',
       TRUST_PROXY: 'loopback',
       LOG_LEVEL: 'warn',

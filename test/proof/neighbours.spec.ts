@@ -149,7 +149,7 @@ describe('refreshes of others', () => {
     expect(others).toEqual([]);
   });
 
-  full('while sockets come back from an instance that has stopped', async () => {
+  it('while sockets come back from an instance that has stopped', async () => {
     const tokens = await scene.accessTokens();
     const took: string[] = [];
     let later = 0;

@@ -27,5 +27,6 @@ server.on('upgrade', (request, socket) => {
   socket.on('error', () => undefined);
   socket.on('end', () => socket.destroy()); // sockets of node:http stay open until both sides end
 });
-server.listen(0, '127.0.0.1', 4096, () => process.send(server.address().port));
+// As the service: clients come to several addresses of the machine (storm-clients.mjs).
+server.listen(0, '0.0.0.0', 4096, () => process.send(server.address().port));
 process.once('disconnect', () => process.exit(0));

@@ -19,7 +19,7 @@ export const SERVICE_KEY = 'a-service-key-of-more-than-thirty-two-characters';
 /** Descriptors: for refreshes, connections of the disturbances before, and sockets that are still closing. */
 const SPARE = 500;
 /** As many as the limit of open files allows. */
-export const SOCKETS = Math.min(20_000, roomWithin(descriptorLimit(), 10).sockets - SPARE);
+export const SOCKETS = isFull ? Math.min(20_000, roomWithin(descriptorLimit(), 10).sockets - SPARE) : 20;
 /** Long enough that each has some collections of V8's old generation, the quiet one too: a single one is the slowest percent of a few seconds. */
 export const WINDOW_MS = isFull ? 20_000 : 500;
 const PER_SECOND = isFull ? 200 : 50;
@@ -54,7 +54,7 @@ export class Scene {
     const database = await createDatabase();
     const comeBack = isFull ? await leaveFirstProcessor(database.url) : undefined;
     const stub = await StubProvider.start();
-    const tokens = await insertSessions(database.url, isFull ? Math.max(SOCKETS, USERS) : 20);
+    const tokens = await insertSessions(database.url, isFull ? Math.max(SOCKETS, USERS) : SOCKETS);
     const scene = new Scene(database, stub, tokens);
     if (comeBack) scene.atEnd(comeBack);
     try {
