@@ -1,6 +1,6 @@
 import { IS_DEVELOPMENT } from './advice.js';
 import { LatchkeyError } from './latchkey-error.js';
-import { signedOut, type Refresher } from './refresher.js';
+import type { Refresher } from './refresher.js';
 import { adviseOnOrigin } from './setup-advice.js';
 import type { TokenKeeper } from './tokens.js';
 
@@ -29,9 +29,7 @@ export function bearerFetch(
     if (!isListed || isWithout) return send(request);
     const again = request.clone();
     const { user_id } = keeper.get()!; // now: a moment later it may be another one's session
-    const isTheirs = (): boolean => keeper.get()?.user_id === user_id;
     const access_token = await fresh();
-    if (!isTheirs()) throw signedOut(); // nobody's request is sent for who has signed in meanwhile
     const response = await send(withBearer(request, access_token));
     // A token may have been withdrawn before its time, with the key that signed it (contract §5).
     // After a redirect, a 401 says nothing about the token, which may not have been sent.
@@ -41,7 +39,9 @@ export function bearerFetch(
     const other = await refresh(access_token)
       .then(fresh) // a tab may have been frozen for as long as the other one lives
       .catch(() => keeper.get()?.access_token); // or while it asked: another tab may have got one meanwhile
-    return isTheirs() && other && other !== access_token ? send(withBearer(again, other)) : response;
+    // Nobody's request is repeated for who has signed in meanwhile.
+    const isTheirs = keeper.get()?.user_id === user_id;
+    return isTheirs && other && other !== access_token ? send(withBearer(again, other)) : response;
   };
 }
 

@@ -209,6 +209,16 @@ describe('what an answer means', () => {
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
   });
 
+  it("gives nobody another user's token, who has signed in meanwhile", async () => {
+    let come = (_token: object): void => undefined;
+    const { refresher, area } = tab([new Promise((resolve) => (come = resolve))], expired);
+    const refreshed = refresher.fresh();
+    put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+    come({ access_token: 'hers', expires_in: 3600 });
+    await expect(refreshed).rejects.toMatchObject({ code: 'signed_out' });
+    expect(await refresher.fresh()).toBe('his');
+  });
+
   it('waits longer each time, up to a minute, varied at random', async () => {
     jest.spyOn(Math, 'random').mockReturnValue(0); // no jitter, the longest wait
     const { asked, refresher } = tab([], expired);

@@ -19,7 +19,10 @@ const LONGEST_TIMER = 60;
 
 /** Keeps the access token fresh (spec §1, client-side refresh behaviour; docs/frontend.md has the table of answers). */
 export interface Refresher {
-  /** A token that is not due for a refresh. @throws LatchkeyError when there is none, and none can be obtained */
+  /**
+   * A token that is not due for a refresh.
+   * @throws LatchkeyError when there is none, and none can be obtained; `signed_out` also where another user has signed in meanwhile
+   */
   readonly fresh: () => Promise<string>;
   /**
    * Makes one attempt to get another token than `stale`: one at a time in each client, and in the whole browser.
@@ -135,18 +138,19 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
 
   return {
     async fresh() {
-      if (!keeper.get()) throw signedOut();
+      const { user_id } = keeper.get() ?? {};
+      if (!user_id) throw signedOut();
       if (secondsUntilDue() <= 0) {
         try {
-          return await refresh();
+          await refresh();
         } catch (error) {
           // The token is due for a refresh, but may still be valid.
           if (keeper.age() >= (keeper.get()?.expires_in ?? 0)) throw error;
         }
       }
       const held = keeper.get(); // as the clocks were looked at, it may have been seen that another tab has signed out
-      if (!held) throw signedOut();
-      return held.access_token;
+      if (held?.user_id !== user_id) throw signedOut(); // nobody's token is for whoever asked before
+      return held!.access_token;
     },
     refresh,
     renewed,

@@ -10,7 +10,7 @@ const ENOUGH = 30;
 /**
  * Tells the service to end sessions.
  * @param isOurs whether this one is among them: it ends here even if the service cannot be told
- * @returns what the service answered; undefined for 204, and when nobody is signed in
+ * @returns what the service answered; undefined for 204, and when nobody is signed in, or another user by then
  */
 export type Leave = <Answer>(
   method: string,
@@ -27,7 +27,8 @@ export function makeLeave(call: Call, keeper: TokenKeeper, { fresh }: Refresher,
     const isGood = held && held.expires_in - keeper.age() > ENOUGH;
     const token = isGood ? Promise.resolve(held.access_token) : fresh();
     await token.catch(() => undefined);
-    if (!keeper.get()) return undefined; // nobody is signed in (any more)
+    // Nobody is signed in (any more), or another user, whose session this is not about.
+    if (!held || keeper.get()?.user_id !== held.user_id) return undefined;
     // Before the call: otherwise a tab would take what the service says next for a sign-out by somebody else.
     if (isOurs) keeper.end('user');
     const bearer = await token;

@@ -1,0 +1,25 @@
+import { makeLeave } from './sign-out.js';
+import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
+
+it('ends nothing of another user, who has signed in while a token was on its way', async () => {
+  const area = makeArea();
+  put(area, tokensNow({ received_at: 0 }));
+  let come = (_token: object): void => undefined;
+  const { keeper, refresher, emitted } = openTab(area, [new Promise((resolve) => (come = resolve))]);
+  const called: string[] = [];
+  const call = async <Answer>(method: string): Promise<Answer> => {
+    called.push(method);
+    return undefined as Answer;
+  };
+  const leave = makeLeave(call, keeper, refresher, () => called.push('told'));
+  const left = leave('POST', '/sign-out', true);
+  put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+  come({ access_token: 'hers', expires_in: 3600 });
+  expect(await left).toBeUndefined();
+  expect([called, keeper.get()?.user_id]).toEqual([[], 'bob']);
+  expect(emitted).toMatchObject([
+    ['ended', 'user'],
+    ['change', { userId: 'bob' }],
+  ]);
+  refresher.stop();
+});
