@@ -73,12 +73,15 @@ describe('a process that stood still', () => {
 
   it('does not take the time for that of the answer when it compares its clock with the database', async () => {
     const clock = new Clock(new Sql(dataSource));
-    const measured = clock.onModuleInit();
-    await new Promise(setImmediate);
-    standStill();
-    await measured;
+    const { measure } = clock as unknown as { measure: () => Promise<void> };
+    for (const work of [() => clock.onModuleInit(), () => measure.call(clock)]) {
+      const measured = work();
+      await new Promise(setImmediate);
+      standStill();
+      await measured;
+      expect(Math.abs(clock.now() - Date.now())).toBeLessThan(STANDSTILL_MS / 4); // both are of one machine
+    }
     clock.onApplicationShutdown();
-    expect(Math.abs(clock.now() - Date.now())).toBeLessThan(STANDSTILL_MS / 4); // both are of one machine
   });
 
   it('gets the connection that it waited for', async () => {

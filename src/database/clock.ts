@@ -2,9 +2,6 @@ import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nest
 import { Sql } from './sql.js';
 
 const MEASURE_EVERY_MS = 10_000;
-/** An offset is known to half of the time that its measurement took. Longer ones, as where this process stood still, are made anew. */
-const LONGEST_MS = 1000;
-const TRIES = 3;
 const DATABASE_TIME = {
   name: 'database-time',
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
@@ -28,6 +25,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     await this.measure();
+    await this.measure(); // this process may have stood still in the first
     // A measurement that fails keeps the last offset: the next one comes soon enough.
     this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
   }
@@ -36,15 +34,14 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Where no try is exact, the offset that there is stays. */
+  /**
+   * The database told its time after the question and before the answer, no more is known. Where the offset that there is lies between
+   * what these two say, it stays: the answer may have waited for this process, which stood still.
+   */
   private async measure(): Promise<void> {
-    for (let left = TRIES; left > 0; left--) {
-      const sent = Date.now();
-      const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);
-      const answered = Date.now();
-      const isExact = Math.abs(answered - sent) <= LONGEST_MS; // it may have been set back meanwhile
-      if (isExact || this.offsetMs === undefined) this.offsetMs = Number(row!.ms) - (sent + answered) / 2;
-      if (isExact) return;
-    }
+    const sent = Date.now();
+    const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);
+    const [least, most] = [Number(row!.ms) - Date.now(), Number(row!.ms) - sent];
+    this.offsetMs = Math.min(Math.max(this.offsetMs ?? (least + most) / 2, least), most);
   }
 }
