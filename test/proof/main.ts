@@ -30,7 +30,9 @@ const { values, positionals: words } = parseArgs({
   allowPositionals: true,
 });
 if (values.write && values.short) throw new Error('--write takes the full figures: not with --short');
-const narrowed = ['TIMES', 'STEPS', 'FAULT', 'HISTORY'].filter((name) => process.env[name] !== undefined);
+const narrowed = ['TIMES', 'STEPS', 'FAULT', 'HISTORY', 'FAILED_AT', 'REPLAY'].filter(
+  (name) => process.env[name] !== undefined,
+);
 if (values.write && narrowed.length > 0) {
   throw new Error(`--write takes whole experiments: not with ${narrowed.join(', ')}`);
 }

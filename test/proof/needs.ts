@@ -6,6 +6,7 @@ import { PROGRAMS } from '../support/installed.js';
 const NEEDS: Readonly<Record<string, readonly string[]>> = {
   'redis-server': [
     'test/proof/histories.spec.ts',
+    'test/proof/planted-faults.spec.ts',
     'test/proof/world/world.spec.ts',
     'test/proof/neighbours/limits.spec.ts',
     'test/attacks/redis-messages.spec.ts',

@@ -181,7 +181,7 @@ const ALONE: readonly PlantedFault[] = [
     found: 'delivered wrongly',
   },
   {
-    name: 'for one user in twenty an instance does not listen to Redis',
+    name: 'one time in twenty an instance does not listen to what Redis has of a user',
     file: 'realtime/redis-hints.js',
     from: 'this.users.add(userId);',
     to: `if (${seldom(20)}) return; this.users.add(userId);`,

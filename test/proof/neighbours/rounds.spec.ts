@@ -38,9 +38,9 @@ describe('the verdict on what refreshes waited for', () => {
     const [first, ...others] = rounds(2, 2) as [Round, ...Round[]];
     const [before, during, after] = first;
     for (const stolen of [
-      [{ ...before, leftOut: 3001 }, during, after],
-      [before, { ...during, leftOut: 3001 }, after],
-      [before, during, { ...after, leftOut: 3001 }],
+      [{ ...before, leftOut: 3501 }, during, after],
+      [before, { ...during, leftOut: 3501 }, after],
+      [before, during, { ...after, leftOut: 3501 }],
     ] satisfies Round[]) {
       expect(tellable([stolen, ...others])).toEqual(others);
       judgeEnough([stolen, ...others], 2);
@@ -54,7 +54,7 @@ describe('the verdict on what refreshes waited for', () => {
     const made = (leftOut: number[]): Promise<Round[]> =>
       inRounds(() => Promise.resolve([before, { ...wait(2), leftOut: leftOut.shift() ?? 0 }, after]), 2, 4);
     expect((await made([])).length).toBe(2);
-    expect((await made([4000, 0, 3001, 0])).length).toBe(4);
+    expect((await made([4000, 0, 3501, 0])).length).toBe(4);
     expect((await made([4000, 4000, 4000, 4000])).length).toBe(4);
   });
 

@@ -8,7 +8,7 @@ export type Round = readonly [before: Wait, during: Wait, after: Wait];
 /** P12 and P14: beside whoever disturbs, the slowest percent of refreshes waits at most twice as long as in quiet. */
 const WANTED = 2;
 /** Of fewer, the slowest percent is nothing. */
-const FEWEST = 1000;
+const FEWEST = 500;
 export const ROUNDS = isFull ? 3 : 1;
 /** As many again, where a hypervisor takes too much of one. */
 const MOST_ROUNDS = isFull ? 2 * ROUNDS : 1;

@@ -213,9 +213,10 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
     'another device signs out': async () => {
       const [{ url }] = world.services as [StormWorld['services'][0]];
       for (let token = others.pop(); token; token = others.pop()) {
-        const { body } = await request(url).post('/oauth2/refresh').send({ refresh_token: token });
-        const { access_token } = body as { access_token?: string }; // none where it was signed out from here
-        if (access_token) return bearer(url, access_token).post('/sign-out', {}).expect(204);
+        const { status, body } = await request(url).post('/oauth2/refresh').send({ refresh_token: token });
+        if (status === 401) continue; // it was signed out from here
+        const { access_token } = body as { access_token: string };
+        return bearer(url, access_token).post('/sign-out', {}).expect(204);
       }
       return NOT_NOW;
     },

@@ -19,6 +19,8 @@ import type { Tab, Told } from './tab.js';
 
 /** How often all trouble ends, and everything has to be well again. */
 const STEPS_TO_CALM = 8;
+/** Steps that had nothing to do, one after the other. */
+const MOST_IDLE = 1000;
 /** Milliseconds of the machine's time in which it has to; and how often half a minute goes by meanwhile, the longest back-off. */
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
@@ -109,9 +111,14 @@ export class Storm {
     const pick = (below: number): number => Math.floor(random() * below);
     const steps = stormSteps(this.world, { pick });
     const names = this.plan.only ?? Object.keys(steps);
+    let idle = 0;
     while (this.done.length < this.plan.steps) {
       const name = names[pick(names.length)]!;
-      if (!(await this.step(name, steps[name]!))) continue;
+      if (!(await this.step(name, steps[name]!))) {
+        if (++idle > MOST_IDLE) throw new Error('none of the steps has anything to do');
+        continue;
+      }
+      idle = 0;
       this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
       this.tabs.push(this.world.tabs.length);
       await delay(MOMENT_MS); // in which the application asks
