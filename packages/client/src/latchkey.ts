@@ -58,8 +58,8 @@ export interface Latchkey<Events extends object = any> {
 
   /**
    * An access token that is valid for a while: refreshed when it is due. Send it as `Authorization: Bearer …`; `fetch` does.
-   * @throws LatchkeyError `signed_out` when nobody is signed in, another user has signed in meanwhile or the refresh was refused; another code when the token has
-   *   expired and the service cannot be reached: the session stays, try again later
+   * @throws LatchkeyError `signed_out` when nobody is signed in, another user has signed in meanwhile, or the refresh was refused;
+   *   another code when the token has expired and the service cannot be reached: the session stays, try again later
    */
   readonly accessToken: () => Promise<string>;
 

@@ -150,7 +150,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
       }
       const held = keeper.get(); // as the clocks were looked at, it may have been seen that another tab has signed out
       if (held?.user_id !== user_id) throw signedOut(); // nobody's token is for whoever asked before
-      return held!.access_token;
+      return held.access_token;
     },
     refresh,
     renewed,
