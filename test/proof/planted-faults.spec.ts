@@ -15,7 +15,7 @@ import type { FaultName } from './world/nemesis.js';
 import { World } from './world/world.js';
 
 /** What the first history, a short one, does not show may show in a longer one. */
-const SECONDS = [4, 20, 60];
+const SECONDS = [4, 20, 60, 180];
 const OPTIONS: Omit<RunOptions, 'seed' | 'seconds' | 'faults' | 'keys'> = {
   people: 24,
   users: 8,
