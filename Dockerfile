@@ -12,11 +12,9 @@ RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig*.json ormconfig.ts ./
 COPY packages packages
 COPY src src
-COPY supply-chain supply-chain
 # The links to packages/ lead nowhere in the image: what the service needs of them is in dist/. Types, source maps and
 # documents of dependencies, which nothing reads there, are more than half of their size.
 RUN npm run build \
-  && npm run --silent sbom > sbom.cdx.json \
   && npm prune --omit=dev --omit=optional --ignore-scripts \
   && rm -r node_modules/@latchkey \
   && find node_modules -type f -regex '.*\.\(map\|d\.[cm]?ts\|md\)' -delete
@@ -28,7 +26,7 @@ LABEL org.opencontainers.image.title="Latchkey" \
   org.opencontainers.image.licenses="MIT"
 ENV NODE_ENV=production
 WORKDIR /app
-COPY --from=build /app/package.json /app/sbom.cdx.json ./
+COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY demo demo
