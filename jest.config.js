@@ -1,17 +1,54 @@
+import { availableParallelism } from 'node:os';
 import { swc } from './start/swc.js';
 import { runTogether } from './test/support/together.js';
 
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
+
+// Too slow for every change: `npm run test:all` runs these as well.
+const SLOW = [
+  'packages/check-provider/test/check-provider.spec.ts',
+  'packages/server/test/away.spec.ts',
+  'packages/server/test/faults.spec.ts',
+  'test/attacks/deep-data.spec.ts',
+  'test/attacks/failed-passwords.spec.ts',
+  'test/attacks/frozen-database.spec.ts',
+  'test/attacks/ping-flood.spec.ts',
+  'test/attacks/polling-handshakes.spec.ts',
+  'test/attacks/redis-messages.spec.ts',
+  'test/attacks/renames.spec.ts',
+  'test/attacks/slow-requests.spec.ts',
+  'test/attacks/upgrades.spec.ts',
+  'test/crash.spec.ts',
+  'test/first-minute.spec.ts',
+  'test/migrate.spec.ts',
+  'test/quick-start.spec.ts',
+  'test/realtime-abuse.spec.ts',
+  'test/realtime-cluster.spec.ts',
+  'test/standstill.spec.ts',
+  'test/traces.spec.ts',
+  'test/upgrade.spec.ts',
+];
+// Experiments: test:proof, test:soak and test:mutations run them in full, and .ci/nightly their short forms.
+const EXPERIMENTS = [
+  'test/mutations/',
+  'test/proof/histories.spec.ts',
+  'test/proof/kill-points.spec.ts',
+  'test/proof/neighbours',
+  'test/proof/planted-faults.spec.ts',
+  'test/proof/sdk-storm.spec.ts',
+  'test/proof/session-model.spec.ts',
+  'test/soak/',
+];
 // Run by commands of their own: npm run test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
 const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
   ...(process.env.INSTALL ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
-  ...(isWhole ? ['test/infra/'] : []),
+  ...(isWhole ? ['test/infra/', ...EXPERIMENTS, ...(process.env.ALL ? [] : SLOW)] : []),
 ];
 const shared = isWhole
-  ? runTogether(import.meta.dirname, (path) => leftOut.some((folder) => path.startsWith(folder)))
+  ? runTogether(import.meta.dirname, (path) => leftOut.some((start) => path.startsWith(start)))
   : named.some((name) => name.includes('together'))
     ? []
     : ['test/together/'];
@@ -33,8 +70,10 @@ export default {
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/support/skipped.js'],
   testSequencer: '<rootDir>/test/support/longest-first.js',
-  // Three workers, each with a database, browsers and services of its own, share the machine; full experiments take their time.
+  // Full experiments take their time; other tests may wait for the processor.
   testTimeout: process.env.PROOF === '1' ? 1_800_000 : 60_000,
-  maxWorkers: 3, // two cores: while one test waits for a timer, a process or a browser, two others go on
+  // Twice as many as cores: while one test waits for a timer, a process or a browser, another goes on.
+  maxWorkers: Math.min(4, 2 * availableParallelism()),
 };

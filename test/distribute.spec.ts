@@ -9,6 +9,7 @@ import { planOf } from '../src/distribute/plan.js';
 import { ENTITIES } from '../src/entities.js';
 import { createCitusSchema } from './support/citus.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { needs } from './support/installed.js';
 import { query } from './support/query.js';
 import { startTestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -132,56 +133,53 @@ describe('latchkey distribute (contract §1)', () => {
 
 const coordinator = process.env['CITUS_URL'];
 
-(coordinator === undefined ? describe.skip : describe)(
-  'on a Citus cluster (skipped where CITUS_URL names none)',
-  () => {
-    let schema: TestDatabase;
-    let provider: StubProvider;
-    let env: Record<string, string>;
+needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
+  let schema: TestDatabase;
+  let provider: StubProvider;
+  let env: Record<string, string>;
 
-    beforeAll(async () => {
-      schema = await createCitusSchema(coordinator!);
-      provider = await StubProvider.start();
-      env = { ...provider.env(), DATABASE_URL: schema.url, PUBLIC_URL: 'http://latchkey.test' };
-    });
-    afterAll(async () => {
-      await provider?.close();
-      await schema?.drop();
-    });
+  beforeAll(async () => {
+    schema = await createCitusSchema(coordinator!);
+    provider = await StubProvider.start();
+    env = { ...provider.env(), DATABASE_URL: schema.url, PUBLIC_URL: 'http://latchkey.test' };
+  });
+  afterAll(async () => {
+    await provider?.close();
+    await schema?.drop();
+  });
 
-    it('moves what is there, once the service has stopped; may be repeated; the service goes on', async () => {
-      const before = await startTestService(env);
-      const { access_token: token, user_id: userId } = await signIn(before.url, 'ada');
-      try {
-        const [code, , said] = await distribute({ DATABASE_URL: schema.url });
-        expect([code, said]).toEqual([
-          1,
-          expect.stringContaining('stop all instances first; nothing was done'),
-        ]);
-      } finally {
-        await before.close();
-      }
-      const [code, said, error] = await distribute({ DATABASE_URL: schema.url });
-      expect([code, error]).toEqual([0, '']);
-      expect(said).toMatch(/^users: spread by user_id\ndevices: spread by user_id, beside users\n/);
-      expect(said).toContain('signing_keys: on every node\n');
-      const [again, repeated] = await distribute({ DATABASE_URL: schema.url });
-      expect(again).toBe(0);
-      expect(repeated).toContain('access_tokens: spread by user_id, beside users, already\n');
-
-      // Tokens in plaintext must not stay where nobody removes them.
-      expect(await query(schema.url, `SELECT pg_relation_size('access_tokens')::int AS size`)).toEqual([
-        { size: 0 },
+  it('moves what is there, once the service has stopped; may be repeated; the service goes on', async () => {
+    const before = await startTestService(env);
+    const { access_token: token, user_id: userId } = await signIn(before.url, 'ada');
+    try {
+      const [code, , said] = await distribute({ DATABASE_URL: schema.url });
+      expect([code, said]).toEqual([
+        1,
+        expect.stringContaining('stop all instances first; nothing was done'),
       ]);
-      expect(await query(schema.url, 'SELECT user_id FROM access_tokens')).toEqual([{ user_id: userId }]);
+    } finally {
+      await before.close();
+    }
+    const [code, said, error] = await distribute({ DATABASE_URL: schema.url });
+    expect([code, error]).toEqual([0, '']);
+    expect(said).toMatch(/^users: spread by user_id\ndevices: spread by user_id, beside users\n/);
+    expect(said).toContain('signing_keys: on every node\n');
+    const [again, repeated] = await distribute({ DATABASE_URL: schema.url });
+    expect(again).toBe(0);
+    expect(repeated).toContain('access_tokens: spread by user_id, beside users, already\n');
 
-      const after = await startTestService(env);
-      try {
-        const { status } = await fetch(`${after.url}/me`, { headers: { Authorization: `Bearer ${token}` } });
-        expect(status).toBe(200);
-      } finally {
-        await after.close();
-      }
-    }, 60_000);
-  },
-);
+    // Tokens in plaintext must not stay where nobody removes them.
+    expect(await query(schema.url, `SELECT pg_relation_size('access_tokens')::int AS size`)).toEqual([
+      { size: 0 },
+    ]);
+    expect(await query(schema.url, 'SELECT user_id FROM access_tokens')).toEqual([{ user_id: userId }]);
+
+    const after = await startTestService(env);
+    try {
+      const { status } = await fetch(`${after.url}/me`, { headers: { Authorization: `Bearer ${token}` } });
+      expect(status).toBe(200);
+    } finally {
+      await after.close();
+    }
+  }, 60_000);
+});

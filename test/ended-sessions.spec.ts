@@ -10,6 +10,7 @@ import { PastEndings, type PastPage } from '../src/token/ended-sessions.past.js'
 import { EndedSessions } from '../src/token/ended-sessions.js';
 import { endSessions } from '../src/token/session.store.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { needs } from './support/installed.js';
 
 /** How an instance's readings are changed for a test. */
 interface Fault {
@@ -216,7 +217,7 @@ describe.each([
       },
     );
 
-    (isDistributed ? it.skip : it)(
+    needs({ 'a database without Citus': !isDistributed }).it(
       'by a standby as far as it sees, and no cursor; what was under way is found when there is a primary again',
       async () => {
         await reader.onModuleInit();

@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { roomWithin } from '../src/http/open-files.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { needs } from './support/installed.js';
 import { startServiceProcess, type ServiceProcess } from './support/service-process.js';
 import { insertSessions } from './support/storm.js';
 import { until } from './support/until.js';
@@ -32,7 +33,7 @@ describe('room for connections', () => {
 });
 
 /** Whatever strangers open: requests go on, and the log says what is wrong. Windows knows no such limit. */
-(process.platform === 'win32' ? describe.skip : describe)('too few file descriptors', () => {
+needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
   let refresh_token: string;

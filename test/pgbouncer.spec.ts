@@ -9,6 +9,7 @@ import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './support/database.js';
 import { giveUp } from './support/give-up.js';
+import { needs } from './support/installed.js';
 import { hasPgBouncer, PgBouncer } from './support/pgbouncer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -19,7 +20,7 @@ import { StubProvider } from './support/stub-provider.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** DATABASE_POOLER=transaction (contract §2): whatever was left in a session would meet another client's statements there. */
-(hasPgBouncer ? describe : describe.skip)('behind PgBouncer in transaction mode', () => {
+needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: PgBouncer;
   let service: TestService | undefined;

@@ -12,7 +12,7 @@ import { isAway } from '../src/provider/provider-away.js';
 import { ProviderHttp, type ProviderRequest, type ProviderResponse } from '../src/provider/provider-http.js';
 import { FrozenServer } from './support/frozen-server.js';
 import { freePort } from './support/free-port.js';
-import { isInstalled } from './support/installed.js';
+import { isInstalled, needs } from './support/installed.js';
 import { watchLateness } from './support/lateness.js';
 import { privateCa } from './support/private-ca.js';
 import { answerWith, RawProvider } from './support/raw-provider.js';
@@ -171,7 +171,7 @@ describe('connections to a provider', () => {
   });
 
   // Windows knows no such limit.
-  (process.platform === 'win32' ? it.skip : it)(
+  needs({ Unix: process.platform !== 'win32' }).it(
     'cannot be made without a file descriptor, and are made again once there is one',
     async () => {
       const script = `import { closeSync, openSync } from 'node:fs';
@@ -302,7 +302,7 @@ describe('connections to a provider', () => {
     });
   });
 
-  (isInstalled('openssl') ? describe : describe.skip)('over TLS', () => {
+  needs({ openssl: isInstalled('openssl') }).describe('over TLS', () => {
     const directory = mkdtempSync(join(tmpdir(), 'latchkey-provider-'));
     afterAll(() => rmSync(directory, { recursive: true, force: true }));
     let secure: RawProvider;

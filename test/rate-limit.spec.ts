@@ -11,6 +11,7 @@ import { NoLimits } from '../src/rate-limit/no-limits.js';
 import { RateLimitModule } from '../src/rate-limit/rate-limit.module.js';
 import { RedisConnection } from '../src/redis/redis-connection.js';
 import { RedisModule } from '../src/redis/redis.module.js';
+import { needs } from './support/installed.js';
 import { watchLateness } from './support/lateness.js';
 import { reportPromise } from './support/proof.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
@@ -303,7 +304,7 @@ it('renames count for the user, from any session and address (contract §2, RATE
   }
 });
 
-(hasRedis ? describe : describe.skip)('with Redis (skipped where redis-server is not installed)', () => {
+needs({ 'redis-server': hasRedis }).describe('with Redis', () => {
   const N = 50;
   const ENV = { ...BEHIND_PROXY, RATE_LIMIT_AUTHORIZE: String(N) };
   let redis: RedisServer;

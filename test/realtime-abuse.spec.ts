@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from './support/bearer.js';
 import { Cluster } from './support/cluster.js';
+import { needs } from './support/installed.js';
 import { isFull } from './support/proof.js';
 import { RawSocket } from './support/raw-socket.js';
 import type { ServiceProcess } from './support/service-process.js';
@@ -328,8 +329,8 @@ describe('abuse of the real-time channel', () => {
       for (const took of await lasted) expectWithin(11_500, took);
     });
 
-    (isFull ? it : it.skip)(
-      'a client that never answers a ping is closed, and offline within a minute (npm run test:proof)',
+    needs({ 'npm run test:proof': isFull }).it(
+      'a client that never answers a ping is closed, and offline within a minute',
       async () => {
         const raw = await connect(tokens);
         const began = performance.now();

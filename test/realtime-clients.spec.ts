@@ -6,6 +6,7 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
+import { needs } from './support/installed.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
@@ -117,7 +118,7 @@ describe('the example clients', () => {
     expect(code).toBe(1);
   });
 
-  (hasPython ? it : it.skip)('client.py (skipped where python-socketio is not installed)', async () => {
+  needs({ 'Python with python-socketio': hasPython }).it('client.py', async () => {
     const child = spawn(PYTHON, ['examples/clients/client.py', service.url, tokens.access_token]);
     await prints(child, 'ready 0');
     await Promise.all([push('one', 1), prints(child, 'one 1')]);

@@ -1,5 +1,6 @@
 import { bearer } from './support/bearer.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { needs } from './support/installed.js';
 import { hasRedis, RedisServer } from './support/redis-server.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -12,7 +13,7 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const ANSWER_OF_PUBLISH = /^:\d+\r\n/;
 
 /** Found by recorded histories (test/proof/histories.spec.ts): a connection that is lost must not say again what it has said. */
-(hasRedis ? describe : describe.skip)('a connection to Redis that is lost before the answer', () => {
+needs({ 'redis-server': hasRedis }).describe('a connection to Redis that is lost before the answer', () => {
   let provider: StubProvider;
   let database: TestDatabase;
   let redis: RedisServer;

@@ -15,6 +15,7 @@ import { KeyStore } from '../src/token/key.store.js';
 import { endSessions } from '../src/token/session.store.js';
 import { bearer } from './support/bearer.js';
 import { EventStreamReader } from './support/event-stream.js';
+import { needs } from './support/installed.js';
 import { query } from './support/query.js';
 import { startServiceProcess } from './support/service-process.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -26,7 +27,7 @@ import { until } from './support/until.js';
 const KEY = 'a-service-key-of-thirty-two-characters';
 
 /** On a Citus cluster sign-outs are found by their time. */
-const byNumber = process.env['CITUS_URL'] === undefined ? it : it.skip;
+const byNumber = needs({ 'a database without Citus': process.env['CITUS_URL'] === undefined }).it;
 
 /** What ends is told to other services (contract §8): on three instances that share a database. */
 describe('GET /sessions/ended', () => {

@@ -9,6 +9,7 @@ import { EndedSessions } from '../src/token/ended-sessions.js';
 import { endedSince, PLACE, type Place } from '../src/token/ended-sessions.store.js';
 import { endSessions } from '../src/token/session.store.js';
 import { bearer } from './support/bearer.js';
+import { needs } from './support/installed.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
@@ -18,7 +19,7 @@ import { StubProvider } from './support/stub-provider.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** On a Citus cluster sign-outs are found by their time: test/citus.spec.ts. */
-const byNumber = process.env['CITUS_URL'] === undefined ? it : it.skip;
+const byNumber = needs({ 'a database without Citus': process.env['CITUS_URL'] === undefined }).it;
 
 /** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
 describe('the end of sessions', () => {

@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { bearer } from './support/bearer.js';
+import { needs } from './support/installed.js';
 import { ReplicatedPostgres } from './support/standby.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -9,7 +10,7 @@ import { until } from './support/until.js';
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
 /** test/infra/standby.spec.ts has the rest: it takes half a minute. */
-(process.platform === 'linux' ? describe : describe.skip)('a synchronous standby that stands still', () => {
+needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that stands still', () => {
   let pair: ReplicatedPostgres;
   let provider: StubProvider;
   let service: TestService;

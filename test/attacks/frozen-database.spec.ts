@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import request from 'supertest';
 import { createDatabase } from '../support/database.js';
 import { HealthWatch } from '../support/health-watch.js';
+import { needs } from '../support/installed.js';
 import { isFull, reportPromise } from '../support/proof.js';
 import { Flood, type FloodAnswer, type FloodRequest } from '../support/request-flood.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
@@ -91,7 +92,7 @@ describe('a database that hangs under load', () => {
     await signIn(service.url);
   }
 
-  (process.platform === 'linux' ? it : it.skip)(
+  needs({ Linux: process.platform === 'linux' }).it(
     `PostgreSQL is frozen (SIGSTOP), ${AT_ONCE} refreshes`,
     async () => {
       const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-frozen-'));

@@ -2,7 +2,7 @@ import { ComposeStack } from '../support/compose-stack.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { isFull, reportFault } from '../support/faults.js';
-import { isInstalled } from '../support/installed.js';
+import { isInstalled, needs } from '../support/installed.js';
 import { hasRedis } from '../support/redis-server.js';
 
 /** docker-compose.yml's own times, or a fraction of them: a stop then takes a second. */
@@ -11,8 +11,8 @@ const [SETTINGS, CHANGES] = isFull
   : [{ SHUTDOWN_DELAY: '1' }, { 'keepalive_timeout 3s': 'keepalive_timeout 300ms' }];
 const SUCCESSES = isFull ? 200 : 15;
 
-(isInstalled('nginx') && hasRedis ? describe : describe.skip)(
-  'what docker-compose.yml describes (skipped where nginx or redis-server is not installed)',
+needs({ nginx: isInstalled('nginx'), 'redis-server': hasRedis }).describe(
+  'what docker-compose.yml describes',
   () => {
     const endings = new Endings();
     afterEach(() => endings.run());

@@ -6,6 +6,7 @@ import {
   type TemporaryPostgres,
 } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 import { giveUp } from '../support/give-up.js';
+import { needs } from '../support/installed.js';
 import { privateCa } from '../support/private-ca.js';
 import { query } from '../support/query.js';
 import { spawnService } from '../support/service-process.js';
@@ -13,7 +14,7 @@ import { spawnService } from '../support/service-process.js';
 const full = process.env['INFRA'] === '1';
 
 /** Every way to write DATABASE_URL (docs/production.md, TLS, sockets, passwords), on a PostgreSQL with TLS and a socket. */
-(full ? describe : describe.skip)('DATABASE_URL', () => {
+needs({ 'npm run test:infra in full': full }).describe('DATABASE_URL', () => {
   let directory: string;
   let server: TemporaryPostgres;
   let ca: string;

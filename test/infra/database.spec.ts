@@ -5,7 +5,7 @@ import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad, type FaultResult } from '../support/fault-load.js';
 import { isFull, reportFault } from '../support/faults.js';
-import { isInstalled } from '../support/installed.js';
+import { isInstalled, needs } from '../support/installed.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
 import { query } from '../support/query.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
@@ -20,7 +20,7 @@ const LONG = 180_000;
 const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off'];
 
 /** Two instances on a database of their own, under load, while something happens to it. Only in full. */
-(isFull ? describe : describe.skip)('faults of the database', () => {
+needs({ 'npm run test:infra in full': isFull }).describe('faults of the database', () => {
   const endings = new Endings();
   let cluster: Cluster;
 
@@ -51,8 +51,8 @@ const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off
   }
   const whole = (row: FaultResult): void => expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
 
-  (isInstalled('haproxy') && hasRedis ? describe : describe.skip)(
-    'with a synchronous standby (skipped where haproxy or redis-server is not installed)',
+  needs({ haproxy: isInstalled('haproxy'), 'redis-server': hasRedis }).describe(
+    'with a synchronous standby',
     () => {
       let pair: ReplicatedPostgres;
       let proxy: PostgresProxy;
@@ -134,8 +134,8 @@ const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off
     },
   );
 
-  (hasSmallDisks && hasRedis ? it : it.skip)(
-    'the disk is full (skipped where nobody may mount one, or redis-server is not installed)',
+  needs({ 'the right to mount': hasSmallDisks, 'redis-server': hasRedis }).it(
+    'the disk is full',
     async () => {
       const disk = endings.after(SmallDisk.create(250), (one) => one.remove());
       const dataDir = join(disk.path, 'data');

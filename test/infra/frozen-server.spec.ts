@@ -5,13 +5,14 @@ import { clientFor } from '../../src/database/client.js';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { createEmptyDatabase } from '../support/database.js';
 import { isFull } from '../support/faults.js';
+import { needs } from '../support/installed.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const SIZE = 2;
 
 /** It takes 6 s. What a server that answers does: test/given-up.spec.ts. */
-(isFull ? it : it.skip)(
+needs({ 'npm run test:infra in full': isFull }).it(
   'connections to a server that never answers are given up after 5 s, and new ones made',
   async () => {
     const database = await createEmptyDatabase();
@@ -51,7 +52,7 @@ const SIZE = 2;
 );
 
 /** It takes 6 s. Such a server takes our farewell, too, and never closes its side. */
-(isFull ? it : it.skip)(
+needs({ 'npm run test:infra in full': isFull }).it(
   'connections that end while the server is frozen count for 5 s, and then no more',
   async () => {
     const database = await createEmptyDatabase();

@@ -4,13 +4,14 @@ import { Endings } from '../support/endings.js';
 import { isFull } from '../support/faults.js';
 import { freePort } from '../support/free-port.js';
 import { Glewlwyd, GLEWLWYD_CLIENT, hasGlewlwyd } from '../support/glewlwyd.js';
+import { needs } from '../support/installed.js';
 import type { Person } from '../support/oidc-person.js';
 import { startTestService } from '../support/service.js';
 import type { Tokens } from '../support/sign-in.js';
 import { until } from '../support/until.js';
 
 /** Sign-in and logout with a provider of another make than that of the other tests (docs/providers.md). */
-(hasGlewlwyd && isFull ? describe : describe.skip)('Glewlwyd (skipped where it is not installed)', () => {
+needs({ glewlwyd: hasGlewlwyd, 'npm run test:infra in full': isFull }).describe('Glewlwyd', () => {
   const endings = new Endings();
   let glewlwyd: Glewlwyd;
   let url: string;

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
 import { Crowd } from '../support/crowd.js';
 import { isFull, reportFault } from '../support/faults.js';
+import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
 import { query } from '../support/query.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
@@ -54,7 +55,7 @@ const carriers: [string, (cluster: Cluster) => Promise<Carrier>][] = [['PostgreS
 if (hasRedis) carriers.push(['Redis', redis]);
 
 /** What several instances tell each other, over either carrier, in the same run (contract §7). */
-(isFull ? describe : describe.skip).each(carriers)('hints over %s', (name, make) => {
+needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints over %s', (name, make) => {
   let cluster: Cluster;
   let carrier: Carrier;
   /** Those that run. */
@@ -146,7 +147,7 @@ if (hasRedis) carriers.push(['Redis', redis]);
   }, 60_000);
 });
 
-(isFull ? describe : describe.skip)('the listening connection', () => {
+needs({ 'npm run test:infra in full': isFull }).describe('the listening connection', () => {
   let cluster: Cluster;
   let proxy: TcpProxy;
   let [near, far] = [] as unknown as [ServiceProcess, ServiceProcess];
@@ -188,8 +189,8 @@ if (hasRedis) carriers.push(['Redis', redis]);
     60_000,
   );
 
-  (hasPgBouncer ? it : it.skip)(
-    'leads through a pooler in transaction mode (skipped where pgbouncer is not installed): one warning says what to set',
+  needs({ pgbouncer: hasPgBouncer }).it(
+    'leads through a pooler in transaction mode: one warning says what to set',
     async () => {
       const pooler = await PgBouncer.before(cluster.database.url, 'transaction', 5);
       const deaf = await cluster.start({ DATABASE_DIRECT_URL: pooler.url });

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from '../support/bearer.js';
 import { Cluster } from '../support/cluster.js';
 import { createDatabase } from '../support/database.js';
+import { needs } from '../support/installed.js';
 import { keysCommand } from '../support/keys-command.js';
 import { isFull, reportFault } from '../support/faults.js';
 import { PgBouncer } from '../support/pgbouncer.js';
@@ -17,7 +18,7 @@ const SECONDS = 10;
 // Through a pooler in session mode as well, pg's startup parameters come through only where it is told to ignore them.
 const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
 
-(isFull ? describe : describe.skip)('two instances under load behind PgBouncer', () => {
+needs({ 'npm run test:infra in full': isFull }).describe('two instances under load behind PgBouncer', () => {
   let cluster: Cluster;
   let pooler: PgBouncer;
   beforeEach(async () => {
@@ -58,7 +59,7 @@ const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transacti
   });
 });
 
-(isFull ? it : it.skip)(
+needs({ 'npm run test:infra in full': isFull }).it(
   'a pooler that refuses what DATABASE_POOLER=session needs stops the start at once',
   async () => {
     const database = await createDatabase();

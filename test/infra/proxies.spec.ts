@@ -11,6 +11,7 @@ import { FaultHttp } from '../support/fault-http.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { FaultTally } from '../support/fault-tally.js';
 import { isFull, reportFault } from '../support/faults.js';
+import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { claimsOf, signIn } from '../support/sign-in.js';
@@ -42,152 +43,146 @@ const SECRET_PATHS = [
   '/socket.io/?EIO=4&transport=polling&sid=secret',
 ];
 
-(hasWebProxies ? describe : describe.skip)(
-  'a proxy (skipped where nginx, haproxy or openssl is not installed)',
-  () => {
-    it.each(KINDS)('%s passes the time of the service on: clients prove by it', async (kind) => {
-      const endings = new Endings();
-      const date = 'Sat, 21 Nov 2026 10:00:00 GMT';
-      const other = createServer((_request, response) => response.writeHead(200, { Date: date }).end('{}'));
-      endings.after(other.listen(0, '127.0.0.1'), () => void other.close());
-      await once(other, 'listening');
-      const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
-      const proxy = endings.after(await WebProxy.before(kind, [url, url]), (one) => one.stop());
-      await proxy.start();
-      const asked = get(`${proxy.url}/me`, { ca: proxy.ca });
-      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
-      answer.resume();
-      await endings.run();
-      expect(answer.rawHeaders.filter((_, i, all) => all[i - 1]?.toLowerCase() === 'date')).toEqual([date]);
-    });
-  },
-);
+needs({ 'nginx, haproxy, openssl': hasWebProxies }).describe('a proxy', () => {
+  it.each(KINDS)('%s passes the time of the service on: clients prove by it', async (kind) => {
+    const endings = new Endings();
+    const date = 'Sat, 21 Nov 2026 10:00:00 GMT';
+    const other = createServer((_request, response) => response.writeHead(200, { Date: date }).end('{}'));
+    endings.after(other.listen(0, '127.0.0.1'), () => void other.close());
+    await once(other, 'listening');
+    const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const proxy = endings.after(await WebProxy.before(kind, [url, url]), (one) => one.stop());
+    await proxy.start();
+    const asked = get(`${proxy.url}/me`, { ca: proxy.ca });
+    const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+    answer.resume();
+    await endings.run();
+    expect(answer.rawHeaders.filter((_, i, all) => all[i - 1]?.toLowerCase() === 'date')).toEqual([date]);
+  });
+});
 
 /** nginx and HAProxy with the files of deploy/ as they stand, but for addresses and paths. */
-(hasWebProxies && hasRedis ? describe : describe.skip)(
-  'proxies (skipped where nginx, haproxy, openssl or redis-server is not installed)',
-  () => {
-    let cluster: Cluster;
-    const endings = new Endings();
-    let env: Record<string, string>;
+needs({ 'nginx, haproxy, openssl': hasWebProxies, 'redis-server': hasRedis }).describe('proxies', () => {
+  let cluster: Cluster;
+  const endings = new Endings();
+  let env: Record<string, string>;
 
-    beforeEach(async () => {
-      const redis = endings.after(await RedisServer.start(), (server) => server.kill());
-      cluster = endings.after(await Cluster.create(), (all) => all.close());
-      env = { TRUST_PROXY: '1', REDIS_URL: redis.url };
-    });
-    afterEach(() => endings.run());
+  beforeEach(async () => {
+    const redis = endings.after(await RedisServer.start(), (server) => server.kill());
+    cluster = endings.after(await Cluster.create(), (all) => all.close());
+    env = { TRUST_PROXY: '1', REDIS_URL: redis.url };
+  });
+  afterEach(() => endings.run());
 
-    async function proxyBefore(kind: Kind, instances: readonly ServiceProcess[], changes = {}) {
-      const urls = instances.map(({ url }) => url);
-      const proxy = endings.after(await WebProxy.before(kind, urls, changes), (one) => one.stop());
-      expect(proxy.complaints()).toBe('');
-      return proxy.start();
+  async function proxyBefore(kind: Kind, instances: readonly ServiceProcess[], changes = {}) {
+    const urls = instances.map(({ url }) => url);
+    const proxy = endings.after(await WebProxy.before(kind, urls, changes), (one) => one.stop());
+    expect(proxy.complaints()).toBe('');
+    return proxy.start();
+  }
+  async function loadOn({ url, ca }: WebProxy, people?: number): Promise<FaultLoad> {
+    return endings.after(await FaultLoad.start([url], people, ca), (load) => load.close());
+  }
+
+  it('an instance of two is stopped: no request fails; the proxies pass on what they should', async () => {
+    const instances = await Promise.all([1, 2].map(() => cluster.start({ ...env, SHUTDOWN_DELAY: '1' })));
+    const proxies = await Promise.all(KINDS.map((kind) => proxyBefore(kind, instances, SHORTER[kind])));
+    const loads = await Promise.all(proxies.map((proxy) => loadOn(proxy, 4)));
+    await Promise.all(loads.map((load) => load.successes(50)));
+    expect(await instances[0]!.end('SIGTERM')).toBe(0);
+    await Promise.all(loads.map((load) => load.successes(50)));
+    for (const [i, load] of loads.entries()) {
+      const row = await load.finish(`one of two instances stopped behind ${NAMES[KINDS[i]!]}`);
+      reportFault(row);
+      expect(load.unexcused()).toEqual([]);
+      expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
     }
-    async function loadOn({ url, ca }: WebProxy, people?: number): Promise<FaultLoad> {
-      return endings.after(await FaultLoad.start([url], people, ca), (load) => load.close());
+
+    for (const { url, ca, log } of proxies) {
+      const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+      const large = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x'.repeat(65_536) });
+      expect([large.status, large.body['error']]).toEqual([413, 'payload_too_large']);
+      const path = `/${randomBytes(8).toString('hex')}`;
+      await http.ask(url + path, undefined, undefined, { 'X-Forwarded-For': '203.0.113.9' });
+      await until(() => instances[1]!.output().includes(path));
+      expect(instances[1]!.output()).toContain('"address":"127.0.0.1"');
+      expect(instances[1]!.output()).not.toContain('203.0.113.9');
+      await until(() => log().includes(path));
+      expect(log()).toContain('/oauth2/authorize');
+      expect(log()).not.toContain('provider=stub'); // a query, like those with codes and states
     }
 
-    it('an instance of two is stopped: no request fails; the proxies pass on what they should', async () => {
-      const instances = await Promise.all([1, 2].map(() => cluster.start({ ...env, SHUTDOWN_DELAY: '1' })));
-      const proxies = await Promise.all(KINDS.map((kind) => proxyBefore(kind, instances, SHORTER[kind])));
-      const loads = await Promise.all(proxies.map((proxy) => loadOn(proxy, 4)));
-      await Promise.all(loads.map((load) => load.successes(50)));
-      expect(await instances[0]!.end('SIGTERM')).toBe(0);
-      await Promise.all(loads.map((load) => load.successes(50)));
-      for (const [i, load] of loads.entries()) {
-        const row = await load.finish(`one of two instances stopped behind ${NAMES[KINDS[i]!]}`);
-        reportFault(row);
-        expect(load.unexcused()).toEqual([]);
-        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+    await instances[1]!.end('SIGKILL');
+    for (const { url, ca, log } of proxies) {
+      const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
+      for (const path of SECRET_PATHS) expect((await http.ask(url + path)).status).toBe(503);
+      expect((await http.ask(`${url}/me`)).status).toBe(503); // its line comes after theirs
+      await until(() => log().includes('/me'));
+      expect(log()).not.toContain('secret');
+      const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
+      expect([status, body['error']]).toEqual([503, 'server_error']);
+    }
+  });
+
+  it('the stream of ended sessions comes through at once, and outlives every time limit', async () => {
+    const instance = await cluster.start(env);
+    const streamBehind = async (kind: Kind): Promise<EventStreamReader> => {
+      const { url, ca } = await proxyBefore(kind, [instance], { ...SHORTER[kind], ...BRIEF[kind] });
+      const reader = await EventStreamReader.open(url, Cluster.serviceKey, undefined, { ca });
+      return endings.after(reader, (one) => one.close());
+    };
+    const readers = await Promise.all(KINDS.map(streamBehind));
+    for (const { readings } of readers) await until(() => readings.length >= 6); // 3 s: longer than the limits
+    const tokens = await signIn(instance.url);
+    await bearer(instance.url, tokens.access_token).post('/sign-out').expect(204);
+    const signedOut = performance.now();
+    const sid = claimsOf(tokens.access_token)['sid'] as string;
+    for (const reader of readers) {
+      await until(() => reader.sessions.includes(sid));
+      const { at } = reader.events.find(({ data }) => data['session_id'] === sid)!;
+      expect(at - signedOut).toBeLessThan(1500);
+      const gaps = reader.readings.slice(1).map((time, i) => time - reader.readings[i]!);
+      expect(Math.max(...gaps)).toBeLessThan(1500); // nothing waits in a buffer
+    }
+  });
+
+  needs({ 'npm run test:infra in full': isFull }).it.each(KINDS)(
+    'a rolling restart of three instances behind %s: no request fails',
+    async (kind) => {
+      const all = { ...env, SHUTDOWN_DELAY: '5' };
+      const instances = await Promise.all([1, 2, 3].map(() => cluster.start(all)));
+      const proxy = await proxyBefore(kind, instances);
+      const load = await loadOn(proxy, 12);
+      await load.successes(200);
+      for (const instance of instances) {
+        expect(await instance.end('SIGTERM')).toBe(0);
+        await cluster.start({ ...all, PORT: new URL(instance.url).port });
       }
+      await load.successes(200);
+      const row = await load.finish(`rolling restart of three instances behind ${NAMES[kind]}`);
+      reportFault(row);
+      if (load.unexcused().length > 0) process.stderr.write(proxy.errors());
+      expect(load.unexcused()).toEqual([]);
+      expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+    },
+    180_000,
+  );
 
-      for (const { url, ca, log } of proxies) {
-        const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
-        const large = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x'.repeat(65_536) });
-        expect([large.status, large.body['error']]).toEqual([413, 'payload_too_large']);
-        const path = `/${randomBytes(8).toString('hex')}`;
-        await http.ask(url + path, undefined, undefined, { 'X-Forwarded-For': '203.0.113.9' });
-        await until(() => instances[1]!.output().includes(path));
-        expect(instances[1]!.output()).toContain('"address":"127.0.0.1"');
-        expect(instances[1]!.output()).not.toContain('203.0.113.9');
-        await until(() => log().includes(path));
-        expect(log()).toContain('/oauth2/authorize');
-        expect(log()).not.toContain('provider=stub'); // a query, like those with codes and states
+  needs({ 'npm run test:infra in full': isFull }).it.each(KINDS)(
+    'each of three instances behind %s is killed: nothing that was acknowledged is lost',
+    async (kind) => {
+      const instances = await Promise.all([1, 2, 3].map(() => cluster.start(env)));
+      const load = await loadOn(await proxyBefore(kind, instances));
+      await load.successes(200);
+      for (const instance of instances) {
+        await instance.end('SIGKILL');
+        await cluster.start({ ...env, PORT: new URL(instance.url).port });
+        await load.successes(100);
       }
-
-      await instances[1]!.end('SIGKILL');
-      for (const { url, ca, log } of proxies) {
-        const http = endings.after(new FaultHttp(new FaultTally(), ca), (client) => client.close());
-        for (const path of SECRET_PATHS) expect((await http.ask(url + path)).status).toBe(503);
-        expect((await http.ask(`${url}/me`)).status).toBe(503); // its line comes after theirs
-        await until(() => log().includes('/me'));
-        expect(log()).not.toContain('secret');
-        const { status, body } = await http.ask(`${url}/oauth2/refresh`, { refresh_token: 'x' });
-        expect([status, body['error']]).toEqual([503, 'server_error']);
-      }
-    });
-
-    it('the stream of ended sessions comes through at once, and outlives every time limit', async () => {
-      const instance = await cluster.start(env);
-      const streamBehind = async (kind: Kind): Promise<EventStreamReader> => {
-        const { url, ca } = await proxyBefore(kind, [instance], { ...SHORTER[kind], ...BRIEF[kind] });
-        const reader = await EventStreamReader.open(url, Cluster.serviceKey, undefined, { ca });
-        return endings.after(reader, (one) => one.close());
-      };
-      const readers = await Promise.all(KINDS.map(streamBehind));
-      for (const { readings } of readers) await until(() => readings.length >= 6); // 3 s: longer than the limits
-      const tokens = await signIn(instance.url);
-      await bearer(instance.url, tokens.access_token).post('/sign-out').expect(204);
-      const signedOut = performance.now();
-      const sid = claimsOf(tokens.access_token)['sid'] as string;
-      for (const reader of readers) {
-        await until(() => reader.sessions.includes(sid));
-        const { at } = reader.events.find(({ data }) => data['session_id'] === sid)!;
-        expect(at - signedOut).toBeLessThan(1500);
-        const gaps = reader.readings.slice(1).map((time, i) => time - reader.readings[i]!);
-        expect(Math.max(...gaps)).toBeLessThan(1500); // nothing waits in a buffer
-      }
-    });
-
-    (isFull ? it : it.skip).each(KINDS)(
-      'a rolling restart of three instances behind %s: no request fails',
-      async (kind) => {
-        const all = { ...env, SHUTDOWN_DELAY: '5' };
-        const instances = await Promise.all([1, 2, 3].map(() => cluster.start(all)));
-        const proxy = await proxyBefore(kind, instances);
-        const load = await loadOn(proxy, 12);
-        await load.successes(200);
-        for (const instance of instances) {
-          expect(await instance.end('SIGTERM')).toBe(0);
-          await cluster.start({ ...all, PORT: new URL(instance.url).port });
-        }
-        await load.successes(200);
-        const row = await load.finish(`rolling restart of three instances behind ${NAMES[kind]}`);
-        reportFault(row);
-        if (load.unexcused().length > 0) process.stderr.write(proxy.errors());
-        expect(load.unexcused()).toEqual([]);
-        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
-      },
-      180_000,
-    );
-
-    (isFull ? it : it.skip).each(KINDS)(
-      'each of three instances behind %s is killed: nothing that was acknowledged is lost',
-      async (kind) => {
-        const instances = await Promise.all([1, 2, 3].map(() => cluster.start(env)));
-        const load = await loadOn(await proxyBefore(kind, instances));
-        await load.successes(200);
-        for (const instance of instances) {
-          await instance.end('SIGKILL');
-          await cluster.start({ ...env, PORT: new URL(instance.url).port });
-          await load.successes(100);
-        }
-        const row = await load.finish(`each of three instances killed behind ${NAMES[kind]}`);
-        reportFault(row);
-        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
-      },
-      180_000,
-    );
-  },
-);
+      const row = await load.finish(`each of three instances killed behind ${NAMES[kind]}`);
+      reportFault(row);
+      expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+    },
+    180_000,
+  );
+});

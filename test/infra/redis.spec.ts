@@ -3,6 +3,7 @@ import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { isFull, reportFault } from '../support/faults.js';
+import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
@@ -10,77 +11,74 @@ const FAULT_MS = 5000;
 const LONG = 180_000;
 
 /** Two instances with one Redis, under load, while something happens to it. Only in full. */
-(isFull && hasRedis ? describe : describe.skip)(
-  'faults of Redis (skipped where redis-server is not installed)',
-  () => {
-    const endings = new Endings();
-    let cluster: Cluster;
+needs({ 'npm run test:infra in full': isFull, 'redis-server': hasRedis }).describe('faults of Redis', () => {
+  const endings = new Endings();
+  let cluster: Cluster;
 
-    beforeEach(async () => {
-      cluster = endings.after(await Cluster.create(), (all) => all.close());
-    });
-    afterEach(() => endings.run());
+  beforeEach(async () => {
+    cluster = endings.after(await Cluster.create(), (all) => all.close());
+  });
+  afterEach(() => endings.run());
 
-    async function underLoad(REDIS_URL: string, fault: string, work: () => Promise<unknown>): Promise<void> {
-      const instances = await Promise.all([cluster.start({ REDIS_URL }), cluster.start({ REDIS_URL })]);
-      const areUp = async (): Promise<boolean> => {
-        const all = await Promise.all(instances.map((instance) => cluster.readiness(instance)));
-        return all.every(([, body]) => (body as { redis: string }).redis === 'up');
+  async function underLoad(REDIS_URL: string, fault: string, work: () => Promise<unknown>): Promise<void> {
+    const instances = await Promise.all([cluster.start({ REDIS_URL }), cluster.start({ REDIS_URL })]);
+    const areUp = async (): Promise<boolean> => {
+      const all = await Promise.all(instances.map((instance) => cluster.readiness(instance)));
+      return all.every(([, body]) => (body as { redis: string }).redis === 'up');
+    };
+    await until(areUp);
+    const urls = instances.map(({ url }) => url);
+    const load = endings.after(await FaultLoad.start(urls), (one) => one.close());
+    await load.successes(200);
+    await work();
+    await until(areUp);
+    await load.successes(200);
+    const row = await load.finish(fault, 'only pushes fail');
+    reportFault(row);
+    expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+    expect(load.unexcused().filter((failure) => !failure.startsWith('push '))).toEqual([]);
+  }
+
+  it.each([
+    [
+      'killed and started again 5 s later',
+      (redis: RedisServer) => redis.kill(),
+      (redis: RedisServer) => redis.start(),
+    ],
+    [
+      'frozen for 5 s',
+      async (redis: RedisServer) => redis.freeze(),
+      async (redis: RedisServer) => redis.thaw(),
+    ],
+  ] as const)(
+    'Redis is %s',
+    async (fault, hurt, heal) => {
+      const redis = endings.after(await RedisServer.start(), (server) => server.kill());
+      const work = async (): Promise<void> => {
+        await hurt(redis);
+        await delay(FAULT_MS);
+        await heal(redis);
       };
-      await until(areUp);
-      const urls = instances.map(({ url }) => url);
-      const load = endings.after(await FaultLoad.start(urls), (one) => one.close());
-      await load.successes(200);
-      await work();
-      await until(areUp);
-      await load.successes(200);
-      const row = await load.finish(fault, 'only pushes fail');
-      reportFault(row);
-      expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
-      expect(load.unexcused().filter((failure) => !failure.startsWith('push '))).toEqual([]);
-    }
+      await underLoad(redis.url, `Redis ${fault}`, work);
+    },
+    LONG,
+  );
 
-    it.each([
-      [
-        'killed and started again 5 s later',
-        (redis: RedisServer) => redis.kill(),
-        (redis: RedisServer) => redis.start(),
-      ],
-      [
-        'frozen for 5 s',
-        async (redis: RedisServer) => redis.freeze(),
-        async (redis: RedisServer) => redis.thaw(),
-      ],
-    ] as const)(
-      'Redis is %s',
-      async (fault, hurt, heal) => {
-        const redis = endings.after(await RedisServer.start(), (server) => server.kill());
-        const work = async (): Promise<void> => {
-          await hurt(redis);
-          await delay(FAULT_MS);
-          await heal(redis);
-        };
-        await underLoad(redis.url, `Redis ${fault}`, work);
-      },
-      LONG,
-    );
-
-    it.each([
-      ['killed', (master: RedisServer) => master.kill()],
-      ['frozen', async (master: RedisServer) => master.freeze()],
-    ] as const)(
-      'the master is %s, and a Sentinel puts the replica in its place',
-      async (fault, hurt) => {
-        const master = endings.after(await RedisServer.start(), (server) => server.kill());
-        endings.after(await RedisServer.replicaOf(master), (server) => server.kill());
-        const sentinel = endings.after(await SentinelServer.of(master), (server) => server.kill());
-        const url = `redis+sentinel://127.0.0.1:${sentinel.port}/${SentinelServer.master}`;
-        await underLoad(url, `Redis' master ${fault}, replaced by a Sentinel`, async () => {
-          await hurt(master);
-          await delay(1000); // before it is noticed, the state is still "up"
-        });
-      },
-      LONG,
-    );
-  },
-);
+  it.each([
+    ['killed', (master: RedisServer) => master.kill()],
+    ['frozen', async (master: RedisServer) => master.freeze()],
+  ] as const)(
+    'the master is %s, and a Sentinel puts the replica in its place',
+    async (fault, hurt) => {
+      const master = endings.after(await RedisServer.start(), (server) => server.kill());
+      endings.after(await RedisServer.replicaOf(master), (server) => server.kill());
+      const sentinel = endings.after(await SentinelServer.of(master), (server) => server.kill());
+      const url = `redis+sentinel://127.0.0.1:${sentinel.port}/${SentinelServer.master}`;
+      await underLoad(url, `Redis' master ${fault}, replaced by a Sentinel`, async () => {
+        await hurt(master);
+        await delay(1000); // before it is noticed, the state is still "up"
+      });
+    },
+    LONG,
+  );
+});

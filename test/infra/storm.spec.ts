@@ -3,6 +3,7 @@ import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { roomWithin } from '../../src/http/open-files.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
+import { needs } from '../support/installed.js';
 import { query } from '../support/query.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { ask, descriptorLimit, insertSessions, pin, quantile, startBeside, usage } from '../support/storm.js';
@@ -19,7 +20,7 @@ const PRESENCE_MS = 5000;
 const full = process.env['INFRA'] === '1';
 
 /** After a restart of one instance, all of its sockets come to another, which serves refreshes meanwhile. */
-(full ? describe : describe.skip)('a storm of reconnects', () => {
+needs({ 'npm run test:infra in full': full }).describe('a storm of reconnects', () => {
   let database: TestDatabase;
   let leaving: ServiceProcess;
   let serving: ServiceProcess;

@@ -1,3 +1,4 @@
+import { needs } from '../support/installed.js';
 import { PackageProject } from '../support/package-project.js';
 
 /** The packed package, installed in a place with nothing else of this repository. */
@@ -27,7 +28,7 @@ it('can be imported without any framework, and lets the process end', async () =
 });
 
 // The API of test/support/apis.ts shows the same of the sources, with each `npm run check`.
-(process.env['SOAK'] ? it : it.skip)(
+needs({ 'SOAK=1': process.env['SOAK'] !== undefined }).it(
   'has types that hold in strict mode, with each framework’s own',
   async () => {
     for (const name of ['express', 'fastify', 'hono', '@nestjs/common', '@types/express', '@types/node'])

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isInstalled } from '../support/installed.js';
+import { isInstalled, needs } from '../support/installed.js';
 import { codeOf, figureTable, withPart } from './document.js';
 
 const part = 'p';
@@ -31,7 +31,7 @@ it('a part is put between its marks, and nowhere else', () => {
   expect(() => withPart(document, 'q', 'new')).toThrow('the document has no place for q');
 });
 
-(isInstalled('git') ? describe : describe.skip)('which code was measured', () => {
+needs({ git: isInstalled('git') }).describe('which code was measured', () => {
   let folder: string;
   beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'latchkey-commit-'))));
   afterAll(() => rmSync(folder, { recursive: true }));

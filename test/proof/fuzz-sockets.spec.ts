@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
 import { frame, TEXT } from '../support/frame-flood.js';
+import { needs } from '../support/installed.js';
 import { RawSocket } from '../support/raw-socket.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
@@ -76,7 +77,7 @@ const ANSWER_MS = 30_000;
 const LEAK = `import { Server } from 'node:net'; const { emit } = Server.prototype; globalThis.kept = [];
 Server.prototype.emit = function (name, ...more) { if (name === 'connection') kept.push(Buffer.alloc(1024)); return emit.call(this, name, ...more); };`;
 
-const inFull = isFull ? it : it.skip;
+const inFull = needs({ 'npm run test:proof': isFull }).it;
 
 /** Of the first answer. */
 const statusOf = (answered: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answered)?.[1]);

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { needs } from '../support/installed.js';
 import { isFull, proofMinutes, seed } from '../support/proof.js';
 import { hasRedis } from '../support/redis-server.js';
 import { check } from './history/checker.js';
@@ -48,50 +49,53 @@ const full = (redis: boolean): Omit<RunOptions, 'seed'> => ({
  * Recorded histories, checked: people use three instances while a nemesis kills, freezes and cuts; then a checker looks for what
  * the contract forbids. `HISTORY=path` checks a history that was kept.
  */
-(process.platform === 'linux' && hasRedis ? describe : describe.skip)('recorded histories', () => {
-  if (kept !== undefined) {
-    it('of a file: nothing that the contract forbids', () => {
-      const entries = readHistory(kept);
-      const checked = check(entries, PATIENCE);
-      const { violations } = checked;
-      reportHistory(entries, checked, { name: 'of a file', seed: NaN, wanted: undefined });
-      if (violations.length > 0) throw new Error(explain(violations, kept));
-    });
-    return;
-  }
-  const halves = isFull ? [true, false] : [true];
-  it.each(halves)(
-    'Redis: %s: nothing that the contract forbids',
-    async (redis) => {
-      const options = { seed, ...(isFull ? full(redis) : SHORT) };
-      mkdirSync(KEPT, { recursive: true });
-      const path = join(KEPT, `history-${seed}-${redis ? 'redis' : 'alone'}.jsonl`);
-      const recorder = new Recorder(path);
-      try {
-        const world = await World.start({ redis, env: ENV });
-        try {
-          await runHistory(world, recorder, options);
-        } finally {
-          await world.stop();
-        }
-      } catch (error) {
-        throw new Error(`seed ${seed}; the history so far is in ${path}`, { cause: error });
-      } finally {
-        await recorder.close();
-      }
-      const checked = check(recorder.entries, PATIENCE);
-      const { violations } = checked;
-      const name = redis ? 'with Redis' : 'without Redis';
-      reportHistory(recorder.entries, checked, {
-        name,
-        seed,
-        wanted: `≥ ${options.operations.toLocaleString('en')}`,
+needs({ Linux: process.platform === 'linux', 'redis-server': hasRedis }).describe(
+  'recorded histories',
+  () => {
+    if (kept !== undefined) {
+      it('of a file: nothing that the contract forbids', () => {
+        const entries = readHistory(kept);
+        const checked = check(entries, PATIENCE);
+        const { violations } = checked;
+        reportHistory(entries, checked, { name: 'of a file', seed: NaN, wanted: undefined });
+        if (violations.length > 0) throw new Error(explain(violations, kept));
       });
-      if (violations.length > 0) throw new Error(`seed ${seed}: ${explain(violations, path)}`);
-      expect(recorder.operations).toBeGreaterThanOrEqual(options.operations);
-      if (isFull) process.stdout.write(`  histories: kept in ${path}\n`);
-      else rmSync(path);
-    },
-    (isFull ? minutes : 3) * 60_000 + 600_000,
-  );
-});
+      return;
+    }
+    const halves = isFull ? [true, false] : [true];
+    it.each(halves)(
+      'Redis: %s: nothing that the contract forbids',
+      async (redis) => {
+        const options = { seed, ...(isFull ? full(redis) : SHORT) };
+        mkdirSync(KEPT, { recursive: true });
+        const path = join(KEPT, `history-${seed}-${redis ? 'redis' : 'alone'}.jsonl`);
+        const recorder = new Recorder(path);
+        try {
+          const world = await World.start({ redis, env: ENV });
+          try {
+            await runHistory(world, recorder, options);
+          } finally {
+            await world.stop();
+          }
+        } catch (error) {
+          throw new Error(`seed ${seed}; the history so far is in ${path}`, { cause: error });
+        } finally {
+          await recorder.close();
+        }
+        const checked = check(recorder.entries, PATIENCE);
+        const { violations } = checked;
+        const name = redis ? 'with Redis' : 'without Redis';
+        reportHistory(recorder.entries, checked, {
+          name,
+          seed,
+          wanted: `≥ ${options.operations.toLocaleString('en')}`,
+        });
+        if (violations.length > 0) throw new Error(`seed ${seed}: ${explain(violations, path)}`);
+        expect(recorder.operations).toBeGreaterThanOrEqual(options.operations);
+        if (isFull) process.stdout.write(`  histories: kept in ${path}\n`);
+        else rmSync(path);
+      },
+      (isFull ? minutes : 3) * 60_000 + 600_000,
+    );
+  },
+);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { halfSignIns } from '../support/crowd-of-sign-ins.js';
+import { needs } from '../support/installed.js';
 import { isFull, reportFigure } from '../support/proof.js';
 import { EXCHANGE_POINTS } from './world/exchange-points.js';
 import type { KillPoint, Scene } from './world/kill-point.js';
@@ -58,7 +59,7 @@ describe('kills inside an exchange', () => {
   const tell = (what: string, figure: string, wanted?: string): void =>
     reportFigure({ part: 'kill-points', what, figure, ...(wanted !== undefined && { wanted }) });
 
-  (isFull ? it.skip : it)(
+  needs({ 'a short run': !isFull }).it(
     'leave nothing half-written, and no code or state that is good twice',
     async () => {
       await killAtAll([...PUSH_POINTS, ...REFRESH_POINTS, ...EXCHANGE_POINTS.toReversed()]);
@@ -68,7 +69,7 @@ describe('kills inside an exchange', () => {
     120_000,
   );
 
-  (isFull ? it : it.skip)(
+  needs({ 'npm run test:proof': isFull }).it(
     '… also while others sign in, and at any other moment',
     async () => {
       const load = new SignInLoad(world);

@@ -5,6 +5,7 @@ import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
+import { needs } from '../support/installed.js';
 import { isFull } from '../support/proof.js';
 import { pin, unpin } from '../support/storm.js';
 import { until } from '../support/until.js';
@@ -22,9 +23,9 @@ const PER_SECOND = (HANGING * 1000) / EXCHANGE_MS;
 const SIGN_INS = 200;
 const STRANGER = { 'X-Forwarded-For': '192.0.2.66' };
 
-const full = isFull ? it : it.skip;
+const full = needs({ 'npm run test:proof': isFull }).it;
 /** Whose loopback has many addresses, as the clients need (storm-clients.mjs). */
-const onLinux = process.platform === 'linux' ? it : it.skip;
+const onLinux = needs({ Linux: process.platform === 'linux' }).it;
 if (isFull) jest.setTimeout(1_200_000);
 
 /** What one user feels of another (P12, P14): how long refreshes wait, quiet and while somebody else does much. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { needs } from '../support/installed.js';
 import { isFull, reportFigure, seed } from '../support/proof.js';
 import { check } from './history/checker.js';
 import { explain } from './history/explain.js';
@@ -59,7 +60,7 @@ function tell(what: string, figure: string, wanted: string): void {
 
 /** Whether the checker of recorded histories finds what it has to: in histories of a service with a fault. */
 describe('planted in the compiled service', () => {
-  const inFull = isFull && process.platform === 'linux' ? it : it.skip;
+  const inFull = needs({ 'npm run test:proof': isFull, Linux: process.platform === 'linux' }).it;
   let folder: string;
 
   beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), 'latchkey-histories-'))));
@@ -96,7 +97,7 @@ describe('planted in the compiled service', () => {
     name: 'the standby that takes over has missed six seconds',
     found: 'acknowledged and gone',
   } as const;
-  (loss.name.includes(WORDS) ? inFull : it.skip)(
+  (loss.name.includes(WORDS) ? inFull : needs({ 'FAULT with other words': false }).it)(
     `not in the service: ${loss.name}: it is found`,
     async () => {
       const prepare = (world: World): Promise<void> => world.postgres.leaveStandbyBehind();

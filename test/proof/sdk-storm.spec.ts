@@ -1,4 +1,5 @@
 import { inChromium } from '../support/chromium.js';
+import { needs } from '../support/installed.js';
 import { isFull, reportFigure, seed } from '../support/proof.js';
 import { endElsewhere, endHere } from './sdk/ends.js';
 import { FAULTS } from './sdk/faults.js';
@@ -50,7 +51,7 @@ inChromium('the browser SDK in a storm', () => {
     }
   }, 1_800_000);
 
-  const planted = isFull ? it.each(FAULTS) : it.skip.each(FAULTS);
+  const planted = needs({ 'npm run test:proof': isFull }).it.each(FAULTS);
   planted(
     'shows a client that $name',
     async ({ name, only, found, ...patch }) => {

@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { AuthorizationCode } from 'simple-oauth2';
+import { needs } from '../support/installed.js';
 import { claimsOf } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { browse } from '../support/stock-browser.js';
@@ -196,8 +197,8 @@ describe('stock clients', () => {
     });
   });
 
-  (hasPython ? it : it.skip)(
-    'requests-oauthlib and PyJWT (skipped where Debian’s are not installed)',
+  needs({ 'Python with requests-oauthlib and PyJWT': hasPython }).it(
+    'requests-oauthlib and PyJWT',
     async () => {
       const user = randomUUID();
       const script = fileURLToPath(new URL('sign_in.py', import.meta.url));

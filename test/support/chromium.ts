@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chromium, type Browser } from 'playwright-core';
+import { needs } from './installed.js';
 
 /** The same engine without windows, if it is there: the tests of the pages take less than two thirds of the CPU time. */
 const SHELL = '/usr/bin/chromium-headless-shell';
@@ -7,10 +8,9 @@ export const CHROMIUM = process.env['CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : 
 
 const isThere = existsSync(CHROMIUM) || process.env['CI'] !== undefined; // CI must have it: there the launch fails
 
-/** A block of tests that need a browser; where there is none, it is skipped and says so. */
+/** A block of tests that need a browser. */
 export function inChromium(name: string, tests: () => void): void {
-  const block = isThere ? describe : describe.skip;
-  block(`${name} (skipped where ${CHROMIUM} is not installed)`, tests);
+  needs({ chromium: isThere }).describe(name, tests);
 }
 
 export function launchChromium(): Promise<Browser> {

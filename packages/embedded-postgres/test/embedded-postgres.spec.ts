@@ -21,6 +21,7 @@ import { freePort } from '../src/free-port.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
+import { needs } from '../../../test/support/installed.js';
 
 // Most tests share one directory, since the first start in it takes half a second.
 const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'));
@@ -149,7 +150,7 @@ describe('when something is killed', () => {
     expect(await query(url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   });
 
-  const itOnLinux = process.platform === 'linux' ? it : it.skip;
+  const itOnLinux = needs({ Linux: process.platform === 'linux' }).it;
   itOnLinux('the service: it takes the server along', async () => {
     const killed = await startProcess();
     const pid = pidOf(cluster);

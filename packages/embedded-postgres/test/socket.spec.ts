@@ -31,9 +31,10 @@ import { startServer } from '../src/server.js';
 import { SocketDirectory } from '../src/socket-directory.js';
 import { dataSourceOptions } from '../../../src/database/data-source.js';
 import { migrate } from '../../../src/database/migrate.js';
+import { needs } from '../../../test/support/installed.js';
 import { query } from '../../../test/support/query.js';
 
-const describeOnUnix = process.platform === 'win32' ? describe.skip : describe;
+const describeOnUnix = needs({ Unix: process.platform !== 'win32' }).describe;
 const isRoot = process.getuid?.() === 0;
 
 const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-socket-'));
@@ -131,7 +132,7 @@ describeOnUnix('the socket', () => {
     await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
   });
 
-  const itAsRoot = isRoot && process.platform === 'linux' ? it : it.skip;
+  const itAsRoot = needs({ root: isRoot, Linux: process.platform === 'linux' }).it;
   itAsRoot('does not answer other accounts', async () => {
     const { url } = await start();
     const script = `require('node:net').connect(${JSON.stringify(join(directoryOf(url), '.s.PGSQL.5432'))})

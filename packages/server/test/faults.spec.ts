@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/free-port.js';
+import { needs } from '../../../test/support/installed.js';
 import { keysCommand } from '../../../test/support/keys-command.js';
 import { query } from '../../../test/support/query.js';
 import { startServiceProcess, type ServiceProcess } from '../../../test/support/service-process.js';
@@ -21,7 +22,7 @@ const [BOUND, STALLED] = [1000, 3000]; // contract §8
 const STILL_MS = 2100;
 const OUTAGE_MS = SOAK ? 60_000 : 2500;
 /** The default run has the quick ones; test/away.spec.ts shows the others against a stand-in. */
-const soak = SOAK ? it : it.skip;
+const soak = needs({ 'SOAK=1': SOAK }).it;
 const PUBLIC_URL = 'http://latchkey.test';
 const SESSIONS = 6;
 
@@ -193,37 +194,34 @@ describe('under faults', () => {
     await databaseProxy.restore();
     child.kill('SIGCONT');
   }
-  (SOAK ? it : it.skip).each(faults)(
-    'an instance %s, while sign-outs go on at another',
-    async (_name, harm, mend) => {
-      const databaseProxy = await TcpProxy.before(database.url);
-      const address = new URL(database.url);
-      address.host = `127.0.0.1:${databaseProxy.port}`;
-      const lonely = await startServiceProcess({
-        ...env,
-        DATABASE_URL: address.href,
-        PORT: String(await freePort()),
-      });
-      const ofLonely = create(lonely.url);
-      try {
-        await until(() => ofLonely.isTold);
-        const judge = judgeOf(ofLonely);
-        await judge.begin(service.url, SESSIONS);
-        harm(lonely, databaseProxy);
-        await judge.signOut(service.url);
-        await until(() => judge.lastOfLiving === 503);
-        await delay(OUTAGE_MS);
-        await judge.signOut(service.url);
-        await mend(lonely, databaseProxy);
-        await until(() => ofLonely.isTold && judge.lastOfLiving === 200 && judge.allEndedRefused);
-        const { late, ...counts } = await judge.verdict();
-        expect(counts).toMatchObject({ goodRefused: 0, other: 0 });
-        expect(late).toBeLessThan(STALLED);
-      } finally {
-        ofLonely.close();
-        await lonely.end('SIGKILL');
-        await databaseProxy.refuse();
-      }
-    },
-  );
+  soak.each(faults)('an instance %s, while sign-outs go on at another', async (_name, harm, mend) => {
+    const databaseProxy = await TcpProxy.before(database.url);
+    const address = new URL(database.url);
+    address.host = `127.0.0.1:${databaseProxy.port}`;
+    const lonely = await startServiceProcess({
+      ...env,
+      DATABASE_URL: address.href,
+      PORT: String(await freePort()),
+    });
+    const ofLonely = create(lonely.url);
+    try {
+      await until(() => ofLonely.isTold);
+      const judge = judgeOf(ofLonely);
+      await judge.begin(service.url, SESSIONS);
+      harm(lonely, databaseProxy);
+      await judge.signOut(service.url);
+      await until(() => judge.lastOfLiving === 503);
+      await delay(OUTAGE_MS);
+      await judge.signOut(service.url);
+      await mend(lonely, databaseProxy);
+      await until(() => ofLonely.isTold && judge.lastOfLiving === 200 && judge.allEndedRefused);
+      const { late, ...counts } = await judge.verdict();
+      expect(counts).toMatchObject({ goodRefused: 0, other: 0 });
+      expect(late).toBeLessThan(STALLED);
+    } finally {
+      ofLonely.close();
+      await lonely.end('SIGKILL');
+      await databaseProxy.refuse();
+    }
+  });
 });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createDatabase, type TestDatabase } from '../../support/database.js';
+import { needs } from '../../support/installed.js';
 import { isFull, reportFigure } from '../../support/proof.js';
 import { hasRedis, RedisServer } from '../../support/redis-server.js';
 import { startServiceProcess, type ServiceProcess } from '../../support/service-process.js';
@@ -24,7 +25,7 @@ const HANDSHAKE = {
 };
 
 /** P14: limits are exact over two instances, each a process of its own, that share a Redis. */
-(hasRedis ? describe : describe.skip)('of many requests of one address to two instances', () => {
+needs({ 'redis-server': hasRedis }).describe('of many requests of one address to two instances', () => {
   let redis: RedisServer;
   let stub: StubProvider;
   let database: TestDatabase;

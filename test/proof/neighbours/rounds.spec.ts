@@ -1,3 +1,4 @@
+import { needs } from '../../support/installed.js';
 import { isFull } from '../../support/proof.js';
 import {
   inRounds,
@@ -58,7 +59,7 @@ describe('the verdict on what refreshes waited for', () => {
     expect((await made([4000, 4000, 4000, 4000])).length).toBe(4);
   });
 
-  const short = isFull ? it.skip : it; // in full it would be a figure of the table
+  const short = needs({ 'a short run': !isFull }).it; // in full it would be a figure of the table
 
   short('a refresh that failed counts also in a round that is not told', () => {
     const [[before, , after], ...others] = rounds(2, 2) as [Round, ...Round[]];

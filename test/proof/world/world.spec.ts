@@ -1,4 +1,5 @@
 import { FaultLoad } from '../../support/fault-load.js';
+import { needs } from '../../support/installed.js';
 import { isFull, reportFigure, seed, type Figure } from '../../support/proof.js';
 import { Random } from '../history/random.js';
 import { faultsOf } from './faults.js';
@@ -16,7 +17,7 @@ const MINUTE_MS = 60_000;
 const WHOLE_WITHIN_MS = 3000;
 
 /** Only in full: histories.spec.ts has a nemesis in `npm test` as well. */
-(isFull ? describe : describe.skip)('every fault ends by itself (P10)', () => {
+needs({ 'npm run test:proof': isFull }).describe('every fault ends by itself (P10)', () => {
   it.each([false, true])(
     'Redis: %s',
     async (redis) => {
