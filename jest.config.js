@@ -4,8 +4,9 @@ import { runTogether } from './test/support/together.js';
 
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
+const all = isWhole && process.env.ALL === '1';
 
-// Too slow for every change: `npm run test:all` runs these as well.
+// Too slow for every change: `npm run test:all` runs these too, and test/install/.
 const SLOW = [
   'packages/check-provider/test/check-provider.spec.ts',
   'packages/server/test/away.spec.ts',
@@ -40,12 +41,12 @@ const EXPERIMENTS = [
   'test/proof/session-model.spec.ts',
   'test/soak/',
 ];
-// Run by commands of their own: npm run test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
+// Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
 const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
-  ...(process.env.INSTALL ? [] : ['test/install/', 'packages/embedded-postgres/']),
+  ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
-  ...(isWhole ? ['test/infra/', ...EXPERIMENTS, ...(process.env.ALL ? [] : SLOW)] : []),
+  ...(isWhole ? ['test/infra/', ...EXPERIMENTS, ...(all ? [] : SLOW)] : []),
 ];
 const shared = isWhole
   ? runTogether(import.meta.dirname, (path) => leftOut.some((start) => path.startsWith(start)))
@@ -74,6 +75,6 @@ export default {
   testSequencer: '<rootDir>/test/support/longest-first.js',
   // Full experiments take their time; other tests may wait for the processor.
   testTimeout: process.env.PROOF === '1' ? 1_800_000 : 60_000,
-  // Twice as many as cores: while one test waits for a timer, a process or a browser, another goes on.
+  // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.
   maxWorkers: Math.min(4, 2 * availableParallelism()),
 };

@@ -59,7 +59,7 @@ try {
     const specs = specsThatSeeMutants(ROOT).filter(
       (spec) => values.spec.length === 0 || values.spec.some((word) => spec.includes(word)),
     );
-    // Those beside the code need no database, nor does loaded-late. (npm test starts this command, whose tarballs are not its own.)
+    // Those beside the code need no database, nor does loaded-late. (mutations.spec.ts starts this command, whose tarballs are not its own.)
     needsDatabase = specs.some((spec) => /^test\/(?!mutations\/)/.test(spec));
     if (needsDatabase) await globalSetup({ rootDir: ROOT });
     const budgetMs = Number(values.budget) * 1000;

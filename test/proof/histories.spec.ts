@@ -18,7 +18,7 @@ const kept = process.env['HISTORY'];
 const KEPT = fileURLToPath(new URL('../../node_modules/.cache/latchkey', import.meta.url));
 const minutes = proofMinutes ?? 60;
 
-/** The contract's second, with room for a machine on which everything runs at once; in `npm test` nothing is said of speed. */
+/** The contract's second, with room for a machine on which everything runs at once; in short nothing is said of speed. */
 const PATIENCE = isFull
   ? { socketsMs: 3000, keysMs: 1500, deliveredMs: 3000 }
   : { socketsMs: 5000, keysMs: 5000, deliveredMs: 5000 };

@@ -13,7 +13,7 @@ import { byPromise, PROMISES } from './promises.js';
 
 /*
  * `npm run test:proof -- [--short] [--minutes N] [--write] [words of specs' names]`: runs the experiments of test/proof and the specs
- * of each promise (test/proof/promises.ts; the word `promises` means those), and prints the figures of each. `--short`: the part that `npm test` includes. `--minutes`: for how long those go on that take a time.
+ * of each promise (test/proof/promises.ts; the word `promises` means those), and prints the figures of each. `--short`: their short forms, as in `.ci/nightly`. `--minutes`: for how long those go on that take a time.
  * `--write`: puts the tables of what has run into docs/reliability.md. Where a program is missing that an experiment needs, nothing runs;
  * with `--short` that experiment is skipped.
  */

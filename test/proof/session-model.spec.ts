@@ -12,7 +12,7 @@ const SHORT_RUNS = 30;
 const LONGEST_SEARCH_MS = 600_000;
 /** There, events are missing again and again. */
 const PATIENCE_WITH_FAULTS_MS = 1000;
-/** Those that npm test plants: so that nothing makes the model blind. */
+/** Those that a short run plants: so that nothing makes the model blind. */
 const OFTEN_PLANTED = ['a state is not spent', 'the token of a revoked key is good'];
 
 /** Of a sequence that has failed, as its report has them: with `SEED`, they repeat that one alone. */

@@ -1,8 +1,8 @@
 import { appendFileSync } from 'node:fs';
 
 /**
- * Whether `npm run test:proof` runs the specs, with the figures that `docs/reliability.md` states; `npm test` and `-- --short` run
- * a fraction of them.
+ * Whether `npm run test:proof` runs the specs, with the figures that `docs/reliability.md` states; all other runs, and
+ * `-- --short`, have a fraction of them.
  */
 export const isFull = process.env['PROOF'] === '1';
 
@@ -10,7 +10,7 @@ export const isFull = process.env['PROOF'] === '1';
 export const proofMinutes = process.env['PROOF_MINUTES'] ? Number(process.env['PROOF_MINUTES']) : undefined;
 
 /**
- * What random choices begin with: `SEED`, or a new one in full; in `npm test` always the same, so that what it finds is about the change
+ * What random choices begin with: `SEED`, or a new one in full; in short always the same, so that what it finds is about the change
  * that is tested, and not about today's luck.
  */
 export const seed = Number(process.env['SEED'] ?? (isFull ? Math.floor(Math.random() * 1e9) : 1));
@@ -41,7 +41,7 @@ export function reportFigure(figure: Figure): void {
   if (file) appendFileSync(file, `${JSON.stringify(figure)}\n`);
 }
 
-/** Reports a figure of a promise; only in full, since `npm test` reaches a fraction of what was promised. */
+/** Reports a figure of a promise; only in full, since a short run reaches a fraction of what was promised. */
 export function reportPromise(promise: `P${number}`, what: string, figure: string, wanted: string): void {
   if (isFull) reportFigure({ part: 'promises', what: `${promise}: ${what}`, figure, wanted });
 }

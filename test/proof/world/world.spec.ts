@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
  */
 const WHOLE_WITHIN_MS = 3000;
 
-/** Only in full: histories.spec.ts has a nemesis in `npm test` as well. */
+/** Only in full: histories.spec.ts has a nemesis in short as well. */
 needs({ 'npm run test:proof': isFull }).describe('every fault ends by itself (P10)', () => {
   it.each([false, true])(
     'Redis: %s',
