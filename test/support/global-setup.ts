@@ -1,15 +1,6 @@
 import { fork, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -36,27 +27,40 @@ export default async function globalSetup({ rootDir }: { rootDir: string }): Pro
 }
 
 const MEMORY = '/dev/shm';
-const NAME = /^latchkey-tests-(\d+)$/;
+const NAME = /^latchkey-tests-(\d+)-/;
 const ROOM = 4 * 1024 ** 3; // a whole run needs a quarter of it
 
 /**
- * Databases are made and dropped by the hundred, and a disk is what they wait for. On Linux there is one in memory.
- * @returns a directory there; undefined where there is none, it is small, or nothing can be run from it
+ * Makes a directory in memory: tests create and drop hundreds of databases, which a disk slows down.
+ * @returns undefined without such a file system, or if it is small, not writable, or no program may be run from it
  */
-function directoryInMemory(): string | undefined {
+export function directoryInMemory(): string | undefined {
   if (!existsSync(MEMORY)) return undefined;
   const { bavail, bsize } = statfsSync(MEMORY);
   if (bavail * bsize < ROOM) return undefined;
   for (const name of readdirSync(MEMORY)) {
     const [, pid] = NAME.exec(name) ?? []; // of a run that was killed
-    if (pid && !existsSync(`/proc/${pid}`)) rmSync(join(MEMORY, name), { recursive: true, force: true });
+    if (pid && !existsSync(`/proc/${pid}`)) remove(join(MEMORY, name));
   }
-  const directory = join(MEMORY, `latchkey-tests-${process.pid}`);
-  mkdirSync(directory, { recursive: true });
+  let directory: string;
+  try {
+    directory = mkdtempSync(join(MEMORY, `latchkey-tests-${process.pid}-`));
+  } catch {
+    return undefined;
+  }
   chmodSync(directory, 0o1777); // as /tmp: PostgreSQL runs as an account of its own
   const program = join(directory, 'program');
   writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 });
   if (spawnSync(program).status === 0) return directory;
   rmSync(directory, { recursive: true });
   return undefined;
+}
+
+/** Leaves a directory of another account in place: only that account may remove it. */
+function remove(path: string): void {
+  try {
+    rmSync(path, { recursive: true, force: true });
+  } catch (error) {
+    if (!['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code!)) throw error;
+  }
 }
