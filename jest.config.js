@@ -74,7 +74,7 @@ export default {
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
   testSequencer: '<rootDir>/test/support/longest-first.js',
   // Full experiments take their time; other tests may wait for the processor.
-  testTimeout: process.env.PROOF === '1' ? 1_800_000 : 60_000,
+  testTimeout: process.env.PROOF === '1' ? 1_800_000 : 180_000,
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.
   maxWorkers: Math.min(4, 2 * availableParallelism()),
 };

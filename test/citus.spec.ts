@@ -63,7 +63,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     url.searchParams.set('options', options);
     service = await startTestService({ ...provider.env(), DATABASE_URL: url.href, SERVICE_KEYS: KEY });
     commands = listen(service);
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.close();
     await database?.drop();
@@ -167,7 +167,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     expect(new Set(answers.map(({ body }) => (body as { access_token: string }).access_token)).size).toBe(
       200,
     );
-  }, 30_000);
+  });
 
   it('a push with an Idempotency-Key is done once, wherever key and user are', async () => {
     const { user_id: userId } = await signIn(service.url);
@@ -224,7 +224,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       );
       return row!['c'] === 0;
     });
-  }, 60_000);
+  });
 
   describe('a sign-out', () => {
     it('that takes a while to be committed is told all the same', async () => {
@@ -293,7 +293,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
         `SELECT partmethod AS by FROM pg_dist_partition WHERE logicalrelid = 'sample_codes'::regclass`,
       ),
     ).toEqual([{ by: 'h' }]);
-  }, 60_000);
+  });
 });
 
 class NextColumn1900000000000 {

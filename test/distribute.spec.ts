@@ -181,5 +181,5 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     } finally {
       await after.close();
     }
-  }, 60_000);
+  });
 });

@@ -139,7 +139,7 @@ describe('hints over PostgreSQL', () => {
       await query(database.url, `SELECT pg_notify('latchkey_hints', $1)`, [lie]);
     }
     await there.next('unsaid');
-    await push(instances[0]!, { user_id, event: 'after' });
+    await until(async () => (await push(instances[0]!, { user_id, event: 'after' })).status === 202);
     await there.next('after');
     expect(there.history.map(({ event, meta }) => [event, meta!.offset])).toEqual([
       ['unsaid', 1],

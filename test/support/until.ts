@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** The mutations (test/mutations) wait less: there, what never comes true is what they want to see. */
-const LONGEST_MS = Number(process.env['UNTIL_MS'] ?? 30_000);
+const LONGEST_MS = Number(process.env['UNTIL_MS'] ?? 60_000);
 
 /**
- * Resolves once the condition holds; checks it again and again, and fails after half a minute: a test must not hang.
+ * Resolves once the condition holds; checks it again and again, and fails after a minute: a test must not hang.
  * @param what the condition in words, for the failure
  */
 export async function until(holds: () => boolean | Promise<boolean>, what = holds.toString()): Promise<void> {

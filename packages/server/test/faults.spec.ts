@@ -27,7 +27,7 @@ const PUBLIC_URL = 'http://latchkey.test';
 const SESSIONS = 6;
 
 /** What an API does while the service, the database or the network between them fails: under `introspect`. */
-jest.setTimeout(SOAK ? 400_000 : 60_000);
+jest.setTimeout(SOAK ? 400_000 : 180_000);
 
 describe('under faults', () => {
   let provider: StubProvider;
