@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { jest } from '@jest/globals';
 import type { Server } from 'socket.io';
 import type { WebSocket } from 'ws';
 import { countFrames } from './frames.js';
@@ -35,7 +36,9 @@ describe('what clients may send', () => {
   limitMessages({ engine } as unknown as Server, (transport) => exceeded.push(transport));
   beforeEach(() => {
     exceeded = [];
+    jest.spyOn(performance, 'now').mockReturnValue(0); // the bucket fills up again with time
   });
+  afterEach(() => void jest.restoreAllMocks());
 
   function webSocket(): FakeWebSocket {
     const socket = new FakeWebSocket();
