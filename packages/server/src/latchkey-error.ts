@@ -24,9 +24,19 @@ export class LatchkeyError extends Error {
     super(`${code}: ${description}`, options);
   }
 
+  /** `status`, by the name that error handlers of Fastify and Express read. */
+  get statusCode(): number {
+    return this.status;
+  }
+
   /** The answer's body, like the service's own (spec §7.1). */
   get body(): { error: string; error_description: string } {
-    return { error: this.code, error_description: this.description };
+    const body = { error: this.code, error_description: this.description };
+    // Hidden, so that they are not sent: Nest and GraphQL drivers read both from an exception's body.
+    return Object.defineProperties(body, {
+      statusCode: { value: this.status },
+      message: { value: this.description },
+    });
   }
 
   /** The whole answer, for frameworks that work with `Request` and `Response`. */

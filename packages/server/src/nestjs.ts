@@ -1,40 +1,115 @@
 import type { WithHeaders } from './bearer.js';
-import type { Claims } from './claims.js';
-import { LatchkeyError } from './latchkey-error.js';
+import { invalidToken, LatchkeyError } from './latchkey-error.js';
 import type { Authenticator } from './verifier.js';
 
+/** The part of Nest's `ExecutionContext` that the guard reads. */
 interface Context {
+  /** `http`, `ws`, `rpc`, or the name that a library gives: `graphql`. */
+  getType?(): string;
+  /** Of a resolver: the parent, the arguments, the context. */
+  getArgs?(): unknown[];
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
+  switchToWs?(): { getClient(): unknown };
 }
 
 /** Express's response and Fastify's reply. */
 interface Response {
-  header(name: string, value: string): unknown;
+  readonly headersSent?: boolean;
+  header?(name: string, value: string): unknown;
+}
+
+/** A client of a gateway: of Socket.IO, or of `ws` if the application has kept the request of the upgrade. */
+interface Client {
+  data?: object;
+  readonly handshake?: { readonly auth?: Readonly<Record<string, unknown>> };
+  readonly request?: unknown;
+}
+
+/** The context of a GraphQL operation: of Apollo, of Yoga, of Mercurius. */
+interface GraphqlContext {
+  readonly req?: unknown;
+  readonly request?: unknown;
+  readonly reply?: { readonly request?: unknown };
+}
+
+interface Caller {
+  readonly request: WithHeaders;
+  /** The object that gets `claims`. */
+  readonly target: object;
 }
 
 type ExceptionClass = new (body: object, status: number, options: { cause: unknown }) => Error;
+type WsExceptionClass = new (body: object) => Error;
 
 /**
- * Guard for NestJS, over Express or Fastify: sets `request.claims`, or throws an exception with the answer.
+ * Guard for NestJS: sets `claims` of the request (over Express, Fastify and GraphQL) or of a gateway's `client.data`, or throws an
+ * exception with the answer. In any other kind of context it throws.
  * @param HttpException that of `@nestjs/common`: the application's own, so that its filters know it
+ * @param WsException that of `@nestjs/websockets`, for an application with gateways: Nest sends its body to the client, and of any
+ *   other exception only that there was an internal error
  */
 export function authenticate(
   verifier: Authenticator,
   HttpException: ExceptionClass,
+  WsException?: WsExceptionClass,
 ): { canActivate(context: Context): Promise<true> } {
   return {
     async canActivate(context) {
-      const http = context.switchToHttp();
-      const request = http.getRequest() as WithHeaders & { claims: Claims };
+      const type = context.getType?.() ?? 'http';
       try {
-        request.claims = await verifier.authenticate(request);
+        const { request, target } = callerOf(context, type);
+        Object.assign(target, { claims: await verifier.authenticate(request) });
         return true;
       } catch (error) {
         if (!(error instanceof LatchkeyError)) throw error;
-        const response = http.getResponse() as Response;
-        for (const [name, value] of Object.entries(error.headers)) response.header(name, value);
+        if (type === 'ws' && WsException) throw new WsException(error.body);
+        if (type === 'http') setHeaders(context.switchToHttp().getResponse() as Response | undefined, error);
         throw new HttpException(error.body, error.status, { cause: error });
       }
     },
   };
+}
+
+function setHeaders(response: Response | undefined, { headers }: LatchkeyError): void {
+  if (response?.headersSent) return; // by a time limit of the application
+  for (const [name, value] of Object.entries(headers)) response?.header?.(name, value);
+}
+
+/** @throws LatchkeyError `invalid_token` for a context in which the guard finds no request */
+function callerOf(context: Context, type: string): Caller {
+  const caller = type === 'ws' ? callerOfMessage(context) : callerOfRequest(requestOf(context, type));
+  if (caller) return caller;
+  throw invalidToken(
+    'no access token can be read here: only from HTTP, GraphQL and WebSocket requests',
+    false,
+  );
+}
+
+function requestOf(context: Context, type: string): unknown {
+  if (type === 'http') return context.switchToHttp().getRequest();
+  if (type !== 'graphql') return undefined;
+  const { req, request, reply } = (context.getArgs?.()[2] ?? {}) as GraphqlContext;
+  return req ?? request ?? reply?.request;
+}
+
+function callerOfRequest(request: unknown): Caller | undefined {
+  return hasHeaders(request) ? { request, target: request } : undefined;
+}
+
+/** The token with which the socket was opened: from `auth.token`, else from the header (contract §7). */
+function callerOfMessage(context: Context): Caller | undefined {
+  const client = context.switchToWs?.().getClient() as Client | undefined;
+  const opening = openingOf(client);
+  return client && hasHeaders(opening) ? { request: opening, target: (client.data ??= {}) } : undefined;
+}
+
+function openingOf(client: Client | undefined): unknown {
+  const token = client?.handshake?.auth?.['token'] ?? undefined;
+  if (token === undefined) return client?.handshake ?? client?.request;
+  return { headers: { authorization: typeof token === 'string' ? `Bearer ${token}` : 'Bearer' } };
+}
+
+function hasHeaders(request: unknown): request is WithHeaders {
+  const { headers } = (request ?? {}) as { headers?: unknown };
+  return typeof headers === 'object' && headers !== null;
 }

@@ -1,0 +1,225 @@
+import {
+  Catch,
+  Controller,
+  Get,
+  HttpException,
+  Module,
+  Req,
+  UseFilters,
+  type ArgumentsHost,
+  type INestApplication,
+} from '@nestjs/common';
+import { APP_GUARD, NestFactory } from '@nestjs/core';
+import { ExecutionContextHost } from '@nestjs/core/internal';
+import { IoAdapter } from '@nestjs/platform-socket.io';
+import {
+  ConnectedSocket,
+  SubscribeMessage,
+  WebSocketGateway,
+  WsException,
+  type WsResponse,
+} from '@nestjs/websockets';
+import { io, type ManagerOptions, type Socket as ClientSocket, type SocketOptions } from 'socket.io-client';
+import type { Socket } from 'socket.io';
+import { readBearerToken } from '../src/bearer.js';
+import type { Claims } from '../src/index.js';
+import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
+import { authenticate } from '../src/nestjs.js';
+import type { Authenticator } from '../src/verifier.js';
+
+/** Knows the token `good`, and is away for the token `away`. */
+const verifier: Authenticator = {
+  authenticate: async (request) => {
+    const token = readBearerToken(request);
+    if (token === 'away') throw temporarilyUnavailable();
+    if (token !== 'good') throw invalidToken('the access token is invalid');
+    return { sub: 'ada' } as Claims;
+  },
+};
+const NO_TOKEN = {
+  error: 'invalid_token',
+  error_description: 'an access token is needed, as a bearer token',
+};
+const MALFORMED = {
+  error: 'invalid_token',
+  error_description: 'the Authorization header holds no bearer token',
+};
+const INVALID = { error: 'invalid_token', error_description: 'the access token is invalid' };
+
+/** The guard of all contexts of an application (APP_GUARD). */
+describe('the guard for NestJS', () => {
+  describe('in an application with a gateway', () => {
+    let app: INestApplication;
+    let url: string;
+    let handled: number;
+    const clients: ClientSocket[] = [];
+
+    @Catch(HttpException)
+    class Filter {
+      catch(exception: HttpException, host: ArgumentsHost): void {
+        host.switchToWs().getClient<Socket>().emit('refused', exception.getStatus(), exception.getResponse());
+      }
+    }
+
+    @UseFilters(Filter)
+    @WebSocketGateway()
+    class Gateway {
+      @SubscribeMessage('orders')
+      orders(@ConnectedSocket() client: Socket): WsResponse {
+        handled++;
+        return { event: 'orders', data: { of: (client.data as { claims: Claims }).claims.sub } };
+      }
+    }
+
+    @Controller('orders')
+    class Orders {
+      @Get()
+      list(@Req() { claims }: { claims: Claims }): object {
+        return { of: claims.sub };
+      }
+    }
+
+    async function start(guard: object): Promise<void> {
+      @Module({ controllers: [Orders], providers: [Gateway, { provide: APP_GUARD, useValue: guard }] })
+      class App {}
+      app = await NestFactory.create(App, { logger: ['fatal'] });
+      app.useWebSocketAdapter(new IoAdapter(app));
+      await app.listen(0, '127.0.0.1');
+      url = await app.getUrl();
+    }
+    beforeEach(() => {
+      handled = 0;
+    });
+    afterEach(async () => {
+      for (const client of clients.splice(0)) client.close();
+      await app.close();
+    });
+
+    /** What a client gets that sends the message. */
+    function ask(options: Partial<ManagerOptions & SocketOptions>): Promise<unknown[]> {
+      const client = io(url, { transports: ['websocket'], forceNew: true, reconnection: false, ...options });
+      clients.push(client);
+      client.emit('orders', {});
+      return new Promise((resolve) => client.onAny((...event) => resolve(event)));
+    }
+
+    it.each<[string, Partial<ManagerOptions & SocketOptions>]>([
+      ['auth.token', { auth: { token: 'good' } }],
+      ['the header of the handshake', { extraHeaders: { Authorization: 'Bearer good' } }],
+      [
+        'the header, if auth.token is null',
+        { auth: { token: null }, extraHeaders: { Authorization: 'Bearer good' } },
+      ],
+      [
+        'auth.token, if the header is another one',
+        { auth: { token: 'good' }, extraHeaders: { Authorization: 'Bearer x' } },
+      ],
+    ])('takes the token of %s', async (_name, options) => {
+      await start(authenticate(verifier, HttpException, WsException));
+      expect(await ask(options)).toEqual(['orders', { of: 'ada' }]);
+    });
+
+    it.each<[string, Partial<ManagerOptions & SocketOptions>, object]>([
+      ['no token', {}, NO_TOKEN],
+      ['another token', { auth: { token: 'other' } }, INVALID],
+      [
+        'another token, and a header',
+        { auth: { token: 'x' }, extraHeaders: { Authorization: 'Bearer good' } },
+        INVALID,
+      ],
+      ['an empty token', { auth: { token: '' } }, MALFORMED],
+      ['a token with a space', { auth: { token: 'good x' } }, MALFORMED],
+      ['a token that is no text', { auth: { token: { toString: 'good' } } }, MALFORMED],
+      ['a list of tokens', { auth: { token: ['good'] } }, MALFORMED],
+      ['a token in the query', { query: { token: 'good', access_token: 'good' } }, NO_TOKEN],
+      [
+        'a token while the service is away',
+        { auth: { token: 'away' } },
+        expect.objectContaining({ error: 'temporarily_unavailable' }) as object,
+      ],
+    ])('answers %s with the body of the error', async (_name, options, body) => {
+      await start(authenticate(verifier, HttpException, WsException));
+      expect(await ask(options)).toEqual(['exception', body]);
+      expect(handled).toBe(0);
+    });
+
+    it('throws an HttpException without a WsException, for the filters of the application', async () => {
+      await start(authenticate(verifier, HttpException));
+      expect(await ask({ auth: { token: 'other' } })).toEqual(['refused', 401, INVALID]);
+      expect(await ask({ auth: { token: 'good' } })).toEqual(['orders', { of: 'ada' }]);
+      expect(handled).toBe(1);
+    });
+
+    it('guards its HTTP routes as well', async () => {
+      await start(authenticate(verifier, HttpException, WsException));
+      const answers = await Promise.all(
+        ['Bearer good', 'Bearer other'].map((Authorization) =>
+          fetch(`${url}/orders`, { headers: { Authorization } }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 401]);
+      expect(await answers[0]!.json()).toEqual({ of: 'ada' });
+      expect(await answers[1]!.json()).toEqual(INVALID);
+      expect(answers[1]!.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    });
+  });
+
+  /** A context as Nest makes it, for a type of Nest or of a library. */
+  function contextOf(type: string, args: unknown[]): ExecutionContextHost {
+    const context = new ExecutionContextHost(args as string[]);
+    context.setType(type);
+    return context;
+  }
+  const headers = { authorization: 'Bearer good' };
+  const guard = authenticate(verifier, HttpException, WsException);
+
+  it.each<[string, string, (request: object) => unknown[]]>([
+    ['Apollo', 'graphql', (req) => [undefined, {}, { req }, {}]],
+    ['Yoga', 'graphql', (request) => [undefined, {}, { request }, {}]],
+    ['Mercurius', 'graphql', (request) => [undefined, {}, { reply: { request } }, {}]],
+    ['HTTP', 'http', (request) => [request, {}]],
+  ])('sets the claims of the request of %s', async (_name, type, argsOf) => {
+    const requests = [{ headers: { ...headers } }, new Request('http://api', { headers })];
+    for (const request of requests) {
+      expect(await guard.canActivate(contextOf(type, argsOf(request)))).toBe(true);
+      expect(request).toMatchObject({ claims: { sub: 'ada' } });
+    }
+    const refused = { headers: { authorization: 'Bearer other' } };
+    const error = await guard
+      .canActivate(contextOf(type, argsOf(refused)))
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(HttpException);
+    expect((error as HttpException).getResponse()).toEqual(INVALID);
+    expect(error).toMatchObject({ status: 401, message: INVALID.error_description });
+    expect(refused).not.toHaveProperty('claims');
+  });
+
+  it('takes the header of the request with which a socket of ws was opened, if the application kept it', async () => {
+    const client = { request: { headers } };
+    expect(await guard.canActivate(contextOf('ws', [client, {}]))).toBe(true);
+    expect(client).toMatchObject({ data: { claims: { sub: 'ada' } } });
+  });
+
+  it.each<[string, string, unknown[]]>([
+    ['a message of a microservice', 'rpc', [{ headers }, { getPattern: () => 'orders' }]],
+    ['a context of another library', 'necord', [[{ headers }]]],
+    ['a context without arguments', 'rpc', []],
+    ['GraphQL without a context', 'graphql', []],
+    ['GraphQL without a request', 'graphql', [undefined, {}, {}, {}]],
+    ['GraphQL, a subscription without a request', 'graphql', [undefined, {}, { req: { extra: {} } }, {}]],
+    ['a socket of ws whose request was not kept', 'ws', [{ send: () => undefined }, {}]],
+    ['a message without a client', 'ws', [undefined, {}]],
+    ['a client with an empty handshake', 'ws', [{ handshake: {} }]],
+    ['HTTP without a request', 'http', []],
+  ])('refuses %s', async (_name, type, args) => {
+    const error = await guard.canActivate(contextOf(type, args)).catch((reason: unknown) => reason);
+    const body = {
+      error: 'invalid_token',
+      error_description: expect.stringContaining('no access token can be read here'),
+    };
+    expect(error).toBeInstanceOf(type === 'ws' ? WsException : HttpException);
+    expect(error instanceof WsException ? error.getError() : (error as HttpException).getResponse()).toEqual(
+      body,
+    );
+  });
+});
