@@ -24,18 +24,22 @@ export function authenticate(verifier: Authenticator): Middleware {
     try {
       request.claims = await verifier.authenticate(request);
     } catch (error) {
-      if (error instanceof LatchkeyError) answer(response, error);
-      else next(error); // Express 4 does not look at promises
-      return;
+      return refuse(response, error, next);
     }
     next();
   };
 }
 
-function answer(response: ServerResponse, { status, headers, body }: LatchkeyError): void {
-  if (response.headersSent) return; // meanwhile: by a timeout of the application's
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.statusCode = status;
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  response.end(JSON.stringify(body));
+/** Never throws: Express 4 does not look at promises, so that a rejected one would end the process. */
+function refuse(response: ServerResponse, error: unknown, next: (error: unknown) => void): void {
+  if (!(error instanceof LatchkeyError)) return next(error);
+  if (response.headersSent) return; // by a time limit of the application
+  try {
+    for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+    response.statusCode = error.status;
+    response.setHeader('Content-Type', 'application/json; charset=utf-8');
+    response.end(JSON.stringify(error.body));
+  } catch (failure) {
+    next(failure); // of code that the application has put into the response
+  }
 }

@@ -1,0 +1,329 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import { Controller, Get, HttpException, Module, UseGuards } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import express from 'express';
+import { fastify, type FastifyInstance } from 'fastify';
+import { Hono } from 'hono';
+import * as forExpress from '../src/express.js';
+import * as forFastify from '../src/fastify.js';
+import * as forHono from '../src/hono.js';
+import { LatchkeyError } from '../src/index.js';
+import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
+import * as forNest from '../src/nestjs.js';
+import type { Authenticator } from '../src/verifier.js';
+
+const TURN_MS = 20;
+
+/** Refuses each request after a turn, as a verifier does that asks the service. */
+const refusing = (
+  error: () => unknown = () => invalidToken('the access token is invalid'),
+): Authenticator => ({
+  authenticate: async () => {
+    await delay(TURN_MS);
+    throw error();
+  },
+});
+
+/** The handler of an API must not run without claims, also if the client hangs up while the refusal is being answered. */
+describe('a refused request', () => {
+  let app: FastifyInstance;
+  let handled: number;
+  let rejections: unknown[];
+  const onRejection = (reason: unknown): void => void rejections.push(reason);
+
+  beforeEach(() => {
+    handled = 0;
+    rejections = [];
+    process.on('unhandledRejection', onRejection).on('uncaughtException', onRejection);
+  });
+  afterEach(() => {
+    process.off('unhandledRejection', onRejection).off('uncaughtException', onRejection);
+    expect(rejections).toEqual([]);
+    expect(handled).toBe(0);
+  });
+
+  /** Asks, and hangs up after some time: before the refusal, in the middle of it, and after it. */
+  async function hangUp(url: string): Promise<void> {
+    const { port } = new URL(url);
+    const clients = Array.from({ length: 40 }, async (_, i) => {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      socket.write('GET /orders HTTP/1.1\r\nHost: api\r\n\r\n');
+      await delay(i * 2);
+      if (i % 2) socket.resetAndDestroy();
+      else socket.destroy();
+    });
+    await Promise.all(clients);
+    await delay(6 * TURN_MS);
+  }
+
+  describe('of Fastify', () => {
+    beforeEach(() => {
+      app = fastify();
+    });
+    afterEach(() => app.close());
+
+    async function start(verifier = refusing()): Promise<string> {
+      app.addHook('onRequest', forFastify.authenticate(verifier));
+      app.get('/orders', () => {
+        handled++;
+        return { orders: [] };
+      });
+      return app.listen({ host: '127.0.0.1', port: 0 });
+    }
+
+    const hooks: Record<string, () => void> = {
+      'an asynchronous onSend hook': () =>
+        void app.addHook('onSend', async (_request, _reply, payload) => {
+          await delay(2 * TURN_MS);
+          return payload;
+        }),
+      'an onSend hook with a callback': () =>
+        void app.addHook('onSend', (_request, _reply, payload, done) => {
+          setTimeout(() => done(null, payload), 2 * TURN_MS);
+        }),
+      'a preSerialization hook': () =>
+        void app.addHook('preSerialization', async (_request, _reply, payload) => {
+          await delay(2 * TURN_MS);
+          return payload;
+        }),
+      'an onError hook': () => void app.addHook('onError', () => delay(2 * TURN_MS)),
+      'an error handler of the application': () =>
+        void app.setErrorHandler(async (error, _request, reply) => {
+          await delay(2 * TURN_MS);
+          return reply.send(error);
+        }),
+    };
+
+    it.each(Object.keys(hooks))('with %s that takes time: its handler never runs', async (name) => {
+      hooks[name]!();
+      const url = await start();
+      await hangUp(url);
+      const response = await fetch(`${url}/orders`);
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        { error: 'invalid_token', error_description: 'the access token is invalid' },
+      ]);
+    });
+
+    it.each<[string, () => LatchkeyError]>([
+      ['invalid_token', () => invalidToken('the access token is invalid')],
+      ['temporarily_unavailable', () => temporarilyUnavailable(undefined, '7')],
+      [
+        'service_key_refused',
+        () => new LatchkeyError('service_key_refused', 500, 'the service key was refused'),
+      ],
+    ])('with %s is answered as by the service itself', async (_code, error) => {
+      const response = await fetch(`${await start(refusing(error))}/orders`);
+      const { status, body, headers } = error();
+      expect([response.status, await response.text()]).toEqual([status, JSON.stringify(body)]);
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+      });
+    });
+
+    it.each<[string, Parameters<FastifyInstance['setErrorHandler']>[0], number, object]>([
+      [
+        'that knows LatchkeyError',
+        (error, _request, reply) =>
+          error instanceof LatchkeyError
+            ? reply.status(error.status).headers(error.headers).send({ own: error.code })
+            : reply.status(500).send({}),
+        401,
+        { own: 'invalid_token' },
+      ],
+      [
+        'that knows statusCode',
+        (error, _request, reply) =>
+          reply
+            .status((error as { statusCode?: number }).statusCode ?? 500)
+            .send({ own: (error as Error).message }),
+        401,
+        { own: 'invalid_token: the access token is invalid' },
+      ],
+      [
+        'that leaves the status alone',
+        (_error, _request, reply) => reply.send({ own: true }),
+        401,
+        { own: true },
+      ],
+      ['that returns a value', async () => ({ own: true }), 401, { own: true }],
+      [
+        'that throws the error again',
+        (error) => {
+          throw error;
+        },
+        401,
+        { error: 'invalid_token', error_description: 'the access token is invalid' },
+      ],
+      [
+        'that rejects with the error',
+        async (thrown) => {
+          throw thrown;
+        },
+        401,
+        { error: 'invalid_token', error_description: 'the access token is invalid' },
+      ],
+      [
+        'that sends the error',
+        (error, _request, reply) => void reply.send(error),
+        401,
+        { error: 'invalid_token', error_description: 'the access token is invalid' },
+      ],
+    ])('with an error handler %s', async (_name, handler, status, body) => {
+      app.setErrorHandler(handler);
+      const response = await fetch(`${await start()}/orders`);
+      expect([response.status, await response.json()]).toEqual([status, body]);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
+    });
+
+    it('with error handlers of which the inner one throws it again: the outer one gets the status', async () => {
+      app.setErrorHandler((error, _request, reply) =>
+        reply
+          .code((error as { statusCode?: number }).statusCode ?? 500)
+          .send({ outer: (error as Error).message }),
+      );
+      await app.register(async (inner) => {
+        inner.setErrorHandler(async (thrown) => {
+          throw thrown;
+        });
+        inner.addHook('onRequest', forFastify.authenticate(refusing()));
+        inner.get('/orders', () => handled++);
+      });
+      const response = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/orders`);
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        { outer: 'the access token is invalid' },
+      ]);
+    });
+
+    it('ends a hook that calls this one', async () => {
+      const hook = forFastify.authenticate(refusing());
+      app.addHook('preHandler', async (request, reply) => {
+        await hook(request, reply);
+        handled++;
+      });
+      app.get('/orders', () => handled++);
+      const response = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/orders`);
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        expect.objectContaining({ error: 'invalid_token' }),
+      ]);
+    });
+
+    it('after a time limit of the application was answered: its handler never runs', async () => {
+      app.addHook('onRequest', (_request, reply, done) => {
+        setTimeout(() => void reply.code(503).send('too late'), TURN_MS / 2);
+        done();
+      });
+      const response = await fetch(`${await start()}/orders`);
+      expect([response.status, await response.text()]).toEqual([503, 'too late']);
+      await delay(2 * TURN_MS);
+    });
+  });
+
+  const count = (): object => ({ handled: handled++ });
+  const servers: Record<string, () => Promise<RequestListener>> = {
+    async Express() {
+      return express()
+        .use(forExpress.authenticate(refusing()))
+        .get('/orders', (_request, response) => void response.json(count()));
+    },
+    async 'a router that does not look at promises'() {
+      const guard = forExpress.authenticate(refusing());
+      return (request, response) =>
+        void guard(request as Parameters<typeof guard>[0], response, () =>
+          response.end(JSON.stringify(count())),
+        );
+    },
+    async NestJS() {
+      @UseGuards(forNest.authenticate(refusing(), HttpException))
+      @Controller('orders')
+      class Orders {
+        @Get()
+        list(): object {
+          return count();
+        }
+      }
+      @Module({ controllers: [Orders] })
+      class App {}
+      const quiet = (): void => undefined;
+      const nest = await NestFactory.create(App, { logger: { log: quiet, warn: quiet, error: onRejection } });
+      await nest.init();
+      return nest.getHttpAdapter().getInstance() as RequestListener;
+    },
+    async Hono() {
+      const hono = new Hono();
+      hono.use(forHono.authenticate(refusing()));
+      hono.get('/orders', (context) => context.json(count()));
+      return (request, response) => {
+        const asked = new Request(`http://api${request.url}`);
+        void Promise.resolve(hono.fetch(asked)).then(async (answer) => {
+          response.writeHead(answer.status, Object.fromEntries(answer.headers));
+          return response.end(await answer.text());
+        });
+      };
+    },
+  };
+
+  describe.each(Object.keys(servers))('of %s', (name) => {
+    let server: Server;
+    let url: string;
+
+    async function start(prepare: (response: ServerResponse) => void): Promise<void> {
+      const listener = await servers[name]!();
+      server = createServer((request, response) => {
+        prepare(response);
+        listener(request, response);
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    }
+    afterEach(() => server.close());
+
+    it('whose client hangs up, with an answer that takes time: its handler never runs', async () => {
+      await start((response) => {
+        const end = response.end.bind(response);
+        response.end = ((...rest: []) => {
+          setTimeout(() => end(...rest), 2 * TURN_MS);
+          return response;
+        }) as typeof response.end;
+      });
+      await hangUp(url);
+      const response = await fetch(`${url}/orders`);
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        { error: 'invalid_token', error_description: 'the access token is invalid' },
+      ]);
+    });
+
+    if (name === 'Hono') return; // its answers do not go through the response of Node.js
+    it('after a time limit of the application was answered: nothing fails', async () => {
+      await start((response) => {
+        setTimeout(() => response.writeHead(503).end('too late'), TURN_MS / 2);
+      });
+      const response = await fetch(`${url}/orders`);
+      expect([response.status, await response.text()]).toEqual([503, 'too late']);
+      await delay(2 * TURN_MS);
+    });
+  });
+
+  it('whose answer code of the application refuses: the error goes to the application, and no promise rejects', async () => {
+    const failure = new Error('a listener of the application');
+    const response = {
+      headersSent: false,
+      setHeader: () => undefined,
+      end: () => {
+        throw failure;
+      },
+    };
+    const next = jest.fn();
+    const guard = forExpress.authenticate(refusing());
+    await guard({ headers: {} } as never, response as never, next);
+    expect(next.mock.calls).toEqual([[failure]]);
+  });
+});
