@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EndedSessions } from './ended-sessions.js';
 import type { StreamListener } from './event-stream-parser.js';
 import type { KeySet } from './key-set.js';
+import type { LatchkeyError } from './latchkey-error.js';
+import { refusesKey, type ServiceKey } from './service-key.js';
 import { StreamConnection, StreamRefused } from './stream-connection.js';
 
 const FIRST_WAIT_MS = 100;
@@ -12,7 +14,7 @@ const LONGEST_CURSOR = 1024;
 
 interface Options {
   readonly url: string;
-  readonly serviceKey: string;
+  readonly serviceKey: ServiceKey;
   readonly warn: (message: string) => void;
 }
 
@@ -23,8 +25,10 @@ export class EndedStream {
   private cursor = '';
   /** Connections in a row that failed before they were ready. */
   private failures = 0;
-  /** What the present outage was told as. */
-  private warned: 'once' | 'final' | undefined;
+  /** Whether the present outage was reported. */
+  private isReported = false;
+  /** `service_key_refused`, if that was the service's last answer. */
+  refusal: LatchkeyError | undefined;
   private readonly closing = new AbortController();
 
   constructor(
@@ -58,7 +62,7 @@ export class EndedStream {
       const error = await this.connection.read(address, this.listener()).catch((reason: unknown) => reason);
       if (signal.aborted) return;
       this.failures++;
-      this.warnOf(error);
+      this.report(error);
       await delay(this.waitAfter(error), undefined, { signal, ref: false }).catch(() => undefined);
     }
   }
@@ -98,7 +102,9 @@ export class EndedStream {
 
   private takeReady(): void {
     this.failures = 0;
-    this.warned = undefined;
+    this.isReported = false;
+    this.refusal = undefined;
+    this.options.serviceKey.accepted();
     this.connection.ready();
   }
 
@@ -107,16 +113,17 @@ export class EndedStream {
   }
 
   /**
-   * Once an outage; a key that is refused is told in any case, since no waiting helps. A single broken connection is no outage:
-   * the next one is there at once.
+   * Once an outage, and a refused key in any case: no waiting helps. A single broken connection is no outage, since the next one
+   * follows at once.
    */
-  private warnOf(error: unknown): void {
-    const isRefused = error instanceof StreamRefused;
-    const isFinal = isRefused && [401, 403].includes(error.status);
-    if (this.warned === 'final' || (this.warned && !isFinal) || (!isRefused && this.failures < 2)) return;
-    this.warned = isFinal ? 'final' : 'once';
-    const reason = isFinal ? 'the service key was refused' : reasonOf(error);
-    this.options.warn(`sign-outs are not heard of (GET /sessions/ended): ${reason}`);
+  private report(error: unknown): void {
+    const status = error instanceof StreamRefused ? error.status : undefined;
+    const isKeyRefused = status !== undefined && refusesKey(status);
+    this.refusal = isKeyRefused ? this.options.serviceKey.refused(status, 'read') : undefined;
+    if (this.isReported || (status === undefined && this.failures < 2)) return;
+    this.isReported = true;
+    if (isKeyRefused) return; // by the key itself
+    this.options.warn(`sign-outs are not heard of (GET /sessions/ended): ${reasonOf(error)}`);
   }
 
   /** Milliseconds; differs from one process to the next, so that not all come back at the same moment. */

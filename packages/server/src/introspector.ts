@@ -10,6 +10,8 @@ const TIMEOUT_MS = 2500;
 const CALLS_AT_A_TIME = 100;
 const MOST_WAITING = 10_000;
 const MOST_ANSWERS = 10_000;
+/** Errors that say nothing about the token. */
+const OF_THE_SERVICE: ReadonlySet<string> = new Set(['temporarily_unavailable', 'service_key_refused']);
 
 interface Question {
   readonly askedAt: number;
@@ -26,7 +28,7 @@ export class Introspector {
 
   /**
    * Whether the token is good; for requests of the same second it is asked once.
-   * @throws LatchkeyError `temporarily_unavailable` when no answer can be had
+   * @throws LatchkeyError `temporarily_unavailable` without an answer; `service_key_refused`
    */
   isActive(token: string): Promise<boolean> {
     const now = performance.now();
@@ -44,12 +46,11 @@ export class Introspector {
   private async ask(token: string, deadline: number): Promise<boolean> {
     const timeoutMs = Math.floor(deadline - performance.now());
     if (timeoutMs <= 0) throw temporarilyUnavailable();
-    const call = { body: { token }, timeoutMs, isRepeatable: true };
+    const call = { right: 'read', body: { token }, timeoutMs, isRepeatable: true } as const;
     const { active } = await this.calls
       .post<Introspection>('/oauth2/introspect', call)
       .catch((error: LatchkeyError) => {
-        // A key that is refused, too, is no fault of the token.
-        throw error.code === 'temporarily_unavailable' ? error : temporarilyUnavailable(error);
+        throw OF_THE_SERVICE.has(error.code) ? error : temporarilyUnavailable(error);
       });
     if (typeof active !== 'boolean') throw temporarilyUnavailable();
     return active;

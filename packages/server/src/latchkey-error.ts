@@ -2,7 +2,7 @@
  * What went wrong:
  * - `invalid_token` (401): the token is missing, malformed, forged or expired, or its session has ended
  * - `temporarily_unavailable` (503): the service could not be asked; the token may be good
- * - `service_key_refused` (500): the service does not accept the `serviceKey`, or not for this call
+ * - `service_key_refused` (500): the service does not know the `serviceKey`, or the key lacks the right that the call needs
  * - any other: the service's own code and status, e.g. `not_found` (404) of `push()` for an unknown user
  */
 export type ErrorCode = 'invalid_token' | 'temporarily_unavailable' | 'service_key_refused' | (string & {});

@@ -18,7 +18,7 @@ export interface VerifierOptions {
   whenAway?: WhenAway;
   /** Seconds by which this machine's clock may be behind or ahead when expiry is judged. Default 0, like the service. */
   clockTolerance?: number;
-  /** Told in one line when the stream of sign-outs is lost, and why. Default: `console.warn`. */
+  /** Gets one line if the stream of sign-outs is lost or the service key is refused, and why. Default: `console.warn`. */
   onWarning?: (message: string) => void;
 }
 

@@ -28,5 +28,5 @@ export function push(calls: ServiceCalls, pushed: PushedEvent, timeoutMs: number
   const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
   const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
   const body = { user_id: userId, event, data, device_id: deviceId, ttl };
-  return calls.post('/push', { body, headers, timeoutMs });
+  return calls.post('/push', { right: 'push', body, headers, timeoutMs });
 }

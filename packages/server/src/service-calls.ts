@@ -1,9 +1,12 @@
 import { LatchkeyError, temporarilyUnavailable } from './latchkey-error.js';
+import { refusesKey, type Right, type ServiceKey } from './service-key.js';
 
 /** The longest body that the service answers with to these calls is far below. */
 const LONGEST_ANSWER = 65_536;
 
 export interface Call {
+  /** That the service key needs. */
+  readonly right: Right;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
@@ -15,7 +18,7 @@ export interface Call {
 export class ServiceCalls {
   constructor(
     private readonly url: string,
-    private readonly serviceKey: string | undefined,
+    private readonly serviceKey: ServiceKey | undefined,
   ) {}
 
   /**
@@ -29,7 +32,7 @@ export class ServiceCalls {
     // Before anything is sent: what cannot be is the caller's mistake, and no trouble of the service's.
     const headers = new Headers({
       ...call.headers,
-      ...bearer(serviceKey),
+      ...serviceKey.header,
       'Content-Type': 'application/json',
     });
     const body = JSON.stringify(call.body ?? {});
@@ -52,12 +55,9 @@ export class ServiceCalls {
       .catch((error: unknown) => {
         throw temporarilyUnavailable(error);
       });
+    if (refusesKey(response.status)) throw serviceKey.refused(response.status, call.right);
     return readAnswer(response, text) as Answer;
   }
-}
-
-export function bearer(serviceKey: string): { Authorization: string } {
-  return { Authorization: `Bearer ${serviceKey}` };
 }
 
 /** @throws RangeError for a body that is longer than any of the service's */
@@ -75,18 +75,11 @@ function readAnswer({ status, headers }: Response, text: string): object | undef
   if (status === 204) return undefined;
   const answer = parseObject(text);
   if (status >= 200 && status < 300 && answer) return answer;
-  if (status === 401 || status === 403) throw serviceKeyRefused(status);
   const { error, error_description: description } = answer ?? {};
   if (status >= 400 && status < 500 && status !== 429 && typeof error === 'string')
     throw new LatchkeyError(error, status, typeof description === 'string' ? description : '');
   const cause = new Error(`the service answered with ${status}`);
   throw temporarilyUnavailable(cause, headers.get('retry-after') ?? undefined);
-}
-
-/** Not 401 or 403: those would tell the API's own caller that their token is bad. */
-function serviceKeyRefused(status: number): LatchkeyError {
-  const which = status === 401 ? 'does not know it' : 'gives it no right to this call';
-  return new LatchkeyError('service_key_refused', 500, `the service key was refused: the service ${which}`);
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {

@@ -26,8 +26,13 @@ export async function signOutUser(
       throw new TypeError('deviceId is no text: leave it out to sign the user out everywhere');
     }
     const path = `/users/${encodeURIComponent(user.userId)}/sign-out`;
-    return calls.post(path, { body: { device_id: user.deviceId }, timeoutMs, isRepeatable: true });
+    return calls.post(path, {
+      right: 'users',
+      body: { device_id: user.deviceId },
+      timeoutMs,
+      isRepeatable: true,
+    });
   }
   const body = { provider: user.provider, provider_user_id: user.providerUserId };
-  return calls.post('/users/sign-out', { body, timeoutMs, isRepeatable: true });
+  return calls.post('/users/sign-out', { right: 'users', body, timeoutMs, isRepeatable: true });
 }

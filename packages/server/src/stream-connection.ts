@@ -1,6 +1,6 @@
 import { EventStreamParser, type StreamListener } from './event-stream-parser.js';
 import { since, thisMoment, type Moment } from './moment.js';
-import { bearer } from './service-calls.js';
+import type { ServiceKey } from './service-key.js';
 
 /** The service says something every second (contract §8). */
 const SILENCE_MS = 2000;
@@ -21,7 +21,7 @@ export class StreamRefused extends Error {
 
 export interface StreamAddress {
   readonly url: string;
-  readonly serviceKey: string;
+  readonly serviceKey: ServiceKey;
   /** `Last-Event-ID`; empty: from the beginning. */
   readonly cursor: string;
 }
@@ -65,7 +65,7 @@ export class StreamConnection {
       const response = await fetch(`${url}/sessions/ended`, {
         headers: {
           Accept: 'text/event-stream',
-          ...bearer(serviceKey),
+          ...serviceKey.header,
           ...(cursor !== '' && { 'Last-Event-ID': cursor }),
         },
         redirect: 'error', // the key is for the service alone

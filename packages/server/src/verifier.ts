@@ -9,6 +9,7 @@ import { invalidToken, temporarilyUnavailable, type LatchkeyError } from './latc
 import { readOptions, type VerifierOptions, type WhenAway } from './options.js';
 import { push, type Pushed, type PushedEvent } from './push.js';
 import { ServiceCalls } from './service-calls.js';
+import { ServiceKey } from './service-key.js';
 import { signOutUser, type UserToSignOut } from './sign-out-user.js';
 import { TokenSignature, type SignedToken } from './token-signature.js';
 
@@ -30,7 +31,9 @@ export class Verifier {
   /** @throws TypeError for an option that cannot be right */
   constructor(options: VerifierOptions) {
     const settings = readOptions(options);
-    const { url, serviceKey, warn } = settings;
+    const { url, warn } = settings;
+    const serviceKey =
+      settings.serviceKey === undefined ? undefined : new ServiceKey(settings.serviceKey, warn);
     this.whenAway = settings.whenAway;
     this.ended = new EndedSessions(settings.clockTolerance);
     this.keys = new KeySet(url);
@@ -54,7 +57,8 @@ export class Verifier {
   /**
    * What an access token says, if it is good at this moment.
    * @param token without `Bearer`
-   * @throws LatchkeyError `invalid_token` (401), or `temporarily_unavailable` (503) when that cannot be told
+   * @throws LatchkeyError `invalid_token` (401); `temporarily_unavailable` (503) if the service cannot be asked;
+   *   `service_key_refused` (500)
    */
   async verify(token: string): Promise<Claims> {
     const signed = await this.signature.verify(token);
@@ -78,7 +82,12 @@ export class Verifier {
    */
   introspect(token: string, tokenTypeHint?: 'access_token' | 'refresh_token'): Promise<Introspection> {
     const body = { token, ...(tokenTypeHint && { token_type_hint: tokenTypeHint }) };
-    return this.calls.post('/oauth2/introspect', { body, timeoutMs: TIMEOUT_MS, isRepeatable: true });
+    return this.calls.post('/oauth2/introspect', {
+      right: 'read',
+      body,
+      timeoutMs: TIMEOUT_MS,
+      isRepeatable: true,
+    });
   }
 
   /**
@@ -104,7 +113,7 @@ export class Verifier {
 
   private async verifyAway(token: string, signed: SignedToken): Promise<void> {
     if (this.whenAway === 'accept') return;
-    if (this.whenAway === 'refuse') throw temporarilyUnavailable();
+    if (this.whenAway === 'refuse') throw this.stream?.refusal ?? temporarilyUnavailable();
     if (!(await this.introspector.isActive(token))) throw endedToken();
     this.refuseEnded(signed);
   }

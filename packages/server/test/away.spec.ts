@@ -169,11 +169,6 @@ describe('with a service key', () => {
         'too many requests',
         (_, response) => response.writeHead(429, { 'Retry-After': '7' }).end('{"error":"slow_down"}'),
       ],
-      ['that the key is refused', (_, response) => response.writeHead(401).end('{"error":"invalid_token"}')],
-      [
-        'that the key has no right',
-        (_, response) => response.writeHead(403).end('{"error":"insufficient_scope"}'),
-      ],
       ['that the call is wrong', (_, response) => response.writeHead(400).end('{"error":"invalid_request"}')],
       ['a page', (_, response) => response.end('<html>')],
       ['something else', (_, response) => response.end('{"active":"yes"}')],
@@ -240,32 +235,116 @@ describe('with a service key', () => {
       expect(most).toBeLessThanOrEqual(100);
     });
 
-    it('a key that is refused, and a service without the stream, are told once', async () => {
-      const wrong = create({ serviceKey: 'wrong'.repeat(8) });
-      await until(() => warnings.length > 0);
-      expect(warnings).toEqual([
-        'sign-outs are not heard of (GET /sessions/ended): the service key was refused',
-      ]);
-      expect(await statusOf(wrong, await service.token())).toBe(503);
-      wrong.close();
+    it('a service without the stream is reported once', async () => {
       service.stream = (_, response) => response.writeHead(404).end('{"error":"not_found"}');
       const old = create();
       await until(() => service.cursors.length >= 3);
-      expect(warnings.slice(1)).toEqual([
+      expect(warnings).toEqual([
         'sign-outs are not heard of (GET /sessions/ended): the service answered with 404',
       ]);
       expect(await statusOf(old, await service.token())).toBe(200); // introspection is older
     });
   });
 
-  it('a key that is refused after the connection broke is told as well', async () => {
-    await createTold();
-    service.stream = (_, response) => response.writeHead(401).end('{}');
-    for (const stream of service.streams) stream.destroy();
-    await until(() => service.cursors.length >= 4);
-    expect(warnings).toEqual([
-      'sign-outs are not heard of (GET /sessions/ended): the service key was refused',
-    ]);
+  describe('a key that the service refuses', () => {
+    const refusing =
+      ([status, error]: readonly [number, string, string]): FakeService['stream'] =>
+      (_, response) =>
+        response.writeHead(status).end(JSON.stringify({ error, error_description: 'x' }));
+    const errorOf = async (verifier: Verifier): Promise<LatchkeyError> =>
+      (await verifier.verify(await service.token()).catch((reason: unknown) => reason)) as LatchkeyError;
+    const UNKNOWN = [401, 'invalid_token', 'the service does not know it'] as const;
+    const WITHOUT_RIGHT = [403, 'insufficient_scope', 'it has no right read'] as const;
+
+    it.each([UNKNOWN, WITHOUT_RIGHT])(
+      'with %i %s: is service_key_refused at the first use, one line in the log, and good again once it is accepted',
+      async (...refusal) => {
+        const [, , reason] = refusal;
+        const { stream, introspect } = service;
+        service.stream = service.introspect = refusing(refusal);
+        const verifier = create();
+        const error = await errorOf(verifier); // at once, perhaps before the stream was answered
+        expect(error).toMatchObject({ code: 'service_key_refused', status: 500, headers: {} });
+        expect(error.description).toBe(`the service key was refused: ${reason}`);
+        await until(() => service.cursors.length >= 3);
+        expect(await errorOf(verifier)).toMatchObject({ code: 'service_key_refused' });
+        expect(warnings).toEqual([
+          expect.stringMatching(`^service_key_refused: .*: ${reason}[.] [A-Z].* SERVICE_KEYS`),
+        ]);
+        expect(JSON.stringify([warnings, error, String(error)])).not.toContain(SERVICE_KEY);
+        Object.assign(service, { stream, introspect });
+        expect(await statusOf(verifier, await service.token())).toBe(200); // the service is asked meanwhile
+        await until(() => verifier.isTold);
+        expect(await statusOf(verifier, await service.token())).toBe(200);
+        expect(warnings).toHaveLength(1);
+      },
+    );
+
+    it('is reported again after it was accepted', async () => {
+      await createTold();
+      for (const lines of [1, 2]) {
+        const { stream } = service;
+        service.stream = refusing(UNKNOWN);
+        for (const open of service.streams) open.destroy();
+        await until(() => warnings.length === lines);
+        service.stream = stream;
+        await until(() => service.streams.size > 0 && verifiers[0]!.isTold);
+      }
+    });
+
+    it('is refused at once with whenAway refuse, accepted with accept, and reported by both', async () => {
+      service.stream = service.introspect = refusing(WITHOUT_RIGHT);
+      const [refuse, accept] = [create({ whenAway: 'refuse' }), create({ whenAway: 'accept' })];
+      await until(() => warnings.length === 2);
+      expect(await errorOf(refuse)).toMatchObject({ code: 'service_key_refused', status: 500 });
+      expect(await statusOf(accept, await service.token())).toBe(200);
+      expect(service.count('/oauth2/introspect')).toBe(0);
+      service.stream = (_, response) => response.writeHead(503).end();
+      await until(async () => (await errorOf(refuse)).status === 503); // the service may know it by now
+    });
+
+    it('is no fault of the token: what is forged or has ended stays 401', async () => {
+      const sid = randomUUID();
+      service.past = ended(sid);
+      const verifier = await createTold();
+      service.stream = service.introspect = refusing(UNKNOWN);
+      for (const open of service.streams) open.destroy();
+      await until(async () => (await errorOf(verifier)).code === 'service_key_refused');
+      expect(await statusOf(verifier, await service.token({ sid }))).toBe(401);
+      expect(await statusOf(verifier, 'forged')).toBe(401);
+    });
+
+    it('of a call: one line for each right, whatever the number of calls', async () => {
+      const verifier = await createTold();
+      service.other = refusing(WITHOUT_RIGHT);
+      const calls = [
+        () => verifier.push({ userId: 'u', event: 'note' }),
+        () => verifier.signOutUser({ userId: 'u' }),
+        () => verifier.signOutUser({ provider: 'mock', providerUserId: 'u' }),
+      ];
+      for (const call of [...calls, ...calls])
+        await expect(call()).rejects.toMatchObject({ code: 'service_key_refused' });
+      expect(warnings).toEqual([
+        expect.stringContaining('it has no right push'),
+        expect.stringContaining('it has no right users'),
+      ]);
+      expect(await statusOf(verifier, await service.token())).toBe(200);
+    });
+
+    it('is one line on the console without onWarning', async () => {
+      const said = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
+      try {
+        const verifier = create({ serviceKey: 'wrong'.repeat(8), onWarning: undefined as never });
+        expect(await errorOf(verifier)).toMatchObject({ code: 'service_key_refused', status: 500 });
+        await until(() => service.count('/sessions/ended') >= 3);
+        expect(said.mock.calls).toEqual([
+          [expect.stringMatching(/^@latchkey\/server: service_key_refused: /)],
+        ]);
+        expect(String(said.mock.calls)).not.toContain('wrong');
+      } finally {
+        said.mockRestore();
+      }
+    });
   });
 
   it('a listener to warnings that throws ends nothing', async () => {

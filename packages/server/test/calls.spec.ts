@@ -12,7 +12,8 @@ describe('calls of the service', () => {
   beforeEach(async () => {
     service = await FakeService.start();
     called = [];
-    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY });
+    const onWarning = (): void => undefined;
+    verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY, onWarning });
     service.other = service.introspect = ({ method, url, headers }, response, body) => {
       called.push([`${method} ${url}`, JSON.parse(body), headers['idempotency-key']]);
       expect(headers).toMatchObject(FETCHED);
