@@ -90,6 +90,22 @@ inChromium('the code of the guides', () => {
     await page.getByText('Live').waitFor();
     await page.getByText('Tea').waitFor();
 
+    // The API refuses: the page stays, and shows what it had.
+    const refusal = '{"error":"temporarily_unavailable","error_description":"x"}';
+    const isRefused = /503|The API answered with/;
+    await page.route('**/api/orders', (route) => route.fulfill({ status: 503, body: refusal }));
+    const reported = page.waitForEvent('console', (line) =>
+      line.text().includes('The API answered with 503'),
+    );
+    await page.reload();
+    await reported;
+    await page.getByText('Live').waitFor();
+    expect(complaints.filter((line) => !isRefused.test(line))).toEqual([]);
+    complaints = [];
+    await page.unroute('**/api/orders');
+    await page.reload();
+    await page.getByText('Tea').waitFor();
+
     // Somebody else signs in in another tab.
     const other = await context.newPage();
     await other.goto(`${pages.url}/other`);

@@ -1,4 +1,4 @@
-// Makes the pictures of the demo page in docs/pictures/ anew: `npx tsx test/pictures/main.ts`, after `npm run build`.
+// Makes the pictures of the demo page in docs/pictures/ anew: `npx --no-install tsx test/pictures/main.ts`, after `npm run build`.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -12,9 +12,9 @@ function List() {
   useEffect(() => {
     void latchkey.fetch('/api/list').then(async (answer) => answer.ok && setList(await answer.json()));
   }, [isLive]); // and after each time away
-  const toggle = (item: unknown) => {
-    const body = new URLSearchParams({ item: String(item) });
-    latchkey.fetch('/api/list', { method: 'POST', body }).catch(() => alert('That was not saved.'));
+  const toggle = async (item: unknown) => {
+    const request = { method: 'POST', body: new URLSearchParams({ item: String(item) }) };
+    if (!(await latchkey.fetch('/api/list', request).catch(() => null))?.ok) alert('That was not saved.');
   };
   return (
     <form action={(data) => toggle(data.get('item'))}>

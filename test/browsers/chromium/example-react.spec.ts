@@ -78,6 +78,13 @@ inChromium('examples/react', () => {
     await laptop.getByRole('button', { name: 'Bread' }).waitFor({ state: 'detached' });
     expect(await laptop.getByRole('button', { name: 'Coffee' }).count()).toBe(1);
 
+    await laptop.route('**/api/list', (route) => route.fulfill({ status: 503, body: '{"error":"x"}' }));
+    const alert = laptop.waitForEvent('dialog');
+    await laptop.getByRole('button', { name: 'Coffee' }).click({ noWaitAfter: true });
+    expect((await alert).message()).toBe('That was not saved.');
+    await (await alert).dismiss();
+    await laptop.unroute('**/api/list');
+
     await phone.evaluate(`
       const { access_token } = JSON.parse(localStorage.getItem('latchkey:${service.url}'));
       fetch('${service.url}/sign-out', {
