@@ -29,16 +29,18 @@ export function authenticate(verifier: Authenticator): Hook {
 }
 
 /**
- * Sets status and headers, also for an error handler that sets neither. Fastify's default error handler sends an error in a
- * format of Fastify; with this, an error handler that sends the error sends its body (contract §3).
+ * Fastify's default error handler sends an error in a format of Fastify. With this, an error handler that sends the error sends its
+ * body (contract §3), and one that sets neither status nor headers answers with those of the error. A hook that catches the error
+ * finds the reply untouched.
  */
 function prepareAnswer(reply: FastifyReply, error: LatchkeyError): void {
-  reply.code(error.status).headers(error.headers);
   const send = reply.send.bind(reply);
-  let isHandled = false; // the first call is Fastify's own, which passes the error to the error handler
+  let isHandled = false;
   reply.send = (payload?: unknown) => {
-    const sent = isHandled && payload === error ? error.body : payload;
-    isHandled = true;
-    return send(sent);
+    if (payload !== error) return send(payload);
+    if (isHandled) return send(error.body);
+    isHandled = true; // the first call is Fastify's own, which passes the error to the error handler
+    reply.code(error.status).headers(error.headers);
+    return send(error);
   };
 }

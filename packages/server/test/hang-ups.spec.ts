@@ -215,6 +215,15 @@ describe('a refused request', () => {
       ]);
     });
 
+    it('leaves the reply to a hook that catches the error, as for routes with an optional user', async () => {
+      const hook = forFastify.authenticate(refusing());
+      app.addHook('onRequest', (request, reply) => hook(request, reply).catch(() => undefined));
+      app.get('/news', (_request, reply) => reply.send({ user: null }));
+      const response = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/news`);
+      expect([response.status, await response.json()]).toEqual([200, { user: null }]);
+      expect(response.headers.has('www-authenticate')).toBe(false);
+    });
+
     it('after a time limit of the application was answered: its handler never runs', async () => {
       app.addHook('onRequest', (_request, reply, done) => {
         setTimeout(() => void reply.code(503).send('too late'), TURN_MS / 2);
