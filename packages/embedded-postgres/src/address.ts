@@ -8,6 +8,18 @@ export interface Address {
   readonly port: number;
 }
 
+/**
+ * Parameters of a connection that `pg` would otherwise take from the environment (PGSSLMODE, PGOPTIONS, …). It takes an
+ * empty value for none, hence the blank.
+ */
+export const WITHOUT_ENVIRONMENT = {
+  sslmode: 'disable',
+  sslnegotiation: 'postgres',
+  options: ' ',
+  replication: 'false',
+  client_encoding: 'UTF8',
+} as const;
+
 export const LOOPBACK = '127.0.0.1';
 const DEFAULT_PORT = 5432; // each server has its own directory, so any number will do
 

@@ -71,6 +71,7 @@ function complaint(native: string, account: SystemAccount | undefined): string |
     const { status, stderr, error } = spawnSync(program, ['--version'], {
       ...account,
       cwd: '/',
+      env: {}, // another account may read the environment of its processes, and with it the service's secrets
       encoding: 'utf8',
     });
     if (status !== 0) return error?.message ?? stderr.trim();

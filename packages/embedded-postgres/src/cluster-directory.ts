@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { chmodSync, lstatSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { postgresAccount, type SystemAccount } from './system-account.js';
+import { changeMode } from './own-file.js';
+import { ACCOUNT, postgresAccount, type SystemAccount } from './system-account.js';
 import { canEnter, sharedPlace } from './shared-place.js';
 
 export interface ClusterDirectory {
@@ -10,27 +11,23 @@ export interface ClusterDirectory {
   readonly account: SystemAccount | undefined;
 }
 
+/** PostgreSQL's MAXPGPATH is 1024, and initdb appends names to the path. */
+const MAX_PATH_BYTES = 900;
+
 /**
  * Decides where the database cluster of `dataDir` lives: in `<dataDir>/postgres`, or, where the account that runs
  * PostgreSQL cannot reach it, in a shared place that `<dataDir>/postgres` then links to. Later starts follow the link, so
  * the data do not seem to be lost when `dataDir` becomes reachable afterwards.
+ *
+ * @throws a sentence if PostgreSQL cannot use that path, or if what is there belongs to another account
  */
 export function clusterDirectory(dataDir: string, log: (line: string) => void): ClusterDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const nominal = join(realpathSync(dataDir), 'postgres');
-  const link = lstatSync(nominal, { throwIfNoEntry: false });
-  if (link?.isSymbolicLink()) {
-    if (!statSync(nominal, { throwIfNoEntry: false })) {
-      throw new Error(`${nominal} points to a database that is not there`);
-    }
-    const path = realpathSync(nominal);
-    return { path, account: postgresAccount(path) };
-  }
-
-  const account = postgresAccount(nominal);
-  if (!account || link || madeEnterable(account, dirname(nominal))) return { path: nominal, account };
-  const path = join(sharedPlace(createHash('sha256').update(nominal).digest('hex').slice(0, 16)), 'postgres');
-  log(`embedded PostgreSQL: only root may enter ${dirname(nominal)}, so the data live in ${path}`);
+  refuseForPostgres(nominal);
+  const account = postgresAccount(log);
+  const path = placeOf(nominal, account, log);
+  refuseForeign(path, account);
   return { path, account };
 }
 
@@ -41,10 +38,49 @@ export function pointTo(path: string, dataDir: string): void {
   symlinkSync(path, nominal);
 }
 
+function placeOf(nominal: string, account: SystemAccount | undefined, log: (line: string) => void): string {
+  const found = lstatSync(nominal, { throwIfNoEntry: false });
+  if (found?.isSymbolicLink()) {
+    if (found.uid !== 0 && found.uid !== process.getuid?.()) {
+      throw new Error(`${nominal} is a link that the user id ${found.uid} has made: remove it`);
+    }
+    if (!statSync(nominal, { throwIfNoEntry: false })) {
+      throw new Error(`${nominal} points to a database that is not there`);
+    }
+    return realpathSync(nominal);
+  }
+  if (!account || found || madeEnterable(account, dirname(nominal))) return nominal;
+  const path = join(sharedPlace(createHash('sha256').update(nominal).digest('hex').slice(0, 16)), 'postgres');
+  log(`embedded PostgreSQL: ${ACCOUNT} may not enter ${dirname(nominal)}, so the data live in ${path}`);
+  return path;
+}
+
+/** initdb refuses a line break, and a long path is cut off: by then the message would not say what to do. */
+function refuseForPostgres(path: string): void {
+  if (!/[\r\n]/.test(path) && Buffer.byteLength(path) <= MAX_PATH_BYTES) return;
+  const shown = JSON.stringify(dirname(path).slice(0, 200));
+  throw new Error(
+    `PostgreSQL cannot use the directory ${shown}: choose a DATA_DIR whose path has no line break and at most ${MAX_PATH_BYTES} bytes`,
+  );
+}
+
+/** The owner of a directory can replace all that is in it, and PostgreSQL uses no data of another account. */
+function refuseForeign(path: string, account: SystemAccount | undefined): void {
+  const found = lstatSync(path, { throwIfNoEntry: false });
+  if (!found) return;
+  if (!found.isDirectory()) throw new Error(`${path} is not a directory: remove it`);
+  if (process.platform === 'win32' || found.uid === (account?.uid ?? process.getuid?.())) return;
+  const start = `${path} belongs to the account with the user id ${found.uid}`;
+  throw new Error(
+    account
+      ? `${start}, not to ${ACCOUNT}: run chown -R ${ACCOUNT}: '${path.replaceAll("'", String.raw`'\''`)}', or start the service as the owner`
+      : `${start}: start the service as that one`,
+  );
+}
+
 /** `dataDir` itself is ours: others may be let through it (0711), since its contents are closed by their own modes. */
 function madeEnterable(account: SystemAccount, dataDir: string): boolean {
   if (canEnter(account, dataDir)) return true;
   if (!canEnter(account, dirname(dataDir))) return false;
-  chmodSync(dataDir, statSync(dataDir).mode | 0o011);
-  return canEnter(account, dataDir);
+  return changeMode(dataDir, process.getuid?.(), (mode) => mode | 0o011) && canEnter(account, dataDir);
 }

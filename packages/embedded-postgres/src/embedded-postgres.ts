@@ -1,11 +1,10 @@
 import { errorMessage } from './error-facts.js';
-import type { Address } from './address.js';
+import { WITHOUT_ENVIRONMENT, type Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';
-import { ensureCluster } from './cluster.js';
-import { readPassword } from './password-file.js';
+import { ensureCluster, readPassword } from './cluster.js';
 import { isAlive, mayBePostmaster, readPostmaster } from './postmaster.js';
-import { SERVICE } from './provision.js';
+import { provision, SERVICE } from './provision.js';
 import { sharedPlace } from './shared-place.js';
 import { Supervisor } from './supervisor.js';
 
@@ -44,7 +43,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const { path, account } = clusterDirectory(dataDir, log);
   const binaries = postgresBinaries(account, () => (account ? sharedPlace('programs') : dataDir));
-  const password = ensureCluster(path, { binaries, account });
+  const password = ensureCluster(path, {
+    binaries,
+    account,
+    prepare: (unfinished, secret) => provision({ path: unfinished, account, binaries }, secret),
+  });
   pointTo(path, dataDir);
   const supervisor = new Supervisor({ path, password, account, binaries, socketPlaces }, log);
   const address = await supervisor.start();
@@ -60,5 +63,8 @@ export function runningEmbeddedPostgres(dataDir: string): string | undefined {
 }
 
 function urlOf({ host, port }: Address, password: string): string {
-  return `postgres://${SERVICE}:${password}@${encodeURIComponent(host)}:${port}/${SERVICE}`;
+  const parameters = Object.entries(WITHOUT_ENVIRONMENT).map(
+    ([name, value]) => `${name}=${encodeURIComponent(value)}`,
+  );
+  return `postgres://${SERVICE}:${password}@${encodeURIComponent(host)}:${port}/${SERVICE}?${parameters.join('&')}`;
 }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import type { Address } from './address.js';
+import { WITHOUT_ENVIRONMENT, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
 import { SERVICE } from './provision.js';
@@ -22,6 +22,8 @@ export async function claim(
   timeoutMs: number,
 ): Promise<Client | undefined> {
   const client = new Client({
+    ...WITHOUT_ENVIRONMENT,
+    ssl: false,
     ...address,
     user: SERVICE,
     password,

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errorCode } from './error-facts.js';
 import { LOOPBACK, type Address } from './address.js';
+import { changeOwnFile, readOwnFile } from './own-file.js';
 
 /** What PostgreSQL says about its running server in `postmaster.pid`. */
 export interface Postmaster {
@@ -11,19 +12,25 @@ export interface Postmaster {
   readonly address: Address | undefined;
 }
 
-/** The server that has, or had, the cluster at `path`; undefined after a clean stop. */
+/**
+ * The server that has, or had, the cluster at `path`; undefined after a clean stop.
+ * @throws a sentence if the file is not PostgreSQL's
+ */
 export function readPostmaster(path: string): Postmaster | undefined {
-  // https://www.postgresql.org/docs/current/storage-file-layout.html
-  const [pid, , , port = '', socketDirectory, tcpAddress] = pidFile(path) ?? [];
-  if (pid === undefined) return undefined;
-  return { pid: numberOf(pid), address: addressOf(port, socketDirectory, tcpAddress) };
+  return ifThere(undefined, () => {
+    // https://www.postgresql.org/docs/current/storage-file-layout.html
+    const [pid = '', , , port = '', socketDirectory, tcpAddress] = readOwnFile(pidFile(path)).split('\n');
+    return { pid: numberOf(pid), address: addressOf(port, socketDirectory, tcpAddress) };
+  });
 }
 
-function pidFile(path: string): string[] | undefined {
+const pidFile = (path: string): string => join(path, 'postmaster.pid');
+
+function ifThere<Result>(missing: Result, use: () => Result): Result {
   try {
-    return readFileSync(join(path, 'postmaster.pid'), 'utf8').split('\n');
+    return use();
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return missing;
     throw error;
   }
 }
@@ -49,10 +56,11 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** False where process `pid` is certainly not the server of the cluster at `path`. */
+/** False where process `pid` is certainly not the server of the cluster at `path`: root may signal every process. */
 export function mayBePostmaster(pid: number, path: string): boolean {
   if (process.platform !== 'linux') return true;
   try {
+    if (statSync(`/proc/${pid}`).uid !== lstatSync(path).uid) return false;
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(path); // empty for a zombie
   } catch {
     return false;
@@ -69,10 +77,12 @@ export function mayBePostmaster(pid: number, path: string): boolean {
  *   removes its file first, and is no server any more for a moment before its number is free
  */
 export function disownStalePid(path: string, pid: number): boolean {
-  const [current, ...rest] = pidFile(path) ?? [];
-  if (current === undefined || numberOf(current) !== pid) return false;
-  writeFileSync(join(path, 'postmaster.pid'), [process.pid, ...rest].join('\n'));
-  return true;
+  return ifThere(false, () =>
+    changeOwnFile(pidFile(path), (text) => {
+      const [current = '', ...rest] = text.split('\n');
+      return numberOf(current) === pid ? [process.pid, ...rest].join('\n') : undefined;
+    }),
+  );
 }
 
 /** `INT` stops the server at once but cleanly; `QUIT` leaves the rest to crash recovery at the next start. */

@@ -14,12 +14,15 @@ export function sharedPlace(name: string): string {
   for (const path of [SHARED_PLACE, place]) {
     mkdirSync(path, { recursive: true, mode: 0o711 }); // others may pass through, but not list it
     const found = lstatSync(path);
-    if (!found.isDirectory() || found.uid !== 0) throw new Error(`${path} is not a directory owned by root`);
+    if (!found.isDirectory() || found.uid !== 0 || found.mode & 0o022) {
+      throw new Error(`${path} is not a directory that belongs to root, and that only root may change`);
+    }
   }
   return place;
 }
 
 /** Whether `account` may enter a directory, judged by the kernel, so that ACLs count too. */
 export function canEnter(account: SystemAccount, directory: string): boolean {
-  return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], { ...account, cwd: '/' }).status === 0;
+  const options = { ...account, cwd: '/', env: {} }; // the account must not read the service's secrets
+  return spawnSync('/bin/sh', ['-c', 'cd -- "$1"', 'sh', directory], options).status === 0;
 }

@@ -1,5 +1,4 @@
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { spawnSync } from 'node:child_process';
 import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
 import { QUIET } from './server.js';
@@ -17,25 +16,27 @@ export interface StoppedCluster {
  * @param statements none may contain a semicolon before an empty line: that ends a statement
  * @throws with PostgreSQL's message at the first that fails; those after it do not run
  */
-export async function runAsSuperuser(
+export function runAsSuperuser(
   { path, account, binaries }: StoppedCluster,
   database: string,
   statements: readonly string[],
-): Promise<void> {
+): void {
   const settings = ['exit_on_error=on', ...QUIET].flatMap((setting) => ['-c', setting]);
-  const running = promisify(execFile)(
+  const { status, signal, error, stderr } = spawnSync(
     binaries.postgres,
     ['--single', '-j', ...settings, '-D', path, database],
-    { ...account, cwd: '/', env: {} }, // PostgreSQL must not inherit the service's secrets
+    {
+      ...account,
+      cwd: '/',
+      env: {}, // PostgreSQL must not inherit the service's secrets
+      encoding: 'utf8',
+      input: statements.map((statement) => `${statement};\n\n`).join(''),
+    },
   );
-  running.child.stdin?.on('error', () => undefined); // how the process ends shows it
-  running.child.stdin?.end(statements.map((statement) => `${statement};\n\n`).join(''));
-  try {
-    await running;
-  } catch (error) {
-    const { stderr = '', code } = error as { stderr?: string; code?: string | number };
-    throw new Error(/FATAL: .*/.exec(stderr)?.[0] ?? `PostgreSQL's single-user mode ended with ${code}`, {
-      cause: error,
-    });
-  }
+  if (status === 0) return;
+  throw new Error(
+    error?.message ??
+      /FATAL: .*/.exec(stderr)?.[0] ??
+      `PostgreSQL's single-user mode ended with ${signal ?? status}`,
+  );
 }

@@ -1,7 +1,7 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
-  chownSync,
-  existsSync,
+  lchownSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -75,7 +75,7 @@ export class SocketDirectory {
 
   /** Whether clients find the socket. */
   hasSocket(): boolean {
-    return existsSync(join(this.path, SOCKET_FILE));
+    return lstatSync(join(this.path, SOCKET_FILE), { throwIfNoEntry: false }) !== undefined;
   }
 
   remove(): void {
@@ -101,7 +101,7 @@ export class SocketDirectory {
   }
 
   private handOver(): void {
-    if (this.account) chownSync(this.path, this.account.uid, this.account.gid);
+    if (this.account) lchownSync(this.path, this.account.uid, this.account.gid);
   }
 
   private isOurs(): boolean {
@@ -110,9 +110,11 @@ export class SocketDirectory {
     return found !== undefined && found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
   }
 
-  /** By name, not recursively: root may be at work here, in a directory of another account. */
+  /** Under its account, which may replace the directory by a link after it was checked. */
   private empty(): void {
-    for (const file of [SOCKET_FILE, SOCKET_LOCK_FILE]) rmSync(join(this.path, file), { force: true });
+    const files = [SOCKET_FILE, SOCKET_LOCK_FILE].map((file) => join(this.path, file));
+    if (this.account) spawnSync('rm', ['-f', '--', ...files], { ...this.account, cwd: '/', env: {} });
+    else for (const file of files) rmSync(file, { force: true });
   }
 }
 

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
 import { errorMessage } from './error-facts.js';
 import { freeLoopback, type Address } from './address.js';
+import { refuseSpecialFiles } from './cluster.js';
 import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';
-import { provision } from './provision.js';
 import { startServer, type Server } from './server.js';
 import type { StoppedCluster } from './single-user.js';
 import { SocketDirectory } from './socket-directory.js';
@@ -83,8 +83,8 @@ export class Supervisor {
     const deadline = Date.now() + START_PATIENCE_MS;
     for (;;) {
       await takeOver(path, password, binaries, this.log);
+      refuseSpecialFiles(path);
       try {
-        await provision(this.cluster);
         return await startServer({ ...this.cluster, ...(this.socket?.open() ?? (await chooseTcp())) });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { statSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 
 /** The operating system's account that runs PostgreSQL, in the form that `spawn` takes. */
 export interface SystemAccount {
@@ -7,36 +7,63 @@ export interface SystemAccount {
   readonly gid: number;
 }
 
+/** The account for a service that runs as root. Not `nobody`, whose processes could read and write the database. */
+export const ACCOUNT = 'latchkey-postgres';
+
+const USERADD = ['--system', '--user-group', '--no-create-home', '--home-dir', '/nonexistent'];
+const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin'; // `su` leaves a PATH without /usr/sbin
+const USERADD_TIMEOUT_MS = 30_000; // useradd waits 15 s for the lock of another one
+
 /**
- * PostgreSQL refuses to run as root. Where the service runs as root, PostgreSQL runs as the account that already owns its
- * data, else as `nobody`, which every Linux has (so no `useradd` is needed). Otherwise undefined: the service's own account.
+ * PostgreSQL refuses to run as root. A service that runs as root gets an account for PostgreSQL alone, which is created once.
+ * Any other service runs PostgreSQL as itself.
  *
- * @param clusterDir where the data are, or will be
+ * @returns undefined for the account of the service
+ * @throws a sentence if the account cannot be created, or is not for PostgreSQL alone
  */
-export function postgresAccount(clusterDir: string): SystemAccount | undefined {
-  const self = process.getuid?.();
-  if (self === undefined) return undefined; // Windows
-  const owner = statSync(clusterDir, { throwIfNoEntry: false });
-  if (self !== 0) {
-    if (owner && owner.uid !== self) {
-      throw new Error(
-        `${clusterDir} belongs to the account with the user id ${owner.uid}: start the service as that one`,
-      );
-    }
-    return undefined;
-  }
+export function postgresAccount(log: (line: string) => void = () => undefined): SystemAccount | undefined {
+  if (process.getuid?.() !== 0) return undefined;
   if (process.platform !== 'linux') {
     throw new Error('PostgreSQL does not run as root: start the service as an ordinary user');
   }
-  if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
-  return { uid: idOfNobody('-u'), gid: idOfNobody('-g') };
+  const existing = findAccount();
+  if (existing) return existing;
+  const reason = createAccount();
+  const created = findAccount(); // perhaps by another start
+  if (!created) {
+    throw new Error(
+      `PostgreSQL does not run as root, and the account ${ACCOUNT} cannot be created (${reason}): start the service as an ordinary user`,
+    );
+  }
+  log(`embedded PostgreSQL: runs as the system account ${ACCOUNT}, which has been created`);
+  return created;
 }
 
-function idOfNobody(which: '-u' | '-g'): number {
-  const { stdout } = spawnSync('id', [which, 'nobody'], { encoding: 'utf8' });
-  const id = Number.parseInt(stdout ?? '', 10);
-  if (!Number.isInteger(id) || id === 0) {
-    throw new Error('PostgreSQL does not run as root, and there is no account `nobody` that it could run as');
-  }
-  return id;
+/** @returns why that failed, if it failed */
+function createAccount(): string {
+  const { error, stderr } = spawnSync('useradd', [...USERADD, '--shell', '/usr/sbin/nologin', ACCOUNT], {
+    cwd: '/',
+    env: { PATH: SYSTEM_PATH },
+    encoding: 'utf8',
+    timeout: USERADD_TIMEOUT_MS,
+  });
+  return error?.message ?? stderr.trim().replaceAll('\n', '; ');
+}
+
+function findAccount(): SystemAccount | undefined {
+  const entries = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'));
+  const entry = entries.find(([name]) => name === ACCOUNT);
+  if (!entry) return undefined;
+  const [, , uid, gid, , , shell = ''] = entry;
+  const fault = (reason: string): Error =>
+    new Error(
+      `the account ${ACCOUNT}, which would run PostgreSQL, ${reason}: correct or remove it, or start the service as an ordinary user`,
+    );
+  if (!Number(uid) || !Number(gid)) throw fault('has the user id or the group id of root');
+  if (!/\/(?:nologin|false)$/.test(shell)) throw fault(`can log in (its shell is "${shell}")`);
+  const sharer = entries.find((other) => other !== entry && Number(other[2]) === Number(uid));
+  if (sharer) throw fault(`has the same user id as ${sharer[0]}`);
+  return { uid: Number(uid), gid: Number(gid) };
 }

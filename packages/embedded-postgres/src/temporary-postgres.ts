@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory } from './cluster-directory.js';
-import { ensureCluster, SUPERUSER } from './cluster.js';
+import { ensureCluster, removeOwned, SUPERUSER } from './cluster.js';
 import { freePort } from './free-port.js';
 import { startServer } from './server.js';
 import { sharedPlace } from './shared-place.js';
@@ -30,6 +30,7 @@ export async function startTemporaryPostgres(options: TemporaryPostgresOptions):
   const { dataDir, settings = [], initdb = [] } = options;
   const { path, account } = clusterDirectory(dataDir, () => undefined);
   const remove = (): void => {
+    removeOwned(path, account);
     for (const directory of [dataDir, dirname(path)]) rmSync(directory, { recursive: true, force: true });
   };
   try {

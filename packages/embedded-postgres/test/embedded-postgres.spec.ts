@@ -163,7 +163,7 @@ describe('when something is killed', () => {
     const first = await start();
     await query(first.url, 'DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 42 AS answer');
     await first.stop();
-    const account = postgresAccount(cluster);
+    const account = postgresAccount();
     const binaries = postgresBinaries(account, () => dataDir);
     const orphan = await startServer({ binaries, account, path: cluster, port: await freePort() });
     const next = await start();
@@ -214,7 +214,7 @@ describe('when something is killed', () => {
 
   it('the machine, and another process now has the number of the server: the next start works', async () => {
     await (await start()).stop();
-    const account = postgresAccount(cluster);
+    const account = postgresAccount();
     const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
     const file = join(cluster, 'postmaster.pid');
     writeFileSync(

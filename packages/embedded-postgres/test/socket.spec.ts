@@ -25,7 +25,7 @@ import {
   type EmbeddedPostgres,
 } from '../src/embedded-postgres.js';
 import { takeOver } from '../src/ownership.js';
-import { readPassword } from '../src/password-file.js';
+import { readPassword } from '../src/cluster.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
 import { SocketDirectory } from '../src/socket-directory.js';
@@ -94,7 +94,7 @@ describeOnUnix('the socket', () => {
   it("is in a directory that is closed to everybody but PostgreSQL's account, and not below DATA_DIR", async () => {
     const directory = directoryOf((await start()).url);
     expect(dirname(directory)).toBe(places);
-    const uid = postgresAccount(CLUSTER)?.uid ?? process.getuid!();
+    const uid = postgresAccount()?.uid ?? process.getuid!();
     expect([lstatSync(directory).uid, lstatSync(directory).mode & 0o7777]).toEqual([uid, 0o700]);
     expect(statSync(join(directory, '.s.PGSQL.5432')).mode & 0o777).toBe(0o600);
   });
@@ -151,7 +151,7 @@ describeOnUnix('the socket', () => {
     await first.stop();
     expect(readdirSync(places)).toEqual([]);
 
-    const account = postgresAccount(CLUSTER);
+    const account = postgresAccount();
     for (const directory of [stale, foreign]) {
       mkdirSync(directory, { mode: 0o700 });
       for (const name of ['.s.PGSQL.5432', '.s.PGSQL.5432.lock']) writeFileSync(join(directory, name), '');
@@ -169,7 +169,7 @@ describeOnUnix('the socket', () => {
 describeOnUnix('when the socket is lost', () => {
   it('the server is killed and its lock names a living process: it comes back at the same address', async () => {
     const { url } = await start();
-    const account = postgresAccount(CLUSTER);
+    const account = postgresAccount();
     const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
     try {
       const back = line(/is back/);
@@ -212,7 +212,7 @@ describeOnUnix('when the socket is lost', () => {
 
   it('a left-behind server has none any more: the next start refuses, and says which process is in the way', async () => {
     await (await start()).stop();
-    const account = postgresAccount(CLUSTER);
+    const account = postgresAccount();
     const binaries = postgresBinaries(account, () => DATA_DIR);
     const socket = SocketDirectory.make(CLUSTER, account, [places])!;
     const orphan = await startServer({ binaries, account, path: CLUSTER, ...socket.open() });
@@ -229,7 +229,7 @@ describeOnUnix('when the socket is lost', () => {
 
   it('a left-behind server still has it: the next start replaces it', async () => {
     await (await start()).stop();
-    const account = postgresAccount(CLUSTER);
+    const account = postgresAccount();
     const binaries = postgresBinaries(account, () => DATA_DIR);
     const socket = SocketDirectory.make(CLUSTER, account, [places])!;
     const orphan = await startServer({ binaries, account, path: CLUSTER, ...socket.open() });
