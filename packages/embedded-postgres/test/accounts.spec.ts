@@ -208,7 +208,7 @@ describe('as an ordinary user', () => {
       const root = checkout(join(room, 'checkout'), '0.0.0-test');
       const packaged = ['', 'bin', 'lib'].map((path) => join(root, PACKAGE, 'native', path));
       for (const path of packaged) chmodSync(path, 0o555);
-      const dataDir = join(room, 'data');
+      const dataDir = join(room, 'data $(exit 1) `exit 1` "\\'); // the programs are copied there, and initdb calls a shell
       mkdirSync(dataDir);
       if (nobody) chownSync(dataDir, nobody.uid, nobody.gid);
       const { url, error } = await start(dataDir, root, nobody);

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdtempSync,
   readFileSync,
@@ -11,12 +12,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../../../src/database/data-source.js';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
+import { clusterDirectory } from '../src/cluster-directory.js';
+import { ensureCluster } from '../src/cluster.js';
+import {
+  runningEmbeddedPostgres,
+  startEmbeddedPostgres,
+  type EmbeddedPostgres,
+} from '../src/embedded-postgres.js';
 import { freePort } from '../src/free-port.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
@@ -137,6 +146,97 @@ describe('an embedded PostgreSQL', () => {
     expect(seen).toContain(cluster);
     expect(seen).not.toContain(password);
     expect(seen).not.toContain('canary-of-the-environment');
+  });
+});
+
+// Each would keep `pg` or PostgreSQL from working, or change what the service sees.
+const OF_THE_SHELL = {
+  PGHOST: '203.0.113.1',
+  PGPORT: '1',
+  PGUSER: 'postgres',
+  PGPASSWORD: 'wrong',
+  PGPASSFILE: '/nowhere',
+  PGDATABASE: 'template1',
+  PGSERVICE: 'none',
+  PGSSLMODE: 'require',
+  PGSSLNEGOTIATION: 'direct',
+  PGOPTIONS: '-c default_transaction_isolation=serializable -c search_path=pg_catalog',
+  PGREPLICATION: 'database',
+  PGCLIENT_ENCODING: 'LATIN1',
+  PGDATA: '/nowhere',
+  PGTZ: 'Asia/Tokyo',
+  TZ: 'Asia/Tokyo',
+  LC_ALL: 'tr_TR.UTF-8',
+};
+
+describe('variables of the shell', () => {
+  afterEach(() => {
+    for (const name of Object.keys(OF_THE_SHELL)) delete process.env[name];
+  });
+
+  it('change nothing, at the first start and later, for any client of the URL', async () => {
+    use(join(ROOM, 'shell'));
+    Object.assign(process.env, OF_THE_SHELL);
+    for (let time = 0; time < 2; time++) {
+      const { url, stop } = await start();
+      const settings = ['default_transaction_isolation', 'search_path', 'TimeZone', 'lc_messages'];
+      const sql = `SELECT current_user::text AS name, pg_encoding_to_char(encoding) AS encoding,
+        ${settings.map((setting) => `current_setting('${setting}') AS ${setting.toLowerCase()}`).join()}
+        FROM pg_database WHERE datname = current_database()`;
+      const expected = {
+        name: 'latchkey',
+        encoding: 'UTF8',
+        default_transaction_isolation: 'read committed',
+        search_path: '"$user", public',
+        timezone: 'UTC',
+        lc_messages: 'C',
+      };
+      expect(await query(url, sql)).toEqual([expected]);
+      const dataSource = await new DataSource(dataSourceOptions(url, 1)).initialize();
+      expect(await dataSource.query(sql)).toEqual([expected]);
+      await dataSource.destroy();
+      expect(runningEmbeddedPostgres(dataDir)).toBe(url);
+      await stop();
+    }
+  });
+});
+
+describe('DATA_DIR', () => {
+  it.each([
+    [
+      'what a shell, a format or a quotation would change',
+      ` $HOME $(exit 1) \`exit 1\` 'a"b\\c %s%41 é漢🔑 *?[a]~#;&|<>! \t`,
+    ],
+    ['a leading dash', '-D'],
+    ['a long name', 'x'.repeat(255)],
+  ])('may have %s in its path', async (_, name) => {
+    use(join(ROOM, name));
+    const { url } = await start();
+    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+
+  it.each([
+    ['a line break', 'a\nb'],
+    ['a carriage return', 'a\rb'],
+    ['more bytes than PostgreSQL takes', Array.from('yyyyy', (y) => y.repeat(200)).join('/')],
+  ])('with %s is refused, in a sentence that says what to do', async (_, name) => {
+    use(join(ROOM, name));
+    await expect(start()).rejects.toThrow(
+      /^[^\r\n]*PostgreSQL cannot use the directory ".*": choose a DATA_DIR .* DATABASE_URL\.$/,
+    );
+  });
+
+  it('and the programs may have a dollar in their path, which initdb hands to a shell', async () => {
+    use(join(ROOM, 'dollar'));
+    const account = postgresAccount();
+    const { initdb } = postgresBinaries(account, () => dataDir);
+    const installed = join(ROOM, 'a$(exit 1)"b');
+    cpSync(join(dirname(initdb), '../..'), installed, { recursive: true, verbatimSymlinks: true });
+    const program = (name: string): string => join(installed, 'native/bin', name);
+    const binaries = { initdb: program('initdb'), postgres: program('postgres'), pgCtl: program('pg_ctl') };
+    ensureCluster(clusterDirectory(dataDir, () => undefined).path, { binaries, account });
+    const server = await startServer({ binaries, account, path: cluster, port: await freePort() });
+    await server.stop();
   });
 });
 
