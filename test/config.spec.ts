@@ -2,7 +2,19 @@ import { Inject, Injectable, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { envExample, settingsPage } from '../src/config/document-settings.js';
@@ -187,6 +199,32 @@ describe('the generated SECRET_KEY', () => {
     ]);
   });
 
+  it.each([
+    ['a link', 'is a symbolic link', (path: string) => symlinkSync(join(cwd, 'key'), path)],
+    ['a link that leads nowhere', 'is a symbolic link', (path: string) => symlinkSync(join(cwd, 'x'), path)],
+    ['a named pipe', 'is not a regular file', (path: string) => execFileSync('mkfifo', [path])],
+    ['a directory', 'is not a regular file', (path: string) => mkdirSync(path)],
+    ['an endless file', 'cannot be used (EFBIG)', () => write('data/secret-key', 'a'.repeat(1 << 20))],
+  ])('%s in place of its file is a fault, and is neither followed nor waited for', (_, fault, put) => {
+    write('key', 'ab'.repeat(32));
+    mkdirSync(join(cwd, 'data'));
+    put(join(cwd, 'data', 'secret-key'));
+    expect(faultsOf({})).toEqual([
+      expect.stringContaining(`secret-key ${fault}; accepted: a value, or a DATA_DIR`),
+    ]);
+    expect(existsSync(join(cwd, 'x'))).toBe(false);
+  });
+
+  it.each([0o640, 0o604, 0o620, 0o602, 0o666])(
+    'whose file has the mode %o: is used with a warning',
+    (mode) => {
+      loadSettings({}, cwd);
+      chmodSync(join(cwd, 'data/secret-key'), mode);
+      const exposed = `data/secret-key has the mode ${mode.toString(8)}, so other accounts may know or replace`;
+      expect(loadSettings({}, cwd).warnings).toContainEqual(expect.stringContaining(exposed));
+    },
+  );
+
   it('is one and the same for processes that start at once', async () => {
     const source = new URL('../src/config/kept-secret-key.ts', import.meta.url).href;
     const script = `
@@ -206,6 +244,79 @@ describe('the generated SECRET_KEY', () => {
     const [first, ...others] = await Promise.all(outputs);
     expect(first?.split(',')).toHaveLength(50);
     expect(others).toEqual([first, first]);
+  });
+});
+
+describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
+  const EMBEDDED = {
+    NODE_ENV: 'production',
+    DATA_DIR: 'state',
+    SECRET_KEY: 'ab'.repeat(32),
+    REDIRECT_URIS: 'https://app.example/callback',
+    TRUST_PROXY: '1',
+    PUBLIC_URL: 'https://id.example',
+  };
+  const NAMED = { DATABASE_URL: 'postgres://u:p@db.example/x', SECRET_KEY: 'ab'.repeat(32) };
+  const itOnUnix = process.getuid ? it : it.skip;
+  const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+  const accepted =
+    'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
+  const state = (): string => join(cwd, 'state');
+  const warningsOf = (env: Environment): readonly string[] =>
+    loadSettings(env, cwd).warnings.filter((line) => line.startsWith('DATA_DIR'));
+  beforeEach(() => mkdirSync(state(), { mode: 0o700 }));
+
+  itOnUnix.each([0o777, 0o1777, 0o770, 0o720, 0o702])(
+    'mode %o: refused in production, else a warning',
+    (mode) => {
+      chmodSync(state(), mode);
+      const exposed = `has the mode ${mode.toString(8)}`;
+      expect(faultsOf(EMBEDDED)).toEqual([
+        `DATA_DIR: was "${state()}", which ${exposed}; accepted: ${accepted}`,
+      ]);
+      expect(warningsOf({ DATA_DIR: 'state' })).toEqual([
+        `DATA_DIR ${exposed}; production accepts ${accepted}.`,
+      ]);
+      for (const NODE_ENV of ['production', 'development']) {
+        expect(warningsOf({ ...EMBEDDED, ...NAMED, NODE_ENV })).toEqual([]); // nothing is kept there
+      }
+    },
+  );
+
+  itOnUnix.each([0o700, 0o711, 0o755, 0o500])('mode %o is accepted', (mode) => {
+    chmodSync(state(), mode);
+    expect(warningsOf(EMBEDDED)).toEqual([]);
+  });
+
+  itOnUnix('the mode of what a link leads to counts', () => {
+    symlinkSync(state(), join(cwd, 'link'));
+    expect(warningsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([]);
+    chmodSync(state(), 0o777);
+    expect(faultsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
+      expect.stringContaining('link", which has the mode 777'),
+    ]);
+  });
+
+  itAsRoot("another account's directory, link or key: the same (needs root)", () => {
+    symlinkSync(state(), join(cwd, 'link'));
+    lchownSync(join(cwd, 'link'), 65534, 65534);
+    const theirs = 'belongs to the account with the user id 65534';
+    expect(faultsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
+      expect.stringContaining(`link", which ${theirs};`),
+    ]);
+    chownSync(state(), 65534, 65534);
+    expect(faultsOf(EMBEDDED)).toEqual([expect.stringContaining(`state", which ${theirs};`)]);
+    expect(warningsOf({ DATA_DIR: 'state' })).toEqual([expect.stringContaining(theirs)]);
+    chownSync(join(state(), 'secret-key'), 65534, 65534);
+    expect(loadSettings({ DATA_DIR: 'state' }, cwd).warnings).toContainEqual(
+      expect.stringContaining(`secret-key ${theirs}, so other accounts may know`),
+    );
+  });
+
+  itOnUnix('is created closed', () => {
+    rmSync(state(), { recursive: true });
+    expect(warningsOf({ DATA_DIR: 'state' })).toEqual([]);
+    expect(statSync(state()).mode & 0o777).toBe(0o700);
   });
 });
 

@@ -1,17 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
+  statSync,
   unlinkSync,
   writeSync,
 } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorCode } from './invalid-settings.js';
+import { Refused } from './kinds.js';
+import { readSecretFile, WITHOUT_WAITING } from './read-secret-file.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
 
@@ -20,6 +25,8 @@ export interface KeptSecretKey {
   readonly key: SecretKey;
   /** The file, if this call created it. */
   readonly created?: string;
+  /** A sentence for the log if other accounts can read or replace the file. */
+  readonly warning?: string;
 }
 
 /**
@@ -34,8 +41,8 @@ export function keptSecretKey(dataDir: string): KeptSecretKey {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const file = join(dataDir, 'secret-key');
   const created = !existsSync(file) && create(file, randomBytes(32).toString('hex'));
-  const key = secretKey.parse(readFileSync(file, 'utf8').trim());
-  return created ? { key, created: file } : { key };
+  const kept = readKey(file);
+  return created ? { ...kept, created: file } : kept;
 }
 
 /**
@@ -43,7 +50,50 @@ export function keptSecretKey(dataDir: string): KeptSecretKey {
  * @throws as `keptSecretKey` does, and the file system's error (ENOENT) where there is none
  */
 export function existingSecretKey(dataDir: string): KeptSecretKey {
-  return { key: secretKey.parse(readFileSync(join(dataDir, 'secret-key'), 'utf8').trim()) };
+  return readKey(join(dataDir, 'secret-key'));
+}
+
+/**
+ * Why other accounts can replace what is in `DATA_DIR`: its owner, or its permissions.
+ * @returns words that follow its name; undefined if only this account and root can, if there is none yet, and on Windows
+ */
+export function exposureOfDataDir(dataDir: string): string | undefined {
+  try {
+    const link = lstatSync(dataDir);
+    return (link.isSymbolicLink() ? exposure(link, 0) : undefined) ?? exposure(statSync(dataDir), 0o022);
+  } catch {
+    return undefined; // creating or reading it reports the reason
+  }
+}
+
+/** @param closed permissions that other accounts must not have */
+function exposure({ uid, mode }: Stats, closed: number): string | undefined {
+  const self = process.getuid?.();
+  if (self === undefined) return undefined;
+  if (uid !== self && uid !== 0) return `belongs to the account with the user id ${uid}`;
+  return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
+}
+
+/** Another account may have put a link or a named pipe in place of the file: neither is followed or waited for. */
+function readKey(file: string): KeptSecretKey {
+  let exposed: string | undefined;
+  const check = (found: Stats): void => {
+    if (!found.isFile()) throw new Refused('', 'is not a regular file');
+    exposed = exposure(found, 0o077);
+  };
+  const key = secretKey.parse(readWithoutFollowing(file, check).trim());
+  if (exposed === undefined) return { key };
+  const warning = `${file} ${exposed}, so other accounts may know or replace the key in it: make it this account's with mode 600.`;
+  return { key, warning };
+}
+
+function readWithoutFollowing(file: string, check: (found: Stats) => void): string {
+  try {
+    return readSecretFile(file, WITHOUT_WAITING | constants.O_NOFOLLOW, check);
+  } catch (error) {
+    if (['ELOOP', 'EMLINK'].includes(fileErrorCode(error))) throw new Refused('', 'is a symbolic link');
+    throw error;
+  }
 }
 
 function create(file: string, content: string): boolean {

@@ -2,10 +2,10 @@ import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Faults, fileErrorCode } from './invalid-settings.js';
-import { existingSecretKey, keptSecretKey } from './kept-secret-key.js';
+import { existingSecretKey, exposureOfDataDir, keptSecretKey } from './kept-secret-key.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
-import { parseSettings } from './parse-settings.js';
+import { parseSettings, type Surroundings } from './parse-settings.js';
 import { readSecretFiles } from './secret-files.js';
 import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
@@ -20,7 +20,10 @@ import { passOnToOpenTelemetry } from './traces.js';
  * @throws InvalidSettings with all faults
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
-  const settings = load(env, cwd, (dataDir) => keep(dataDir, keptSecretKey));
+  const settings = load(env, cwd, {
+    keptSecretKey: (dataDir) => keep(dataDir, keptSecretKey),
+    exposureOfDataDir,
+  });
   if (settings.traces && env === process.env) passOnToOpenTelemetry(readDotEnv(cwd, new Faults()));
   return settings;
 }
@@ -35,17 +38,21 @@ export function loadCommandSettings(
   env: Environment = process.env,
   cwd: string = process.cwd(),
 ): Settings {
-  return load(env, cwd, needsKey ? (dataDir) => keep(dataDir, existingSecretKey) : undefined);
+  return load(env, cwd, needsKey ? { keptSecretKey: (dataDir) => keep(dataDir, existingSecretKey) } : {});
 }
 
-function load(env: Environment, cwd: string, keepKey?: (dataDir: string) => KeptSecretKey): Settings {
+function load(
+  env: Environment,
+  cwd: string,
+  files: Pick<Surroundings, 'keptSecretKey' | 'exposureOfDataDir'>,
+): Settings {
   const faults = new Faults();
   const { env: variables, secretFiles } = readSecretFiles(
     { ...readDotEnv(cwd, faults), ...env },
     cwd,
     faults,
   );
-  return parseSettings(variables, { cwd, faults, secretFiles, ...(keepKey && { keptSecretKey: keepKey }) });
+  return parseSettings(variables, { cwd, faults, secretFiles, ...files });
 }
 
 function readDotEnv(cwd: string, faults: Faults): Environment {
@@ -63,7 +70,8 @@ function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSec
     return key(dataDir);
   } catch (error) {
     const file = join(dataDir, 'secret-key');
-    const why = error instanceof Refused ? 'holds no key' : `cannot be used (${fileErrorCode(error)})`;
+    const why =
+      error instanceof Refused ? (error.was ?? 'holds no key') : `cannot be used (${fileErrorCode(error)})`;
     const faults = new Faults();
     faults.add(
       'SECRET_KEY',

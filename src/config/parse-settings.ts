@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { Faults } from './invalid-settings.js';
+import { Faults, quote } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { applyDatabaseRules } from './database-rules.js';
 import { enabledProviders } from './enabled-providers.js';
@@ -22,11 +22,16 @@ export interface Surroundings {
   readonly cwd?: string;
   /** The key to use where `SECRET_KEY` is unset outside production; by default a new one, kept nowhere. */
   readonly keptSecretKey?: (dataDir: string) => KeptSecretKey;
+  /** Why other accounts can replace what is in `DATA_DIR`; see kept-secret-key.ts. */
+  readonly exposureOfDataDir?: (dataDir: string) => string | undefined;
   /** The files that secrets of the environment were read from, by variable. */
   readonly secretFiles?: ReadonlyMap<string, SecretFile>;
   /** Faults that are known already. */
   readonly faults?: Faults;
 }
+
+const CLOSED_DIRECTORY =
+  'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
 /**
  * Settings from an environment, without reading any file: no `.env`, no `<NAME>_FILE`.
@@ -36,6 +41,7 @@ export interface Surroundings {
  */
 export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
   const { cwd = process.cwd(), keptSecretKey = newSecretKey, faults = new Faults() } = surroundings;
+  const { exposureOfDataDir = () => undefined } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;
   const values = readValues(env, faults);
   const production = values.nodeEnv === 'production';
@@ -44,9 +50,13 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   applyDatabaseRules(values, faults);
   applyPortRules(values, faults);
   if (production) applyProductionRules(values, env, faults);
+  const dataDir = resolve(cwd, values.dataDir);
+  const exposed = values.databaseUrl && values.secretKey ? undefined : exposureOfDataDir(dataDir);
+  if (exposed !== undefined && production) {
+    faults.add('DATA_DIR', `${quote(dataDir)}, which ${exposed}`, CLOSED_DIRECTORY);
+  }
   faults.check(); // before a key is generated: a refused start leaves nothing behind
 
-  const dataDir = resolve(cwd, values.dataDir);
   const kept: KeptSecretKey = values.secretKey ? { key: values.secretKey } : keptSecretKey(dataDir);
   const { nodeEnv: _, ...asRead } = values;
   return {
@@ -60,7 +70,11 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
     secretFiles,
     ...providers,
     traces: wantsTraces(env),
-    warnings: warningsFor(env, values, given, kept.created),
+    warnings: [
+      ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
+      ...(kept.warning === undefined ? [] : [kept.warning]),
+      ...warningsFor(env, values, given, kept.created),
+    ],
   };
 }
 

@@ -1,4 +1,5 @@
-import { closeSync, constants, openSync, readSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 
 /**
@@ -14,11 +15,17 @@ export const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
  * What a file of a secret holds.
  * @param path also of a pipe (`/dev/fd/63`)
  * @param flags of open(2); by default a named pipe is waited for until somebody writes to it
+ * @param check throws if the open file must not be read
  * @throws Error with a `code`, as those of node:fs; `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe that is not waited for
  */
-export function readSecretFile(path: string, flags = constants.O_RDONLY): string {
+export function readSecretFile(
+  path: string,
+  flags = constants.O_RDONLY,
+  check: (found: Stats) => void = () => undefined,
+): string {
   const file = openSync(path, flags);
   try {
+    check(fstatSync(file));
     const content = new Content();
     while (content.add(readSync(file, content.rest))) continue;
     return content.text;
