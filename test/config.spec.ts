@@ -219,8 +219,8 @@ describe('the generated SECRET_KEY', () => {
     'whose file has the mode %o: is used with a warning',
     (mode) => {
       loadSettings({}, cwd);
-      chmodSync(join(cwd, 'data/secret-key'), mode);
-      const exposed = `data/secret-key has the mode ${mode.toString(8)}, so other accounts may know or replace`;
+      chmodSync(join(cwd, 'data/secret-key'), Number.parseInt(mode, 8));
+      const exposed = `data/secret-key has the mode ${mode}, so other accounts may know or replace`;
       expect(loadSettings({}, cwd).warnings).toContainEqual(expect.stringContaining(exposed));
     },
   );
@@ -269,8 +269,8 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
   itOnUnix.each([0o777, 0o1777, 0o770, 0o720, 0o702])(
     'mode %o: refused in production, else a warning',
     (mode) => {
-      chmodSync(state(), mode);
-      const exposed = `has the mode ${mode.toString(8)}`;
+      chmodSync(state(), Number.parseInt(mode, 8));
+      const exposed = `has the mode ${mode}`;
       expect(faultsOf(EMBEDDED)).toEqual([
         `DATA_DIR: was "${state()}", which ${exposed}; accepted: ${accepted}`,
       ]);
@@ -283,8 +283,8 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     },
   );
 
-  itOnUnix.each([0o700, 0o711, 0o755, 0o500])('mode %o is accepted', (mode) => {
-    chmodSync(state(), mode);
+  itOnUnix.each(['700', '711', '755', '500'])('mode %s is accepted', (mode) => {
+    chmodSync(state(), Number.parseInt(mode, 8));
     expect(warningsOf(EMBEDDED)).toEqual([]);
   });
 
