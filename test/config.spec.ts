@@ -215,8 +215,8 @@ describe('the generated SECRET_KEY', () => {
     expect(existsSync(join(cwd, 'x'))).toBe(false);
   });
 
-  it.each([0o640, 0o604, 0o620, 0o602, 0o666])(
-    'whose file has the mode %o: is used with a warning',
+  it.each(['640', '604', '620', '602', '666'])(
+    'whose file has the mode %s: is used with a warning',
     (mode) => {
       loadSettings({}, cwd);
       chmodSync(join(cwd, 'data/secret-key'), Number.parseInt(mode, 8));
@@ -266,8 +266,8 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     loadSettings(env, cwd).warnings.filter((line) => line.startsWith('DATA_DIR'));
   beforeEach(() => mkdirSync(state(), { mode: 0o700 }));
 
-  itOnUnix.each([0o777, 0o1777, 0o770, 0o720, 0o702])(
-    'mode %o: refused in production, else a warning',
+  itOnUnix.each(['777', '1777', '770', '720', '702'])(
+    'mode %s: refused in production, else a warning',
     (mode) => {
       chmodSync(state(), Number.parseInt(mode, 8));
       const exposed = `has the mode ${mode}`;
