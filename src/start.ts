@@ -3,6 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings.js';
+import { withoutEnvironment } from './database/embedded-url.js';
 import { patiently, type Patience } from './database/patiently.js';
 
 /** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
@@ -37,7 +38,8 @@ export async function startService(
   embedded?.catch(() => undefined); // it may fail before it is awaited
   try {
     const { running, startApp } = await unlessAborted(import('./start-app.js'), signal); // while the database comes up
-    const databaseUrl = settings.databaseUrl ?? (await unlessAborted(embedded!, signal)).url;
+    const databaseUrl =
+      settings.databaseUrl ?? withoutEnvironment((await unlessAborted(embedded!, signal)).url);
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
     const complete = { ...settings, databaseUrl, databaseDirectUrl };
     const starting = patiently(

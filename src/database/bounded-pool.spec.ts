@@ -1,6 +1,9 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { jest } from '@jest/globals';
 import { isDatabaseAway } from '../errors/database-error.js';
 import { boundedPg } from './bounded-pool.js';
+import { clientFor } from './client.js';
 import { dataSourceOptions } from './data-source.js';
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 
@@ -27,5 +30,25 @@ describe('the pool of connections', () => {
 
   it('is the one that TypeORM uses', () => {
     expect(dataSourceOptions('postgres://a@b/c', 1)).toMatchObject({ driver: boundedPg });
+  });
+
+  it('closes a connection that ends, or is refused, while it sets what the service relies on', async () => {
+    const auth = Buffer.from('5200000008000000005a0000000549', 'hex'); // AuthenticationOk, ReadyForQuery
+    const refusal = Buffer.from('E\0\0\0\x20SERROR\0C42501\0Mnot allowed\0\0Z\0\0\0\x05I', 'latin1');
+    for (const refuses of [false, true]) {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => {
+          socket.write(auth);
+          socket.once('data', () => (refuses ? socket.write(refusal) : socket.destroy()));
+        });
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const url = `postgres://u:p@127.0.0.1:${(server.address() as AddressInfo).port}/d`;
+      const own = new boundedPg.Pool({ Client: clientFor(() => url, 'session'), max: 1 });
+      await expect(own.connect()).rejects.toThrow(refuses ? 'not allowed' : 'terminated unexpectedly');
+      await new Promise((resolve) => server.close(resolve)); // waits for connections
+      expect(own.totalCount).toBe(0);
+    }
   });
 });

@@ -2,6 +2,7 @@ import { Logger } from '@nestjs/common';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { errorMessage } from './error-facts.js';
+import { settingSession } from './session-settings.js';
 
 /** pg's client, made for one database: `new` needs no address. */
 export type DatabaseClient = typeof Client;
@@ -15,10 +16,14 @@ const STRICT_MODE = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
  * Each client connects to where the URL leads when it is made, with what the files hold then that the URL names (`sslrootcert`).
  *
  * @param url never throws
+ * @param pooler in `session` mode, or if there is none, each connection sets what the service relies on (session-settings.ts)
  * @returns a class whose constructor never throws, since pg's pool makes clients where nobody would catch that
  * @throws what is wrong with the URL as it is now, or with those files
  */
-export function clientFor(url: () => string): DatabaseClient {
+export function clientFor(
+  url: () => string,
+  pooler: 'session' | 'transaction' = 'transaction',
+): DatabaseClient {
   let good = configOf(url());
   let told: string | undefined;
   function current(): ClientConfig {
@@ -33,11 +38,12 @@ export function clientFor(url: () => string): DatabaseClient {
     }
     return good;
   }
-  return class extends Client {
+  class ClientOfUrl extends Client {
     constructor(config?: string | ClientConfig) {
       super({ ...(typeof config === 'object' && config), ...current() });
     }
-  };
+  }
+  return pooler === 'session' ? settingSession(ClientOfUrl) : ClientOfUrl;
 }
 
 /** What is left out is for pg to find: `PGUSER`, `PGPASSWORD` and their kin, or the defaults of PostgreSQL. */

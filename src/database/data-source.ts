@@ -81,5 +81,5 @@ export function keepsSession({ options }: DataSource): boolean {
 }
 
 function withoutPooler(url: string): Database {
-  return { Client: clientFor(() => url), pooler: 'session' };
+  return { Client: clientFor(() => url, 'session'), pooler: 'session' };
 }

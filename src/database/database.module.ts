@@ -1,20 +1,25 @@
-import { Global, Module, type DynamicModule, type Type } from '@nestjs/common';
+import { Global, Logger, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { SETTINGS } from '../config/settings.module.js';
 import { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
-import { dataSourceOptions } from './data-source.js';
+import { dataSourceOptions, keepsSession } from './data-source.js';
 import { isDistributed } from './is-distributed.js';
+import { commitWarning, requireSettings } from './session-settings.js';
 import { Sql } from './sql.js';
 import { usualWay } from './ways.js';
 
 const sql = {
   provide: Sql,
   inject: [DataSource, Events],
-  useFactory: async (dataSource: DataSource, events: Events) =>
-    new Sql(dataSource, await isDistributed(dataSource), events),
+  useFactory: async (dataSource: DataSource, events: Events) => {
+    if (!keepsSession(dataSource)) await requireSettings((text) => dataSource.query(text));
+    const warning = await commitWarning((text) => dataSource.query(text));
+    if (warning !== undefined) new Logger('Database').warn(warning);
+    return new Sql(dataSource, await isDistributed(dataSource), events);
+  },
 };
 
 @Global()

@@ -1,15 +1,13 @@
-import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { applyMigrations } from './apply-migrations.js';
 import { connectPatiently } from './connect-patiently.js';
 import type { DatabaseOptions } from './data-source.js';
 import { takeMigrationLock } from './migration-lock.js';
 import type { Patience } from './patiently.js';
+import { requireUsable } from './require-usable.js';
 
 // The lock's own statements are quick: where they are not, the database hangs.
 const LOCK_CONNECTION = { keepAlive: true, query_timeout: 5000 };
-
-const READ_ONLY = '25006'; // read_only_sql_transaction
 
 const ONE_PATIENT_CONNECTION = {
   poolSize: 1,
@@ -39,7 +37,7 @@ export async function migrate(options: DatabaseOptions, patience: Patience): Pro
   // The lock has a connection of its own, since not every migration runs in a transaction.
   const lock = await connectPatiently(options.extra.Client, LOCK_CONNECTION, patience);
   try {
-    await requireWritable(lock);
+    await requireUsable(lock);
     await takeMigrationLock(lock, patience.signal);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
     const dataSource = new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra });
@@ -50,11 +48,4 @@ export async function migrate(options: DatabaseOptions, patience: Patience): Pro
   } finally {
     await lock.end(); // with which the lock goes, whatever has failed
   }
-}
-
-/** A server that is failing over, or a standby that is not yet promoted. */
-async function requireWritable(client: Client): Promise<void> {
-  const { rows } = await client.query<{ transaction_read_only: string }>('SHOW transaction_read_only');
-  if (rows[0]?.transaction_read_only === 'off') return;
-  throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
 }

@@ -17,6 +17,10 @@ const ADVICE: readonly [RegExp, string][] = [
     /unsupported startup parameter/,
     'that is a pooler, such as PgBouncer: set DATABASE_POOLER=transaction, or have it ignore the parameter (docs/production.md)',
   ],
+  [
+    /session_replication_role/, // only a superuser may set it
+    'its triggers and foreign keys are off for this role or database: ALTER ROLE … RESET session_replication_role, or ALTER DATABASE … RESET session_replication_role',
+  ],
 ];
 
 /** @returns what to do where an error says that settings are wrong, so that waiting does not help; undefined for any other */

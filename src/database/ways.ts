@@ -12,7 +12,10 @@ const logger = new Logger('Database');
 
 /** The usual way to the database: through a pooler, where there is one. */
 export function usualWay({ secretFiles, databaseUrl, databasePooler }: Settings): Database {
-  return { Client: clientAt(databaseUrl!, settingsTable.databaseUrl, secretFiles), pooler: databasePooler };
+  return {
+    Client: clientAt(databaseUrl!, settingsTable.databaseUrl, secretFiles, databasePooler),
+    pooler: databasePooler,
+  };
 }
 
 /** The way around the pooler: for what lives longer than a transaction. It is the usual one, unless another was set. */
@@ -20,7 +23,7 @@ export function directWay(settings: Settings): Database {
   const { secretFiles, databaseUrl, databaseDirectUrl } = settings;
   if (databaseDirectUrl === databaseUrl) return usualWay(settings);
   return {
-    Client: clientAt(databaseDirectUrl!, settingsTable.databaseDirectUrl, secretFiles),
+    Client: clientAt(databaseDirectUrl!, settingsTable.databaseDirectUrl, secretFiles, 'session'),
     pooler: 'session',
   };
 }
@@ -33,10 +36,11 @@ function clientAt(
   url: string,
   { name, kind }: Setting<string>,
   secretFiles: Settings['secretFiles'],
+  pooler: Database['pooler'],
 ): DatabaseClient {
   const current = currentSecret(secretFiles.get(name), kind, url, (line) => logger.warn(line));
   try {
-    return clientFor(() => current.now());
+    return clientFor(() => current.now(), pooler);
   } catch (error) {
     throw new InvalidSettings([`${name}: cannot be used: ${errorMessage(error)}`]);
   }

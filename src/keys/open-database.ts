@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings.js';
-import { dataSourceOptions, type Database } from '../database/data-source.js';
+import { withoutEnvironment } from '../database/embedded-url.js';
+import { dataSourceOptions, keepsSession, type Database } from '../database/data-source.js';
+import { requireSettings } from '../database/session-settings.js';
 import { usualWay } from '../database/ways.js';
 import { ENTITIES } from '../entities.js';
 
@@ -25,6 +27,7 @@ export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
       ...dataSourceOptions(database, 1),
       entities: ENTITIES,
     }).initialize();
+    if (!keepsSession(dataSource)) await requireSettings((text) => dataSource.query(text));
     return {
       dataSource,
       async close() {
@@ -49,7 +52,7 @@ async function locate(
     );
   }
   const running = runningEmbeddedPostgres(dataDir);
-  if (running) return { database: running };
+  if (running) return { database: withoutEnvironment(running) };
   const started = await startEmbeddedPostgres({ dataDir, log: QUIET });
-  return { database: started.url, stop: () => started.stop() };
+  return { database: withoutEnvironment(started.url), stop: () => started.stop() };
 }
