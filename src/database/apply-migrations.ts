@@ -3,6 +3,7 @@ import { MigrationExecutor, type DataSource, type Migration } from 'typeorm';
 import { errorCode } from './error-facts.js';
 import { attempt } from './migration-attempt.js';
 import type { Patience } from './patiently.js';
+import { requireOwnTables } from './require-usable.js';
 
 /** Between two attempts at one migration, for the statements that had to wait behind it. */
 const PAUSE_MS = 800;
@@ -23,11 +24,12 @@ export async function applyMigrations(dataSource: DataSource, patience: Patience
   try {
     const runner = dataSource.createQueryRunner();
     const executor = new MigrationExecutor(dataSource, runner);
+    const known = new Map(dataSource.migrations.map((one) => [one.name ?? one.constructor.name, one]));
+    await requireOwnTables(runner, known);
     for (const migration of await executor.getPendingMigrations()) {
       const apply = (): Promise<unknown> => executor.executeMigration(migration);
       await retryWhileLocked(migration, () => attempt(migration, runner, apply), deadline, patience);
     }
-    const known = new Set(dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name));
     const applied = (await runner.query('SELECT name FROM migrations ORDER BY id')) as { name: string }[];
     return applied.map(({ name }) => name).filter((name) => !known.has(name));
   } finally {
