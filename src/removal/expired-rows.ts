@@ -1,8 +1,10 @@
 import type { Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
-import { Expires, type Expiry } from '../database/expires.js';
+import { Expires, type Expiry, type Retention } from '../database/expires.js';
 import type { Statement } from '../database/sql.js';
+import { errorCode } from '../database/error-facts.js';
+import { isDatabaseAway } from '../errors/database-error.js';
 
 /** How many rows one statement looks at: a few milliseconds of work, far below the statement timeout. */
 export const BATCH = 1000;
@@ -16,6 +18,18 @@ export const REMOVAL_LOCK = 0x6c6b_0003;
  */
 const SIDE_BY_SIDE = 2;
 
+/** How many batches of a table may fail in a row, halving included, before the table is left until the next run. */
+export const MOST_FAILURES = 20;
+
+const CANCELED = '57014'; // query_canceled: given up by the client, or by the server
+
+/** Whether a statement may succeed with fewer rows, or without one of them: it took too long, or the server refused a row. */
+export function mayDoWithFewer(error: unknown): boolean {
+  const code = errorCode(error);
+  if (code === CANCELED) return true;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !isDatabaseAway(error);
+}
+
 export interface ExpiredRows {
   readonly table: string;
   /** Whether its rows must not wait for those of other tables. */
@@ -25,6 +39,10 @@ export interface ExpiredRows {
    * first, and removes those that are not needed any more and not locked by others. It returns one row: `Batch`.
    */
   readonly removeBatch: Statement;
+  /** The same for a batch of fewer rows than BATCH, where a whole one has failed. */
+  readonly removeFewer: (rows: number) => Statement;
+  /** Its parameter is the same. It only looks at the next batch, and returns one row: `Look`. */
+  readonly look: Statement;
   /** Condition on an expired row: it is not needed any more. */
   readonly mayGo: string;
 }
@@ -37,17 +55,34 @@ export interface Batch {
   readonly next: string | null;
 }
 
+export interface Look {
+  /** How many expired rows there are to look at. */
+  readonly seen: number;
+  /** Where to go on behind the first of them; null when nothing was seen. */
+  readonly behind: string | null;
+}
+
 /** Every table whose rows expire, as its entity says (`@Expires`). */
 export function expiredRows({ entityMetadatas }: DataSource): ExpiredRows[] {
   const reflector = new Reflector();
   const tables = entityMetadatas.flatMap(({ target, tableName, primaryColumns }) => {
     const expiry = reflector.get<Expiry | undefined>(Expires.KEY, target as Type);
     if (!expiry) return [];
-    const { first = false, mayGo } = expiry;
+    const { first = false, unless } = expiry;
     const key = primaryColumns.map(({ databaseName }) => databaseName).join(', ');
-    const text = mayGo === undefined ? removeAll(tableName) : removeSome(tableName, key, mayGo);
-    const removeBatch = { name: `remove-expired-${tableName}`, text };
-    return [{ table: tableName, first, removeBatch, mayGo: mayGo ?? 'true' }];
+    const batch = (rows: number): string =>
+      unless === undefined ? removeAll(tableName, rows) : removeSome(tableName, key, unless, rows);
+    const name = `remove-expired-${tableName}`;
+    return [
+      {
+        table: tableName,
+        first,
+        removeBatch: { name, text: batch(BATCH) },
+        removeFewer: (rows: number) => ({ name: `${name}-${rows}`, text: batch(rows) }),
+        look: { name: `look-at-expired-${tableName}`, text: lookOnly(tableName) },
+        mayGo: unless?.mayGo ?? 'true',
+      },
+    ];
   });
   return tables.toSorted((a, b) => Number(b.first) - Number(a.first));
 }
@@ -56,10 +91,10 @@ export function expiredRows({ entityMetadatas }: DataSource): ExpiredRows[] {
  * Rows are locked as they are looked at, and the locked ones passed over: so each instance has rows of its own. A row that is
  * locked stays where it is, so its place (`ctid`) is enough: 3 µs of the database a row, by primary key it is 7.
  */
-function removeAll(table: string): string {
+function removeAll(table: string, rows: number): string {
   return `
     WITH ${turn(table, SIDE_BY_SIDE)}, seen AS MATERIALIZED (
-      ${look(table, 'ctid AS place, expires_at')} FOR UPDATE SKIP LOCKED
+      ${look(table, 'ctid AS place, expires_at', rows)} FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${table} WHERE ctid = ANY (ARRAY(SELECT place FROM seen)) RETURNING 1
     )
@@ -69,17 +104,19 @@ function removeAll(table: string): string {
 /**
  * Rows that must stay are looked at and passed over: the next batch begins behind them. They are not locked, since that would
  * write to each at every run; so two instances would look at the same rows, and only one is at it. The condition is asked
- * again of a row that is locked: it may have been signed out meanwhile.
- *
- * @param mayGo condition on a row
+ * again of a row that is locked: it may have been signed out meanwhile. `EXCEPT` compares in linear time, whatever the planner
+ * knows of the rows.
  */
-function removeSome(table: string, key: string, mayGo: string): string {
+function removeSome(table: string, key: string, { isDue, keptOf }: Retention, rows: number): string {
   return `
     WITH ${turn(table, 1)}, seen AS MATERIALIZED (
-      ${look(table, '*')}
+      ${look(table, '*', rows)}
+    ), due AS MATERIALIZED (
+      SELECT ${key} FROM seen AS ${table} WHERE ${isDue}
+    ), needless AS MATERIALIZED (
+      SELECT ${key} FROM due EXCEPT (${keptOf('due')})
     ), held AS MATERIALIZED (
-      SELECT ${key} FROM ${table}
-      WHERE (${key}) IN (SELECT ${key} FROM seen AS ${table} WHERE ${mayGo}) AND ${mayGo}
+      SELECT ${key} FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM needless) AND ${isDue}
       FOR UPDATE SKIP LOCKED
     ), removed AS (
       DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM held) RETURNING 1
@@ -96,11 +133,20 @@ function turn(table: string, turns: number): string {
   return `turn AS MATERIALIZED (SELECT CASE ${free.join(' ')} ELSE false END AS is_ours)`;
 }
 
-function look(table: string, columns: string): string {
+function look(table: string, columns: string, rows: number): string {
   return `
       SELECT ${columns} FROM ${table}
       WHERE (SELECT is_ours FROM turn) AND expires_at >= $1::timestamptz AND expires_at < now()
-      ORDER BY expires_at LIMIT ${BATCH}`;
+      ORDER BY expires_at LIMIT ${rows}`;
+}
+
+function lookOnly(table: string): string {
+  return `
+    SELECT count(*)::int AS seen, (min(expires_at) + interval '1 microsecond')::text AS behind
+    FROM (
+      SELECT expires_at FROM ${table} WHERE expires_at >= $1::timestamptz AND expires_at < now()
+      ORDER BY expires_at LIMIT ${BATCH}
+    ) AS next`;
 }
 
 // While rows are removed the next batch begins where this one ended, so that none of many with the same expiry is left out.

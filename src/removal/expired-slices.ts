@@ -1,14 +1,11 @@
 import type { DataSource } from 'typeorm';
-import { errorCode } from '../database/error-facts.js';
-import { REMOVAL_LOCK, type ExpiredRows } from './expired-rows.js';
+import { mayDoWithFewer, MOST_FAILURES, REMOVAL_LOCK, type ExpiredRows } from './expired-rows.js';
 
 /** How many seconds of expiry the first statement of a run takes. */
 const FIRST_S = 30;
 const SHORTEST_S = 0.001;
 /** A statement that took less is followed by one for twice as many seconds; one that took three times as long, by half. */
 const QUICK_MS = 100;
-
-const CANCELED = '57014'; // query_canceled: given up by the client, or by the server
 
 /** Seconds since the epoch: just before the first row that has expired (where none has: now), and now. */
 const oldest = (table: string): string => `
@@ -27,6 +24,8 @@ const slice = ({ table, mayGo }: ExpiredRows): string => `
  *
  * @param isStopping ends it after the statement that is running
  * @param rest is awaited between two statements
+ * @param passedOver is called for each millisecond whose rows cannot be removed
+ * @param startOf where a table begins, if the last run ended among rows that cannot be removed
  * @returns how many rows were removed; 0 as well while another instance is at it
  */
 export async function removeSlices(
@@ -34,24 +33,37 @@ export async function removeSlices(
   rows: ExpiredRows,
   isStopping: () => boolean,
   rest: (ms: number) => Promise<unknown>,
+  passedOver: (error: unknown) => void,
+  startOf: Map<string, string>,
 ): Promise<number> {
   const [first] = await dataSource.query<{ at: number; now: number }[]>(oldest(rows.table));
   let removed = 0;
   let seconds = FIRST_S;
-  for (let from = first!.at; from < first!.now && !isStopping();) {
+  let failures = 0;
+  const start = Number(startOf.get(rows.table) ?? first!.at);
+  startOf.delete(rows.table);
+  for (let from = start; from < first!.now && !isStopping();) {
     const to = from + seconds;
     const began = performance.now();
     const count = await removeSlice(dataSource, rows, from, to);
     const took = performance.now() - began;
     if (count === 'taken') break;
-    if (count === 'too many') {
-      if (seconds <= SHORTEST_S) throw new Error(`${rows.table}: too many rows expired at one moment`);
-      seconds = Math.max(SHORTEST_S, seconds / 8);
-      continue;
+    if (typeof count === 'object') {
+      if (++failures > MOST_FAILURES) {
+        startOf.set(rows.table, String(from));
+        throw count.failure;
+      }
+      if (seconds > SHORTEST_S) {
+        seconds = Math.max(SHORTEST_S, seconds / 8);
+        continue;
+      }
+      passedOver(count.failure);
+    } else {
+      removed += count;
+      failures = 0;
     }
-    removed += count;
     from = to;
-    seconds *= took < QUICK_MS ? 2 : took > 3 * QUICK_MS ? 0.5 : 1;
+    seconds = Math.max(SHORTEST_S, seconds * (took < QUICK_MS ? 2 : took > 3 * QUICK_MS ? 0.5 : 1));
     await rest(took);
   }
   return removed;
@@ -62,7 +74,7 @@ function removeSlice(
   rows: ExpiredRows,
   from: number,
   to: number,
-): Promise<number | 'taken' | 'too many'> {
+): Promise<number | 'taken' | { readonly failure: unknown }> {
   return dataSource
     .transaction(async (manager) => {
       const [turn] = await manager.query<{ is_ours: boolean }[]>(
@@ -74,7 +86,7 @@ function removeSlice(
       return count;
     })
     .catch((error: unknown) => {
-      if (errorCode(error) === CANCELED) return 'too many';
-      throw error;
+      if (!mayDoWithFewer(error)) throw error;
+      return { failure: error };
     });
 }

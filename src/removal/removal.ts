@@ -8,7 +8,15 @@ import { DataSource } from 'typeorm';
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { removeSlices } from './expired-slices.js';
-import { BATCH, expiredRows, type Batch, type ExpiredRows } from './expired-rows.js';
+import {
+  BATCH,
+  expiredRows,
+  mayDoWithFewer,
+  MOST_FAILURES,
+  type Batch,
+  type ExpiredRows,
+  type Look,
+} from './expired-rows.js';
 import { restAfter } from './rest.js';
 
 /** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
@@ -22,6 +30,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   private readonly timers = new Map<boolean, NodeJS.Timeout>();
   private readonly running = new Map<boolean, Promise<unknown>>();
   private stopping = false;
+  /** Where the next run of a table begins, if the last one ended among rows that cannot be removed. */
+  private readonly startOf = new Map<string, string>();
 
   constructor(
     private readonly sql: Sql,
@@ -70,22 +80,60 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     return removed;
   }
 
-  private async remove({ removeBatch }: ExpiredRows): Promise<number> {
-    let total = 0;
-    let next: string | null = '-infinity';
+  /**
+   * A batch that fails is halved, down to one row. If that fails as well, the run goes on behind it: rows that cannot be removed
+   * must not keep the others.
+   */
+  private async remove(rows: ExpiredRows): Promise<number> {
+    const { table } = rows;
+    let [total, size, failures] = [0, BATCH, 0];
+    let next = this.startOf.get(table) ?? '-infinity';
+    this.startOf.delete(table);
     while (!this.stopping) {
       const began = performance.now();
-      const [batch]: Batch[] = await this.sql.query<Batch>(removeBatch, [next]);
-      total += batch!.removed;
-      if (batch!.seen < BATCH) break;
-      next = batch!.next;
+      try {
+        const batch = await this.removeBatch(rows, size, next);
+        total += batch.removed;
+        if (batch.seen < size) break;
+        next = batch.next!;
+        size = Math.min(2 * size, BATCH);
+        failures = 0;
+      } catch (error) {
+        if (!mayDoWithFewer(error)) throw error;
+        if (++failures > MOST_FAILURES) {
+          this.startOf.set(table, next);
+          throw error;
+        }
+        const [{ seen, behind }] = (await this.sql.query(rows.look, [next])) as [Look];
+        if (seen === 0) break;
+        if (Math.min(seen, size) === 1) {
+          this.passOver(table, error);
+          next = behind!;
+        }
+        size = Math.ceil(Math.min(seen, size) / 2);
+      }
       await restAfter(performance.now() - began);
     }
     return total;
   }
 
+  private async removeBatch(
+    { removeBatch, removeFewer }: ExpiredRows,
+    size: number,
+    next: string,
+  ): Promise<Batch> {
+    const statement = size === BATCH ? removeBatch : removeFewer(size);
+    const [batch] = await this.sql.query<Batch>(statement, [next]);
+    return batch!;
+  }
+
   private removeSlices(rows: ExpiredRows): Promise<number> {
-    return removeSlices(this.dataSource, rows, () => this.stopping, restAfter);
+    const passedOver = (error: unknown): void => this.passOver(rows.table, error);
+    return removeSlices(this.dataSource, rows, () => this.stopping, restAfter, passedOver, this.startOf);
+  }
+
+  private passOver(table: string, error: unknown): void {
+    this.logger.warn({ err: error, table, msg: 'an expired row could not be removed, and is passed over' });
   }
 
   /** A quarter more or less, so that instances that were started together do not always compete. */

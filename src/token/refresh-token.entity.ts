@@ -1,9 +1,9 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
-import { NEEDED_NO_MORE } from './session.sql.js';
+import { KEPT_SESSIONS } from './session.sql.js';
 
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
-@Expires({ mayGo: NEEDED_NO_MORE })
+@Expires({ unless: KEPT_SESSIONS })
 @Entity('refresh_tokens')
 @Index('refresh_tokens_signed_out_xid', ['signedOutXid', 'signedOutAt'], {
   where: 'signed_out_xid IS NOT NULL',

@@ -1,4 +1,5 @@
 import { errorCode } from '../database/error-facts.js';
+import type { Retention } from '../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';
 
@@ -116,5 +117,30 @@ const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
 /** A refresh that began before the expiry may still be storing an access token. */
 const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
 
+const IS_DUE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO}`;
+
 /** Condition on a row of `refresh_tokens` that has expired: it may be removed. */
-export const NEEDED_NO_MORE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO} AND ${LEFT_NO_ACCESS_TOKEN}`;
+export const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
+
+/** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until some tokens have expired. */
+const MOST_ACCESS_TOKENS = 100_000;
+
+/**
+ * Which expired sessions stay. The key of `access_tokens` finds the tokens of a user, not those of a session, and one more index
+ * would slow each refresh. So a batch reads the tokens of each user once, however many sessions of that user it holds.
+ */
+export const KEPT_SESSIONS: Retention = {
+  mayGo: NEEDED_NO_MORE,
+  isDue: IS_DUE,
+  keptOf: (batch) => `
+      WITH tokens AS MATERIALIZED (
+        SELECT t.user_id, t.session_id FROM (SELECT DISTINCT user_id FROM ${batch}) AS u
+        CROSS JOIN LATERAL (
+          SELECT user_id, session_id FROM access_tokens WHERE user_id = u.user_id LIMIT ${MOST_ACCESS_TOKENS}
+        ) AS t
+      )
+      SELECT user_id, session_id FROM tokens
+      UNION ALL
+      SELECT user_id, session_id FROM ${batch} WHERE user_id IN (
+        SELECT user_id FROM tokens GROUP BY user_id HAVING count(*) = ${MOST_ACCESS_TOKENS})`,
+};

@@ -1,0 +1,182 @@
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { expiredRows } from '../../src/removal/expired-rows.js';
+import { Removal } from '../../src/removal/removal.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const ENDED = 1000;
+const TOKENS = 30_000;
+const OTHERS = 500;
+/** As long as a request's statement may take (data-source.ts), and far more than a batch of ordinary rows needs. */
+const STATEMENT_MS = 950;
+
+/** One user signs in and refreshes as fast as possible: the removal of other users' expired rows must not notice (contract §5). */
+describe('one user with 1,000 ended sessions and 30,000 living access tokens', () => {
+  let service: TestService;
+  let removal: Removal;
+  const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
+  const count = async (condition: string): Promise<unknown> =>
+    (await sql(`SELECT count(*)::int AS n FROM refresh_tokens WHERE ${condition}`))[0]!['n'];
+
+  beforeAll(async () => {
+    const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
+    service = await startTestService();
+    timer.mockRestore();
+    removal = service.app.get(Removal);
+  });
+  afterAll(() => service?.close());
+
+  beforeEach(async () => {
+    await sql('TRUNCATE refresh_tokens, access_tokens');
+    await sql(`ALTER TABLE access_tokens SET (autovacuum_enabled = off)`);
+    // The planner knows the table as it was before: a token or two for each user.
+    await insertTokens(20_000, 'gen_random_uuid()', 'gen_random_uuid()');
+    await sql('ANALYZE access_tokens');
+    await insertSessions(ENDED, USER, '3 hours');
+    await insertSessions(OTHERS, 'gen_random_uuid()', '2 hours');
+  });
+
+  const USER = `'00000000-0000-4000-8000-000000000001'::uuid`;
+  const insertTokens = (rows: number, user: string, session: string) =>
+    sql(
+      `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
+       SELECT ${user}, gen_random_uuid(), ${session}, now() + interval '1 hour', repeat('t', 600)
+       FROM generate_series(1, $1) i`,
+      [rows],
+    );
+  const insertSessions = (rows: number, user: string, ago: string) =>
+    sql(
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at)
+       SELECT ${user}, gen_random_uuid(), '\\x00', at, at
+       FROM generate_series(1, $1) i, LATERAL (SELECT now() - interval '${ago}' + i * interval '1 ms') AS t (at)`,
+      [rows],
+    );
+
+  it('all that may go is removed in one run, in short statements', async () => {
+    await insertTokens(TOKENS, USER, 'gen_random_uuid()'); // of sessions that live
+    const warn = jest.spyOn(Logger.prototype, 'warn');
+    const began = performance.now();
+    const removed = await removal.run();
+    process.stdout.write(`removal beside a growing user: ${(performance.now() - began).toFixed(0)} ms\n`);
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+    expect(removed['refresh_tokens']).toBe(ENDED + OTHERS);
+    expect(performance.now() - began).toBeLessThan(4 * STATEMENT_MS);
+  });
+
+  it('the sessions that still have a token stay; all others go', async () => {
+    await insertTokens(
+      TOKENS,
+      USER,
+      `(SELECT session_id FROM refresh_tokens WHERE user_id = ${USER} ORDER BY session_id OFFSET i % 100 LIMIT 1)`,
+    );
+    expect((await removal.run())['refresh_tokens']).toBe(ENDED - 100 + OTHERS);
+    expect(await count(`user_id = ${USER}`)).toBe(100);
+    expect(await count(`user_id <> ${USER}`)).toBe(0);
+  });
+
+  it('its access tokens are looked through once for a batch, by their key', async () => {
+    await insertTokens(TOKENS, USER, 'gen_random_uuid()');
+    const { removeBatch } = expiredRows(service.app.get(DataSource)).find(
+      ({ table }) => table === 'refresh_tokens',
+    )!;
+    const [{ 'QUERY PLAN': plan }] = (await sql(
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${removeBatch.text.replace('$1', `'-infinity'`)}`,
+    )) as [{ 'QUERY PLAN': { Plan: PlanNode }[] }];
+    const scans = nodesOf(plan[0]!.Plan).filter((node) => node['Relation Name'] === 'access_tokens');
+    expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
+    const looked = (node: PlanNode): number =>
+      node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0));
+    expect(scans.reduce((sum, node) => sum + looked(node), 0)).toBeLessThanOrEqual(TOKENS);
+  });
+});
+
+/** As after a fault of a disk, or a trigger of an application: some rows cannot be removed. */
+describe('rows that cannot be removed', () => {
+  let service: TestService;
+  let removal: Removal;
+  const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
+
+  beforeAll(async () => {
+    const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
+    service = await startTestService();
+    timer.mockRestore();
+    removal = service.app.get(Removal);
+  });
+  afterAll(() => service?.close());
+  afterEach(() => jest.restoreAllMocks());
+
+  const insert: Record<string, (rows: number, ago: string) => Promise<unknown>> = {
+    refresh_tokens: (rows, ago) =>
+      sql(
+        `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
+         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', now() - interval '${ago}' + i * interval '1 ms'
+         FROM generate_series(1, $1) i`,
+        [rows],
+      ),
+    idempotency_keys: (rows, ago) =>
+      sql(
+        `INSERT INTO idempotency_keys (key_hash, body_hash, expires_at)
+         SELECT uuid_send(gen_random_uuid()), '\\x00', now() - interval '${ago}' + i * interval '1 ms'
+         FROM generate_series(1, $1) i`,
+        [rows],
+      ),
+  };
+  /** @param fault statement of PL/pgSQL that a removal of a row older than two hours runs */
+  async function plant(table: string, fault: string): Promise<void> {
+    await sql(`
+      TRUNCATE ${table};
+      CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF OLD.expires_at < now() - interval '2 hours' THEN ${fault}; END IF;
+        RETURN OLD;
+      END $$;
+      CREATE OR REPLACE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`);
+  }
+  const left = async (table: string): Promise<unknown> =>
+    (await sql(`SELECT count(*)::int AS n FROM ${table}`))[0]!['n'];
+
+  describe.each(Object.keys(insert))('of %s', (table) => {
+    afterEach(() => sql(`DROP TRIGGER refuse ON ${table}`));
+
+    it.each([
+      ['takes too long', 'PERFORM pg_sleep(3)'],
+      ['is refused', `RAISE EXCEPTION 'no'`],
+    ])('one whose removal %s is passed over with a warning; all others go', async (_fault, fault) => {
+      await plant(table, fault);
+      await insert[table]!(1, '3 hours');
+      await insert[table]!(3, '1 hour');
+      const warn = jest.spyOn(Logger.prototype, 'warn');
+      expect(await removal.run()).toEqual({ [table]: 3 });
+      expect(await left(table)).toBe(1);
+      expect(warn.mock.calls).toEqual([[expect.objectContaining({ table })]]);
+    });
+
+    it('many keep a run from ending; the next runs go on behind them, and then begin anew', async () => {
+      await plant(table, `RAISE EXCEPTION 'no'`);
+      await insert[table]!(25, '3 hours');
+      await insert[table]!(40, '1 hour');
+      for (let runs = 0; (await left(table)) !== 25 && runs < 3; runs++) await removal.run();
+      expect(await left(table)).toBe(25);
+      await sql(`DROP TRIGGER refuse ON ${table}`);
+      await removal.run();
+      expect(await left(table)).toBe(0);
+      await plant(table, 'NULL');
+    });
+  });
+});
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Actual Loops': number;
+  readonly 'Actual Rows': number;
+  readonly 'Rows Removed by Filter'?: number;
+  readonly Plans?: readonly PlanNode[];
+}
+
+function nodesOf(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
