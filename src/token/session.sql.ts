@@ -123,7 +123,7 @@ const IS_DUE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO}`;
 export const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
 
 /** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until some tokens have expired. */
-const MOST_ACCESS_TOKENS = 100_000;
+const MOST_ACCESS_TOKENS = 50_000;
 
 /**
  * Which expired sessions stay. The key of `access_tokens` finds the tokens of a user, not those of a session, and one more index
