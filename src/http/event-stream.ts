@@ -44,15 +44,20 @@ export class EventStream {
   send(text: string): void {
     if (!this.isOpen || text === '') return;
     // Before it is written, which copies it for each reader: thousands of sign-outs at once are told in one text.
-    if (this.response.writableLength + text.length > MOST_UNSENT) return void this.response.destroy();
+    if (this.response.writableLength + text.length > MOST_UNSENT) return this.cutOff();
     this.begin();
     this.response.write(text);
+  }
+
+  /** Whether more should wait until the reader has read (`drained`). */
+  get isFull(): boolean {
+    return this.isOpen && this.response.writableNeedDrain;
   }
 
   /** Resolves when the reader has read most of what was sent, or is gone. */
   drained(): Promise<void> {
     const { response } = this;
-    if (!this.isOpen || !response.writableNeedDrain) return Promise.resolve();
+    if (!this.isFull) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
         response.off('drain', done).off('close', done);
@@ -60,6 +65,11 @@ export class EventStream {
       };
       response.on('drain', done).on('close', done);
     });
+  }
+
+  /** Closes it without an end: the reader goes on from its cursor once it reads again. */
+  cutOff(): void {
+    this.response.destroy();
   }
 
   /** Ends it. A reader that does not read is not waited for: it goes on from its cursor. */

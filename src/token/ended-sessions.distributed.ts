@@ -1,6 +1,14 @@
 import type { Sql } from '../database/sql.js';
 import { cursorAt } from './ended-sessions.cursor.js';
-import { UNTIL, type Ended, type Place } from './ended-sessions.store.js';
+import {
+  BEGINNING,
+  nextOf,
+  PAGE,
+  UNTIL,
+  type EndedPage,
+  type EndedRow,
+  type Place,
+} from './ended-sessions.store.js';
 
 /**
  * Seconds that are read again: a sign-out is committed within 2 s of its time, or rolled back (ChannelHistory.transaction);
@@ -20,10 +28,13 @@ const PLACE = {
 const READ = {
   name: 'ended-sessions-distributed',
   text: `
-    SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId", signed_out_at AS "endedAt"
+    SELECT user_id AS "userId", session_id AS "sessionId", device_id AS "deviceId", signed_out_at AS "endedAt",
+      signed_out_at::text AS key
     FROM refresh_tokens
-    WHERE signed_out_at >= $1::timestamptz - make_interval(secs => $2)
-      AND signed_out_at < $1::timestamptz + make_interval(secs => $3)`,
+    WHERE signed_out_at >= greatest($1::timestamptz - make_interval(secs => $2), $4::timestamptz)
+      AND signed_out_at < $1::timestamptz + make_interval(secs => $3)
+      AND (signed_out_at, session_id) > ($4::timestamptz, $5::uuid)
+    ORDER BY signed_out_at, session_id LIMIT ${PAGE}`,
 };
 
 /**
@@ -33,15 +44,18 @@ const READ = {
  *
  * @param certain whether the reading before went well; it fails while any node is away, and then it goes on from where it was
  * @param seconds of sign-outs that are read at once
+ * @param after the page before
  */
 export async function endedOnCluster(
   sql: Sql,
   { at }: Place,
   certain: boolean,
   seconds: number,
-): Promise<{ place: Place; ended: Ended[] }> {
+  after = BEGINNING,
+): Promise<EndedPage> {
   const [place] = await sql.query<Place & Record<string, unknown>>(PLACE, [at, seconds]); // before the reading, which sees more
   const behind = certain ? AGAIN_S : AFTER_FAILURE_S;
-  const ended = await sql.query<Ended & Record<string, unknown>>(READ, [at, behind, seconds]);
-  return { place: place!, ended };
+  const values = [at, behind, seconds, after.at, after.sessionId];
+  const ended = await sql.query<EndedRow & Record<string, unknown>>(READ, values);
+  return { place: place!, ended, next: nextOf(ended) };
 }

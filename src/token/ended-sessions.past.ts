@@ -3,19 +3,15 @@ import { Sql } from '../database/sql.js';
 import { databaseUnavailable } from '../errors/server-error.js';
 import type { EndedSession, Session } from '../events.js';
 import { cursorBefore, parseCursor } from './ended-sessions.cursor.js';
-import { PLACE, type Place } from './ended-sessions.store.js';
+import { BEGINNING, NEXT_XID, PAGE, PLACE, type Place } from './ended-sessions.store.js';
 
-/** Sessions that are read at once: some milliseconds of work for the database, and for this process. */
-const PAGE = 1000;
-
-const ALL = '-infinity';
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+const ALL = BEGINNING.at;
 
 /** Where to begin, in SQL: a time of the future, or a number that was not given out yet, is of another database. */
 const beginning = (earliest: string): string => `
     SELECT (CASE
       WHEN to_timestamp($1 / 1000.0) > now() THEN '${ALL}'
-      WHEN $2::bigint > pg_snapshot_xmax(pg_current_snapshot())::text::bigint THEN '${ALL}'
+      WHEN $2::bigint > ${NEXT_XID} THEN '${ALL}'
       ELSE ${earliest}
     END)::text AS start`;
 
@@ -24,7 +20,7 @@ const START = {
   name: 'ended-sessions-start',
   text: beginning(`least(to_timestamp($1 / 1000.0), (
         SELECT min(signed_out_at + interval '0') FROM refresh_tokens
-        WHERE signed_out_xid BETWEEN $2::bigint AND $2::bigint + 1000000000000))`),
+        WHERE signed_out_xid BETWEEN $2::bigint AND ${NEXT_XID}))`),
 };
 
 const START_DISTRIBUTED = {
@@ -95,7 +91,7 @@ export class PastEndings {
   }
 
   private async *pages(start: string, until: Date, place: string): AsyncGenerator<PastPage, void> {
-    let [at, sessionId] = [start, NOBODY];
+    let [at, sessionId] = [start, BEGINNING.sessionId];
     for (;;) {
       const rows = await this.inTurn(() => this.read(at, sessionId));
       const last = rows.at(-1);

@@ -46,25 +46,67 @@ export const PLACE = {
     SELECT now()::text AS at, ${SNAPSHOT} AS snapshot, true AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until`,
 };
 
-const ENDED = `
-    SELECT NULL, NULL, NULL::boolean, NULL, NULL::timestamptz, user_id, session_id, device_id, signed_out_at
-    FROM refresh_tokens WHERE`;
+/** Sessions that one statement reads: far below its timeout, however many one user has signed out in a moment. */
+export const PAGE = 1000;
 
+/** Behind which session the next page of a reading begins. */
+export interface After {
+  /** Time of the sign-out, as text: a Date would lose its microseconds. */
+  readonly at: string;
+  readonly sessionId: string;
+}
+
+export const BEGINNING: After = { at: '-infinity', sessionId: '00000000-0000-0000-0000-000000000000' };
+
+/** What a page is told of. */
+export interface EndedPage {
+  readonly place: Place;
+  readonly ended: Ended[];
+  /** Undefined behind the last page. */
+  readonly next: After | undefined;
+}
+
+/** A session with its `key`, the time of its sign-out as text. */
+export type EndedRow = Ended & { readonly key: string };
+
+/** @param ended by time, then by id */
+export function nextOf(ended: readonly EndedRow[]): After | undefined {
+  const last = ended.length < PAGE ? undefined : ended.at(-1);
+  return last && { at: last.key, sessionId: last.sessionId };
+}
+
+/** @param order by which no index is walked through, unless `which` is a range of it */
+const endedWhere = (which: string, order = `signed_out_at + interval '0'`): string => `(
+      SELECT user_id, session_id, device_id, signed_out_at FROM refresh_tokens
+      WHERE ${which} AND (signed_out_at, session_id) > ($5::timestamptz, $6::uuid)
+      ORDER BY ${order}, session_id LIMIT ${PAGE})`;
+
+/** An SQL expression: the number of no transaction yet. A larger one is of another cluster, whose dump was restored here. */
+export const NEXT_XID = 'pg_snapshot_xmax(pg_current_snapshot())::text::bigint';
 const XMAX = 'pg_snapshot_xmax($2::pg_snapshot)::text::bigint';
 
-// By hand: every instance asks twice a second. One row is the place, and the others are the sessions.
+// By hand: every instance asks twice a second. One row is the place, and the others are the sessions. One whose
+// number was not given out yet is found by its time alone.
 const READ = {
   name: 'ended-sessions',
   text: `
     SELECT least(now(), $1::timestamptz + make_interval(secs => $4))::text AS at, ${SNAPSHOT} AS snapshot,
       now() <= $1::timestamptz + make_interval(secs => $4) AS "isNow", ${cursorAt('now()')} AS cursor, ${UNTIL} AS until,
-      NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId", NULL::timestamptz AS "endedAt"
-    UNION ALL${ENDED} signed_out_at >= $1::timestamptz - make_interval(secs => $3)
-      AND signed_out_at < $1::timestamptz + make_interval(secs => $4)
-    UNION ALL${ENDED} signed_out_xid BETWEEN ${XMAX} AND ${XMAX} + 1000000000000 -- so that the plan goes by the number
-      AND signed_out_at < $1::timestamptz - make_interval(secs => $3)
-    UNION ALL${ENDED} signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))
-    UNION ALL${ENDED} signed_out_xid IS NULL AND signed_out_at >= $1::timestamptz - interval '${WITHOUT_NUMBER_S} s'`,
+      NULL::uuid AS "userId", NULL::uuid AS "sessionId", NULL::uuid AS "deviceId", NULL::timestamptz AS "endedAt", NULL AS key
+    UNION ALL (SELECT NULL, NULL, NULL::boolean, NULL, NULL::timestamptz, user_id, session_id, device_id, signed_out_at, signed_out_at::text AS key
+    FROM (
+      ${endedWhere(
+        `signed_out_at >= greatest($1::timestamptz - make_interval(secs => $3), $5::timestamptz)
+        AND signed_out_at < $1::timestamptz + make_interval(secs => $4)`,
+        'signed_out_at',
+      )} UNION ALL ${endedWhere(
+        `signed_out_xid BETWEEN ${XMAX} AND ${NEXT_XID} AND signed_out_at < $1::timestamptz - make_interval(secs => $3)`,
+      )} UNION ALL ${endedWhere(
+        `signed_out_xid = ANY (ARRAY(SELECT xid::text::bigint FROM pg_snapshot_xip($2::pg_snapshot) AS xid))`,
+      )} UNION ALL ${endedWhere(
+        `signed_out_xid IS NULL AND signed_out_at >= $1::timestamptz - interval '${WITHOUT_NUMBER_S} s'`,
+      )}
+    ) AS ended ORDER BY signed_out_at, session_id LIMIT ${PAGE})`,
 };
 
 /**
@@ -84,17 +126,19 @@ const READ = {
  *
  * @param certain whether the place is of the last reading, which went well
  * @param seconds of sign-outs that are read at once
+ * @param after the page before; the place of a reading is that of its first page, which sees the least
  */
 export async function endedSince(
   sql: Sql,
   { at, snapshot }: Place,
   certain: boolean,
   seconds: number,
-): Promise<{ place: Place; ended: Ended[] }> {
+  after = BEGINNING,
+): Promise<EndedPage> {
   const behind = certain ? AGAIN_S : CLOCKS_DIFFER_S;
-  const rows = await sql.query<(Place & Record<keyof Ended, null>) | (Ended & Record<keyof Place, null>)>(
-    READ,
-    [at, snapshot, behind, seconds],
-  );
-  return { place: rows.find((row) => row.at !== null)!, ended: rows.filter((row) => row.at === null) };
+  const rows = await sql.query<
+    (Place & Record<keyof EndedRow, null>) | (EndedRow & Record<keyof Place, null>)
+  >(READ, [at, snapshot, behind, seconds, after.at, after.sessionId]);
+  const ended = rows.filter((row) => row.at === null);
+  return { place: rows.find((row) => row.at !== null)!, ended, next: nextOf(ended) };
 }

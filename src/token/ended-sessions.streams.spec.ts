@@ -1,15 +1,25 @@
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { until } from '../../test/support/until.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type EndedSession, type ServiceState } from '../events.js';
-import type { EventStream } from '../http/event-stream.js';
+import { EventStream } from '../http/event-stream.js';
 import type { PastEndings, PastPage } from './ended-sessions.past.js';
 import { EndedSessionStreams } from './ended-sessions.streams.js';
 import type { KeyService } from './key.service.js';
 
 /** What a reader was sent; http/event-stream.spec.ts has the connection. */
-class Reader implements Pick<EventStream, 'isOpen' | 'begin' | 'send' | 'drained' | 'end' | 'onClose'> {
+class Reader implements Pick<
+  EventStream,
+  'isOpen' | 'isFull' | 'begin' | 'send' | 'drained' | 'cutOff' | 'end' | 'onClose'
+> {
   text = '';
   hasBegun = false;
   isOpen = true;
+  isFull = false;
+  private readonly waits: (() => void)[] = [];
   private readonly listeners: (() => void)[] = [];
 
   begin(): void {
@@ -19,7 +29,16 @@ class Reader implements Pick<EventStream, 'isOpen' | 'begin' | 'send' | 'drained
     if (this.isOpen) this.text += text;
   }
   drained(): Promise<void> {
-    return Promise.resolve();
+    if (!this.isFull) return Promise.resolve();
+    return new Promise((resolve) => this.waits.push(resolve));
+  }
+  async reads(): Promise<void> {
+    this.isFull = false;
+    for (const resolve of this.waits.splice(0)) resolve();
+    await delay(0);
+  }
+  cutOff(): void {
+    this.end();
   }
   end(): void {
     this.isOpen = false;
@@ -166,6 +185,82 @@ describe('a stream of ended sessions', () => {
     const reader = await open();
     events.emit('sessions.read', { cursor: '8-8' });
     expect(reader.news()).toBe(': 8-8\nid: 8-8\n\n');
+  });
+
+  describe('a reader that is late', () => {
+    it('gets what has ended once it has read, and then only the newest cursor', async () => {
+      const reader = await open();
+      reader.isFull = true;
+      for (const name of ['a', 'b']) {
+        events.emit('session.ended', session(name));
+        events.emit('sessions.read', { cursor: `${name}-1` });
+      }
+      events.emit('sessions.read', { cursor: '9-9' });
+      expect(reader.news()).toBe('');
+      await reader.reads();
+      expect(reader.news()).toBe(`${told('a')}${told('b')}: 9-9\nid: 9-9\n\n`);
+      events.emit('sessions.read', { cursor: '10-9' });
+      expect(reader.news()).toBe(': 10-9\nid: 10-9\n\n');
+    });
+
+    it('is ready only behind what waits', async () => {
+      const reader = new Reader();
+      reader.isFull = true;
+      past = [{ ended: [session('a')], cursor: '1-7' }];
+      atPage = () => {
+        events.emit('session.ended', session('new'));
+        events.emit('sessions.read', { cursor: null });
+      };
+      const opened = openOn(reader);
+      await delay(0);
+      expect(reader.news()).toBe(`${told('a')}id: 1-7\n\n`);
+      await reader.reads();
+      await opened;
+      expect(reader.news()).toBe(told('new') + READY);
+    });
+
+    const COUNT = 10_000;
+    function endMany(count = COUNT): void {
+      for (let i = 0; i < count; i++) {
+        events.emit('session.ended', session(`${i}`));
+        if (i % 1000 === 999) events.emit('sessions.read', { cursor: null });
+      }
+      events.emit('sessions.read', { cursor: '8-8' });
+    }
+
+    it('is not closed by 10,000 endings, of which it holds no copy; beyond 8 MiB it is', async () => {
+      const server = createServer();
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      try {
+        let text = '';
+        socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+        const [, response] = (await once(server, 'request')) as [unknown, ServerResponse];
+        const stream = new EventStream(response);
+        await streams.open(stream, undefined);
+        async function stopReading(): Promise<void> {
+          socket.pause();
+          // Until the kernel takes no more.
+          for (; !stream.isFull; await delay(1)) stream.send(`: ${'x'.repeat(64 * 1024)}\n`);
+        }
+        await stopReading();
+        const before = response.writableLength;
+        endMany();
+        expect([stream.isOpen, response.writableLength]).toEqual([true, before]);
+        socket.resume();
+        await until(() => text.includes('id: 8-8'));
+        expect(text.match(/event: ended/g)).toHaveLength(COUNT);
+        await stopReading();
+        endMany(6 * COUNT);
+        expect(stream.isOpen).toBe(false);
+        await until(() => count() === 0);
+      } finally {
+        socket.destroy();
+        server.close();
+      }
+    });
   });
 
   it('hears at once of a key that is withdrawn, also before it is ready', async () => {

@@ -11,15 +11,20 @@ const RETRY_AFTER_S = '5';
 /** A comment, to show that the connection lives. */
 const ALIVE = ':\n\n';
 
+/** Characters that are written to a reader at once: some 70 sessions. */
+const PIECE = 16 * 1024;
+/** Characters that may wait for a reader: 35,000 sessions. All readers share the same pieces, so a slow one holds no copy. */
+const MOST_WAITING = 8 * 1024 * 1024;
+
 /** The streams of this instance that tell of ended sessions and withdrawn keys (contract §8). */
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
   /** All of them hear what happens now … */
-  private readonly streams = new Set<EventStream>();
+  private readonly streams = new Map<EventStream, Waiting>();
   /** … and these were told the past. */
   private readonly ready = new Set<EventStream>();
   /** Of the reading under way. */
-  private text = '';
+  private pieces: string[] = [];
   private stopping = false;
 
   constructor(
@@ -28,12 +33,12 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     events: Events,
   ) {
     events.on('session.ended', (ended) => {
-      if (this.streams.size > 0) this.text += endedText(ended);
+      if (this.streams.size > 0) addTo(this.pieces, endedText(ended));
     });
     events.on('sessions.read', ({ cursor }) => this.tell(cursor));
     events.on('state.asked', (tell) => tell({ endedSessionStreams: this.streams.size }));
     events.on('key.revoked', ({ kid }) => {
-      for (const stream of this.streams) stream.send(revokedText(kid));
+      for (const stream of this.streams.keys()) stream.send(revokedText(kid));
     });
   }
 
@@ -49,7 +54,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
         headers: { 'Retry-After': RETRY_AFTER_S },
       });
     }
-    this.streams.add(stream); // before the past is read, so that nothing is missed between the two
+    this.streams.set(stream, new Waiting(stream)); // before the past is read, so that nothing is missed between the two
     stream.onClose(() => this.forget(stream));
     try {
       await this.tellPast(stream, lastEventId);
@@ -62,7 +67,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   /** When the listener has closed (contract §8): the readers go on from their cursors elsewhere. */
   beforeApplicationShutdown(): void {
     this.stopping = true;
-    for (const stream of this.streams) stream.end();
+    for (const stream of this.streams.keys()) stream.end();
   }
 
   private async tellPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
@@ -74,23 +79,66 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
       await stream.drained();
       if (!stream.isOpen) return;
     }
-    stream.send(eventText('ready', {}, place));
+    this.streams.get(stream)?.add([eventText('ready', {}, place)]); // behind what waits
     if (stream.isOpen) this.ready.add(stream);
   }
 
-  /** Tells all streams what was read: one text for all. Only those who know the past may go on from here. */
+  /** Tells all streams what was read. Only those who know the past may go on from here. */
   private tell(cursor: string | null): void {
-    const { text } = this;
-    this.text = '';
-    const [toReady, toOthers] =
-      cursor === null ? [text, text] : [`${text}: ${cursor}\nid: ${cursor}\n\n`, text + ALIVE];
-    for (const stream of this.streams) stream.send(this.ready.has(stream) ? toReady : toOthers);
+    const { pieces } = this;
+    this.pieces = [];
+    const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
+    for (const [stream, waiting] of this.streams) {
+      waiting.add(pieces, this.ready.has(stream) ? forReady : forOthers);
+    }
   }
 
   private forget(stream: EventStream): void {
     this.streams.delete(stream);
     this.ready.delete(stream);
   }
+}
+
+/** What one reader was not sent yet: it waits until the reader has read what came before (contract §8). */
+class Waiting {
+  private readonly pieces: string[] = [];
+  private length = 0;
+  /** Behind the last piece. A reader that is late gets only the newest: an old one would say that nothing is missing. */
+  private end = '';
+  private isSending = false;
+
+  constructor(private readonly stream: EventStream) {}
+
+  add(pieces: readonly string[], end = ''): void {
+    if (pieces.length > 0 || end !== '') this.end = end;
+    for (const piece of pieces) {
+      this.pieces.push(piece);
+      this.length += piece.length;
+    }
+    if (this.length > MOST_WAITING) this.stream.cutOff();
+    if (!this.isSending) void this.send();
+  }
+
+  /** The first piece at once. It never rejects. */
+  private async send(): Promise<void> {
+    this.isSending = true;
+    while (this.stream.isOpen && (this.pieces.length > 0 || this.end !== '')) {
+      if (this.stream.isFull) await this.stream.drained();
+      const piece = this.pieces.shift() ?? '';
+      this.length -= piece.length;
+      const isLast = this.pieces.length === 0;
+      this.stream.send(isLast ? piece + this.end : piece);
+      if (isLast) this.end = '';
+    }
+    this.isSending = false;
+  }
+}
+
+/** Adds a text to the last piece that has room for it. */
+function addTo(pieces: string[], text: string): void {
+  const last = pieces.at(-1);
+  if (last === undefined || last.length >= PIECE) pieces.push(text);
+  else pieces[pieces.length - 1] = last + text;
 }
 
 function endedText({ sessionId, userId, deviceId, endedAt, until }: EndedSession): string {

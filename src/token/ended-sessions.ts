@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Sql } from '../database/sql.js';
 import { Events } from '../events.js';
 import { endedOnCluster } from './ended-sessions.distributed.js';
-import { endedSince, PLACE, type Place } from './ended-sessions.store.js';
+import { endedSince, PLACE, type After, type EndedPage, type Place } from './ended-sessions.store.js';
 import { Recent } from './recent.js';
 
 /** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
@@ -68,16 +68,29 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   /** @returns whether all was read that has ended until now, as far as this database knows */
   private async readOn(): Promise<boolean> {
-    const { place, ended } = await this.endedSince(this.sql, this.place, this.certain, this.partSeconds);
-    const { isNow, cursor, until } = place;
-    for (const { userId, sessionId, deviceId, endedAt } of ended) {
-      if (this.told.add(sessionId))
-        this.events.emit('session.ended', { userId, sessionId, deviceId, endedAt, until });
+    const read = (after?: After): Promise<EndedPage> =>
+      this.endedSince(this.sql, this.place, this.certain, this.partSeconds, after);
+    let page = await read();
+    const { place } = page;
+    let count = this.tell(page);
+    while (page.next) {
+      this.events.emit('sessions.read', { cursor: null });
+      page = await read(page.next);
+      count += this.tell(page);
     }
-    this.partSeconds = isNow || ended.length >= FEW ? PART_S : Math.min(2 * this.partSeconds, LONGEST_PART_S);
+    const { isNow, cursor } = place;
+    this.partSeconds = isNow || count >= FEW ? PART_S : Math.min(2 * this.partSeconds, LONGEST_PART_S);
     this.certain = place.snapshot !== null; // a standby's is no place to go on from
     if (this.certain) this.place = place;
     this.events.emit('sessions.read', { cursor: isNow ? cursor : null });
     return isNow || !this.certain;
+  }
+
+  private tell({ place: { until }, ended }: EndedPage): number {
+    for (const { userId, sessionId, deviceId, endedAt } of ended) {
+      if (this.told.add(sessionId))
+        this.events.emit('session.ended', { userId, sessionId, deviceId, endedAt, until });
+    }
+    return ended.length;
   }
 }

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import { Verifier } from '../../packages/server/src/verifier.js';
+import { Sql } from '../../src/database/sql.js';
+import { BEGINNING, endedSince, PAGE, PLACE, type Place } from '../../src/token/ended-sessions.store.js';
+import { EventStreamReader } from '../support/event-stream.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { until } from '../support/until.js';
+
+const KEY = 'a-service-key-of-thirty-two-characters';
+/** As many sessions as a user may have (contract §4). */
+const SESSIONS = 10_000;
+/** A reader of 1.3 MB a second: 64 KiB, and a pause. */
+const BYTES = 64 * 1024;
+const PAUSE_MS = 50;
+
+/** Contract §8: one user's sign-out of any number of sessions never closes a reader of the session revocation feed. */
+describe('10,000 sessions of one user that end at once', () => {
+  let service: TestService;
+  const ends: (() => void)[] = [];
+  const user = randomUUID();
+  const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
+
+  beforeAll(async () => {
+    service = await startTestService({ SERVICE_KEYS: `read:${KEY}` });
+  });
+  beforeEach(async () => {
+    await sql('TRUNCATE refresh_tokens');
+    await sql(
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
+       SELECT $1, gen_random_uuid(), '\\x00', now() + interval '1 day' FROM generate_series(1, $2)`,
+      [user, SESSIONS],
+    );
+  });
+  afterEach(() => ends.splice(0).forEach((end) => end()));
+  afterAll(() => service?.close());
+
+  async function read(): Promise<EventStreamReader> {
+    const reader = await EventStreamReader.open(service.url, KEY);
+    ends.push(() => reader.close());
+    await until(() => reader.isReady);
+    return reader;
+  }
+  /** Reads on, but never fast. */
+  function throttle({ response }: EventStreamReader): void {
+    let rest = BYTES;
+    response.on('data', (chunk: string) => {
+      rest -= chunk.length;
+      if (rest > 0) return;
+      rest = BYTES;
+      response.pause();
+      setTimeout(() => response.resume(), PAUSE_MS);
+    });
+  }
+  const endAll = () =>
+    sql(
+      `UPDATE refresh_tokens SET signed_out_at = now(), signed_out_xid = pg_current_xact_id()::text::bigint, expires_at = now()
+       WHERE user_id = $1`,
+      [user],
+    );
+
+  it('are told to all readers, slow ones included; none is closed', async () => {
+    const [quick, slow, late] = [await read(), await read(), await read()];
+    throttle(slow);
+    late.stopReading();
+    const began = performance.now();
+    await endAll();
+    await until(() => quick.sessions.length >= SESSIONS);
+    late.readAgain();
+    for (const reader of [slow, late]) await until(() => reader.sessions.length >= SESSIONS);
+    const last = performance.now();
+    for (const reader of [quick, slow, late]) {
+      expect(new Set(reader.sessions).size).toBe(SESSIONS);
+      const from = reader.readings.length;
+      await until(() => reader.readings.length > from + 1); // it goes on
+      expect(reader.response.destroyed).toBe(false);
+    }
+    const during = quick.readings.filter((at) => at > began - 1000);
+    const gap = Math.max(...during.slice(1).map((at, i) => at - during[i]!));
+    process.stdout.write(
+      `10,000 endings: told to the last reader after ${(last - began).toFixed(0)} ms; longest gap between cursors of a quick one ${gap.toFixed(0)} ms\n`,
+    );
+    expect(gap).toBeLessThan(3000); // 1 s on a quiet machine
+  });
+
+  it('are known to @latchkey/server, which stays connected', async () => {
+    const warnings: string[] = [];
+    const verifier = new Verifier({
+      issuer: service.settings.publicUrl,
+      url: service.url,
+      serviceKey: KEY,
+      onWarning: (line) => warnings.push(line),
+    });
+    ends.push(() => verifier.close());
+    await until(() => verifier.isTold);
+    const { size } = (verifier as unknown as { ended: { size: number } }).ended;
+    expect(size).toBeLessThan(SESSIONS);
+    await endAll();
+    await until(() => (verifier as unknown as { ended: { size: number } }).ended.size >= SESSIONS);
+    await until(() => verifier.isTold);
+    expect(warnings).toEqual([]);
+  });
+
+  it('are read in pages, each session once, also where all ended at one moment', async () => {
+    const database = service.app.get(Sql);
+    const [place] = await database.query<Place & Record<string, unknown>>(PLACE, []);
+    await endAll();
+    const found: string[] = [];
+    let pages = 0;
+    for (let next: typeof BEGINNING | undefined = BEGINNING; next; pages++) {
+      const page = await endedSince(database, place!, true, 10, next);
+      expect(page.ended.length).toBeLessThanOrEqual(PAGE);
+      found.push(...page.ended.map(({ sessionId }) => sessionId));
+      ({ next } = page);
+    }
+    expect([found.length, new Set(found).size, pages]).toEqual([SESSIONS, SESSIONS, SESSIONS / PAGE + 1]);
+  });
+
+  it('a reader that reads nothing is closed all the same, and keeps no more than the shared pieces', async () => {
+    const [silent, quick] = [await read(), await read()];
+    silent.stopReading();
+    const cutOff = () =>
+      service.log.some((line) => line.includes('"/sessions/ended"') && line.includes('"answered":false'));
+    for (let round = 0; !cutOff() && round < 12; round++) {
+      await endAll();
+      await sql(`DELETE FROM refresh_tokens WHERE user_id = $1`, [user]);
+      await sql(
+        `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
+         SELECT $1, gen_random_uuid(), '\\x00', now() + interval '1 day' FROM generate_series(1, $2)`,
+        [user, SESSIONS],
+      );
+    }
+    await until(cutOff);
+    expect(quick.response.destroyed).toBe(false);
+  });
+});
