@@ -51,6 +51,8 @@ describe('the list of bounds', () => {
     ['token/dpop-proof.ts', 'LONGEST_JTI = 256;', 'an id of 256 characters'],
     ['token/access-token.ts', 'PROOF_KEPT_S = 180;', 'stays for three minutes at least'],
     ['token/session.sql.ts', "interval '10 minutes'", '10 minutes at least'],
+    ['token/session.sql.ts', 'MOST_ACCESS_TOKENS = 50_000;', '50,000 of one user'],
+    ['token/ended-sessions.streams.ts', 'MOST_WAITING = 8 * 1024 * 1024;', '8 MiB (35,000 sessions), then'],
     ['token/ended-sessions.streams.ts', 'MOST = 100;', '| 100, refused with `slow_down`'],
     ['http/event-stream.ts', 'MOST_UNSENT = 1024 * 1024;', '1 MiB, then it is cut off; also'],
     ['http/event-stream.ts', 'FAREWELL_MS = 400;', '0.4 s, then the connection is cut'],

@@ -3,7 +3,10 @@ import { Sql } from '../database/sql.js';
 import { databaseUnavailable } from '../errors/server-error.js';
 import type { EndedSession, Session } from '../events.js';
 import { cursorBefore, parseCursor } from './ended-sessions.cursor.js';
-import { BEGINNING, NEXT_XID, PAGE, PLACE, type Place } from './ended-sessions.store.js';
+import { BEGINNING, NEXT_XID, PLACE, type Place } from './ended-sessions.store.js';
+
+/** Sessions that are read at once: some milliseconds of work for the database, and for this process. */
+const PAGE = 1000;
 
 const ALL = BEGINNING.at;
 
