@@ -31,5 +31,6 @@ export const ANSWER_HEADERS: Readonly<Record<string, Json>> = {
   'Cache-Control': { description: 'How long it may be kept.', schema: { type: 'string' } },
   Location: { description: 'Where the browser goes.', schema: { type: 'string' } },
   ETag: { description: 'Names this state of it: for `If-None-Match`.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
   'X-Accel-Buffering': { description: 'Asks nginx to pass each event on at once.', schema: { const: 'no' } },
 };

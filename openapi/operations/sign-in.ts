@@ -133,6 +133,12 @@ export const SIGN_IN: Operations = {
         schema: { type: 'object', additionalProperties: false },
         examples: { always: {} },
       },
+      503: {
+        description:
+          '`server_error`: the keys of the provider cannot be fetched, or not again yet. With `Retry-After`.',
+        schema: { $ref: '#/components/schemas/Error' },
+        headers: ['Retry-After'],
+      },
     },
     errors: ['slow_down'],
     bodies: { 'a logout': { logout_token: EXAMPLE.logoutToken } },

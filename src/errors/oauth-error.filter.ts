@@ -37,7 +37,10 @@ export class OAuthErrorFilter implements ExceptionFilter {
       response.destroy(); // half an answer must not look like a whole one
       return;
     }
-    response.status(this.statuses[error.error]).set(error.headers).set('Cache-Control', 'no-store');
+    response
+      .status(error.ownStatus ?? this.statuses[error.error])
+      .set(error.headers)
+      .set('Cache-Control', 'no-store');
     if (this.show?.(error, request, response)) return;
     response.type('json'); // also where a file should have been sent
     response.json(error.body);

@@ -24,6 +24,8 @@ export interface OAuthErrorOptions {
   readonly cause?: unknown;
   /** Response headers that belong to the error (`Retry-After`, `Allow`, `WWW-Authenticate`). */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Instead of the status of the code. */
+  readonly status?: 503;
 }
 
 /**
@@ -35,6 +37,7 @@ export interface OAuthErrorOptions {
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly headers: Readonly<Record<string, string>>;
+  readonly ownStatus: number | undefined;
 
   constructor(
     readonly error: ErrorCode,
@@ -43,10 +46,11 @@ export class OAuthError extends Error {
   ) {
     super(`${error}: ${description}`, 'cause' in options ? { cause: options.cause } : undefined);
     this.headers = options.headers ?? {};
+    this.ownStatus = options.status;
   }
 
   get status(): number {
-    return ERROR_STATUS[this.error];
+    return this.ownStatus ?? ERROR_STATUS[this.error];
   }
 
   /** What a client is told (spec §7.1). */

@@ -19,7 +19,11 @@ describe('the keys of a provider', () => {
     );
   });
   const current = async (): Promise<string> => (await keys.current()).issuer;
-  const newest = async (): Promise<string> => (await keys.newest()).issuer;
+  /** Which fetch is the answer for a token that has just come, and `?` if it may not be the last word. */
+  const newest = async (since = now): Promise<string> => {
+    const { verification, isCertain } = await keys.newest(since);
+    return verification.issuer + (isCertain ? '' : '?');
+  };
 
   it('are fetched once, and kept for five minutes', async () => {
     expect(await Promise.all([current(), newest(), current()])).toEqual(['1', '1', '1']);
@@ -31,14 +35,24 @@ describe('the keys of a provider', () => {
 
   it('are fetched again for an unknown one, at most once in 30 s', async () => {
     await current();
-    expect(await newest()).toBe('1'); // they have just come
+    expect(await newest()).toBe('1'); // fetched for this very token
     now = 1000;
+    expect(keys.mayFetchIn).toBe(0);
     expect(await Promise.all([newest(), newest()])).toEqual(['2', '2']);
     expect(await current()).toBe('2');
+    now = 1001;
+    expect(await newest()).toBe('2?');
     now = 30_999;
-    expect(await newest()).toBe('2');
+    expect([await newest(), keys.mayFetchIn]).toEqual(['2?', 1]);
     now = 31_000;
     expect(await newest()).toBe('3');
+  });
+
+  it('that are being fetched for another token are waited for, and are not the last word', async () => {
+    const first = current();
+    now = 1;
+    expect([await newest(), await first, fetches]).toEqual(['1?', '1', 1]);
+    expect([await newest(), fetches]).toEqual(['2', 2]);
   });
 
   it('are used on while none can be had', async () => {

@@ -101,7 +101,7 @@ describe('logout tokens', () => {
     await verify(make());
     let count = 0;
     for (const [name, text] of logoutMutants(stub.key, stub.url, 'ada', 's-1')) {
-      count++;
+      later(++count * 31_000); // so that an unknown key is asked for, each time
       const error = await failure(verify(text)).catch(() => undefined);
       expect([name, error?.error, error?.description]).toEqual([
         name,
@@ -222,12 +222,40 @@ describe('logout tokens', () => {
       expect(asked('/jwks')).toBe(1);
     });
 
-    it('which are not fetched again within a second: then the token is bad', async () => {
+    it('which a stranger has had fetched: a token of a key made since is no bad one, and is accepted in time', async () => {
       await verify(make());
+      later(1001);
+      const strange = make({}, { kid: 'strange' }, second);
+      expect(await failure(verify(strange))).toMatchObject({ error: 'invalid_request' });
       publish(second);
-      const error = await failure(verify(make({}, { kid: 'second' }, second)));
-      expect(error).toMatchObject({ error: 'invalid_request', description: 'the logout token is not valid' });
-      expect(asked('/jwks')).toBe(1);
+      const token = make({}, { kid: 'second' }, second);
+      for (const [after, wait] of [
+        [1, '30'],
+        [25_000, '5'],
+      ] as const) {
+        later(after);
+        expect(await failure(verify(token))).toMatchObject({
+          error: 'server_error',
+          status: 503,
+          headers: { 'Retry-After': wait },
+          cause: { message: 'no applicable key found in the JSON Web Key Set' },
+        });
+      }
+      expect(asked('/jwks')).toBe(2);
+      later(5000);
+      expect(await verify(token)).toMatchObject({ subject: 'ada' });
+      await failure(verify(strange));
+      expect(await verify(token)).toMatchObject({ subject: 'ada' });
+    });
+
+    it('which a stranger has had fetched: neither is one that names no key, but one with a wrong signature is', async () => {
+      await verify(make());
+      later(1001);
+      await failure(verify(make({}, { kid: 'strange' }, second)));
+      publish(second);
+      later(1);
+      expect(await failure(verify(make({}, { kid: undefined }, second)))).toMatchObject({ status: 503 });
+      expect(await failure(verify(make({}, {}, renewed)))).toMatchObject({ error: 'invalid_request' });
     });
 
     it('which may not fit when they are new, either', async () => {
@@ -241,7 +269,7 @@ describe('logout tokens', () => {
       expect(asked('/jwks')).toBe(2);
     });
 
-    // It may send the token again: so 500 and Retry-After, and not 400.
+    // It may send the token again: so 503 and Retry-After, and not 400.
     it.each([
       ['at first', false],
       ['when a new one is needed', true],
@@ -252,6 +280,7 @@ describe('logout tokens', () => {
       const error = await failure(verify(make({}, { kid: 'second' }, second)));
       expect(error).toMatchObject({
         error: 'server_error',
+        status: 503,
         description: 'the keys of the identity provider cannot be had right now',
         headers: { 'Retry-After': '1' },
         cause: { message: 'the jwks_uri answered with status 503' },

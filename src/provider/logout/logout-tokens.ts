@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { createLocalJWKSet, errors, jwtVerify, type JSONWebKeySet } from 'jose';
+import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify, type JSONWebKeySet } from 'jose';
 import type { ProviderSettings } from '../../config/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
@@ -30,23 +30,26 @@ export class LogoutTokens {
    * What a token asks for. Whether it was obeyed before is not looked at.
    *
    * @param name of a provider whose adapter is `oidc`
-   * @throws OAuthError `invalid_request` for a bad token, without telling what is wrong; `server_error` when the provider's
-   *   keys cannot be had: it may send the token again
+   * @throws OAuthError `invalid_request` for a bad token, without telling what is wrong; `server_error` (503) when
+   *   the provider's keys cannot be had: it may send the token again
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
     const keys = this.keysOf(settings);
+    const since = keys.now();
     const first = await orTryAgain(keys.current());
     try {
       return await this.judge(token, settings, first);
     } catch (error) {
-      if (!isOfUnknownKey(error)) throw bad(error);
-      const newest = await orTryAgain(keys.newest());
-      if (newest === first) throw bad(error);
-      return await this.judge(token, settings, newest).catch((still: unknown) => {
-        throw bad(still);
-      });
+      if (!mayFitOthers(error)) throw bad(error);
     }
+    const { verification, isCertain } = await orTryAgain(keys.newest(since));
+    return this.judge(token, settings, verification).catch((error: unknown) => {
+      // Anyone can use up the fetch for unknown keys: the provider, whose token may be good, has to send it again.
+      if (!isCertain && mayFitOthers(error) && isOfUnknownKey(error, token))
+        throw unavailable(withoutClaims(error), keys.mayFetchIn);
+      throw bad(error);
+    });
   }
 
   private async judge(token: string, { clientId }: ProviderSettings, by: Verification): Promise<Logout> {
@@ -91,23 +94,38 @@ function mayBeLogout(typ: unknown): boolean {
 }
 
 /** Newer keys may fit: it names one that we do not know, or one whose name was given to another. */
-function isOfUnknownKey(error: unknown): boolean {
+function mayFitOthers(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
-/** Only words of the library's and our own are kept: its errors hold the claims. */
-function bad(error: unknown): OAuthError {
-  const cause = new Error((error as Error).message);
-  return new OAuthError('invalid_request', 'the logout token is not valid', { cause });
+/** A signature that is wrong tells nothing of the key where the token names none. */
+function isOfUnknownKey(error: unknown, token: string): boolean {
+  const { kid } = decodeProtectedHeader(token) as { kid?: unknown };
+  return kid === undefined || (typeof kid === 'string' && error instanceof errors.JWKSNoMatchingKey);
 }
 
-async function orTryAgain(keys: Promise<Verification>): Promise<Verification> {
+function bad(error: unknown): OAuthError {
+  return new OAuthError('invalid_request', 'the logout token is not valid', { cause: withoutClaims(error) });
+}
+
+/** Only words of the library's and our own are kept: its errors hold the claims. */
+function withoutClaims(error: unknown): Error {
+  return new Error((error as Error).message);
+}
+
+async function orTryAgain<T>(keys: Promise<T>): Promise<T> {
   try {
     return await keys;
   } catch (error) {
-    throw new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
-      cause: withoutSecrets(error),
-      headers: { 'Retry-After': '1' },
-    });
+    throw unavailable(withoutSecrets(error));
   }
+}
+
+/** @param cause without secrets. @param wait milliseconds until the token may be sent again */
+function unavailable(cause: unknown, wait = 0): OAuthError {
+  return new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
+    status: 503,
+    cause,
+    headers: { 'Retry-After': String(Math.max(1, Math.ceil(wait / 1000))) },
+  });
 }
