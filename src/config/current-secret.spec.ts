@@ -41,6 +41,20 @@ describe('a secret in a file', () => {
     renameSync(`${path}.new`, path);
   };
 
+  it('has one reader, however many use it: a fault is one line', async () => {
+    const file = { path, variable: 'REDIS_URL_FILE' };
+    const [one, other] = [1, 2].map(() =>
+      currentSecret(file, databaseUrl, url('first'), (line) => warnings.push(line)),
+    ) as [CurrentSecret<string>, CurrentSecret<string>];
+    replace(url('second'));
+    expect([one.now(), await other.recent()]).toEqual([url('second'), url('second')]);
+    unlinkSync(path);
+    for (let i = 0; i < 2; i++) expect([one.now(), other.now()]).toEqual([url('second'), url('second')]);
+    expect(warnings).toEqual([
+      `REDIS_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
+    ]);
+  });
+
   it('is what the file holds when it is asked for', () => {
     expect(secret.now()).toBe(url('first'));
     replace(`\uFEFF${url('second')}\r\n`); // as editors of Windows write it

@@ -14,6 +14,9 @@ export interface CurrentSecret<T> {
   recent(): Promise<T>;
 }
 
+/** One reader for each file, however many parts of the service use the secret: so a fault is logged once. */
+const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
+
 /**
  * @param file undefined: the value stays what it is
  * @param value what it was at the start; a file that cannot be read, or holds what is not accepted, leaves the last value
@@ -26,7 +29,10 @@ export function currentSecret<T>(
   warn: (line: string) => void,
 ): CurrentSecret<T> {
   if (!file) return { now: () => value, recent: () => Promise.resolve(value) };
-  return new SecretInFile(file, kind, value, warn);
+  const reader =
+    (readers.get(file) as CurrentSecret<T> | undefined) ?? new SecretInFile(file, kind, value, warn);
+  readers.set(file, reader);
+  return reader;
 }
 
 class SecretInFile<T> implements CurrentSecret<T> {

@@ -19,3 +19,8 @@ it.each([
     ),
   );
 });
+
+it('shares one client between the pool and the notifications, so that a fault of the URL is logged once', () => {
+  const settings = parseSettings({ SECRET_KEY: 'ab'.repeat(32), DATABASE_URL: 'postgres://u@db.example/x' });
+  expect(directWay(settings).Client).toBe(usualWay(settings).Client);
+});

@@ -10,12 +10,18 @@ import { errorMessage } from './error-facts.js';
 
 const logger = new Logger('Database');
 
+/** One for each service, whose parts share the client's class: so a fault of the URL is logged once. */
+const usualWays = new WeakMap<Settings, Database>();
+
 /** The usual way to the database: through a pooler, where there is one. */
-export function usualWay({ secretFiles, databaseUrl, databasePooler }: Settings): Database {
-  return {
+export function usualWay(settings: Settings): Database {
+  const { secretFiles, databaseUrl, databasePooler } = settings;
+  const way = usualWays.get(settings) ?? {
     Client: clientAt(databaseUrl!, settingsTable.databaseUrl, secretFiles, databasePooler),
     pooler: databasePooler,
   };
+  usualWays.set(settings, way);
+  return way;
 }
 
 /** The way around the pooler: for what lives longer than a transaction. It is the usual one, unless another was set. */
