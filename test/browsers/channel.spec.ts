@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
 import { waitFor } from './patience.js';
@@ -12,14 +13,16 @@ describe('the channel', () => {
     world = await World.start();
   });
   afterAll(() => world?.close());
-  beforeEach(async () => {
-    profile = await world.newProfile();
-    tab = await world.signIn(profile);
-    await tab.evaluate(`latchkey.connect().then((channel) => {
+  const connect = (where: Tab): Promise<unknown> =>
+    where.evaluate(`latchkey.connect().then((channel) => {
       window.channel = channel; window.notes = []; window.infos = [];
       channel.on('note', (data) => notes.push(data));
       channel.on('ready', (info) => infos.push(info.recovered));
     })`);
+  beforeEach(async () => {
+    profile = await world.newProfile();
+    tab = await world.signIn(profile);
+    await connect(tab);
   });
   afterEach(() => world.leave());
 
@@ -69,6 +72,49 @@ describe('the channel', () => {
     await waitFor(tab, 'notes.length === 2');
     expect(await tab.evaluate('notes')).toEqual([1, 2]);
     expect(await codes(tab)).toEqual([]);
+  });
+
+  describe('after a sleep', () => {
+    const wake = (view: Tab, event: string): Promise<unknown> =>
+      view.evaluate(
+        `void (${event === 'visibilitychange' ? 'document' : 'window'}).dispatchEvent(new Event('${event}', { bubbles: true }))`,
+      );
+
+    it.each(['visibilitychange', 'pageshow', 'online', 'focus'])(
+      'finds within 5 s of %s that its connection is dead, and misses nothing',
+      async (event) => {
+        const other = await world.signIn(profile);
+        await connect(other);
+        world.line.strand();
+        await push(1);
+        const begun = Date.now();
+        for (const one of [tab, other]) {
+          await one.focus();
+          await wake(one, event);
+        }
+        await Promise.all([tab, other].map((one) => waitFor(one, 'notes.length')));
+        expect(Date.now() - begun).toBeLessThan(7000);
+        await push(2);
+        for (const one of [tab, other]) {
+          await waitFor(one, 'notes.length === 2');
+          expect(await one.evaluate('notes')).toEqual([1, 2]);
+          expect(await one.evaluate('infos')).toEqual([true]);
+        }
+      },
+    );
+
+    it('keeps a connection that is alive, however slow, and however often the page is left', async () => {
+      world.line.toServer.delayMs = world.line.toClient.delayMs = 1000;
+      const end = Date.now() + 6000;
+      while (Date.now() < end) {
+        for (let time = 0; time < 20; time++) await wake(tab, 'visibilitychange');
+        await delay(50);
+      }
+      await delay(3000);
+      expect(await tab.evaluate('infos')).toEqual([]);
+      await push(1);
+      await waitFor(tab, 'notes.length');
+    });
   });
 
   it('says within a second that this device was signed out on another one', async () => {

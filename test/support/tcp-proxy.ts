@@ -39,6 +39,14 @@ export class TcpProxy {
     this.toServer.drops = this.toClient.drops = everything;
   }
 
+  /** Present connections stay open, and nothing comes through them until `restore`: as after a sleep. New connections work. */
+  strand(): void {
+    for (const { toServer, toClient } of this.connections) {
+      toServer.hold();
+      toClient.hold();
+    }
+  }
+
   /** Resets all connections that there are. */
   cut(): void {
     for (const connection of this.connections) connection.cut();

@@ -303,3 +303,106 @@ it('can be closed by whoever is told that it is lost: all are told of the loss, 
   expect(infos).toEqual([{ final: false }, { final: true }]);
   expect(jest.getTimerCount()).toBe(0);
 });
+
+describe('when the device wakes up', () => {
+  const realm = globalThis as unknown as Record<string, unknown>;
+  const EVENTS = ['visibilitychange', 'pageshow', 'online', 'focus'];
+  let page: EventTarget;
+  let document: { hidden: boolean };
+  const wake = (event = 'visibilitychange'): boolean => page.dispatchEvent(new Event(event));
+  const acknowledge = (): void => (FakeSocket.last.sent.at(-1)!.at(-1) as (answer: object) => void)({});
+
+  beforeEach(() => {
+    page = new EventTarget();
+    realm['document'] = document = { hidden: false };
+    realm['addEventListener'] = page.addEventListener.bind(page);
+  });
+  afterEach(() => {
+    delete realm['document'];
+    delete realm['addEventListener'];
+  });
+
+  async function connect(): Promise<Awaited<ReturnType<typeof open>>> {
+    const made = await open();
+    FakeSocket.last.receive('ready', ready(7));
+    return made;
+  }
+
+  it.each(EVENTS)(
+    'replaces a connection that is dead within 5 s of %s, and goes on from its offset',
+    async (event) => {
+      const { channel } = await connect();
+      const infos: unknown[] = [];
+      channel.on('disconnect', (info) => infos.push(info));
+      await seconds(3600);
+      expect(FakeSocket.last.sent).toEqual([]);
+      wake(event);
+      await seconds(4.1);
+      expect(FakeSocket.all).toHaveLength(2);
+      expect(FakeSocket.all[0]!.left).toBe(true);
+      expect(FakeSocket.last.auth).toEqual({ token: 'token', offset: 7, id: 'e7' });
+      expect(infos).toEqual([{ final: false }]);
+      channel.close();
+    },
+  );
+
+  it('keeps one whose answer takes 3 s, or that brings an event meanwhile', async () => {
+    const { channel } = await connect();
+    wake();
+    await seconds(3.4);
+    acknowledge();
+    await seconds(60);
+    wake();
+    await seconds(1);
+    FakeSocket.last.receive('note', '', meta(8)); // before the answer: there may be much to deliver
+    await seconds(60);
+    expect([FakeSocket.all.length, FakeSocket.last.sent.length, channel.connected]).toEqual([1, 2, true]);
+    channel.close();
+  });
+
+  it('takes nothing for a sign of life that had arrived before', async () => {
+    const { channel } = await connect();
+    wake();
+    FakeSocket.last.receive('note', '', meta(8));
+    await seconds(4.1);
+    expect(FakeSocket.all).toHaveLength(2);
+    channel.close();
+  });
+
+  it('asks for each wake-up, and not more than twice a second', async () => {
+    const { channel } = await connect();
+    for (let tenth = 0; tenth < 100; tenth++) {
+      for (const event of EVENTS) wake(event);
+      await seconds(0.1);
+      if (FakeSocket.last.sent.length > 0) acknowledge();
+    }
+    expect(FakeSocket.last.sent.length).toBeGreaterThan(10);
+    expect(FakeSocket.last.sent.length).toBeLessThanOrEqual(20);
+    wake();
+    await seconds(4.1);
+    expect(FakeSocket.all).toHaveLength(2); // the answers before say nothing of this sleep
+    channel.close();
+  });
+
+  it('asks nothing while the page is hidden, unless the network returns, nor once it is closed or lost', async () => {
+    const { channel } = await connect();
+    document.hidden = true;
+    for (const event of EVENTS.filter((one) => one !== 'online')) wake(event);
+    await seconds(10);
+    expect(FakeSocket.last.sent).toEqual([]);
+    wake('online');
+    await seconds(1);
+    expect(FakeSocket.last.sent).toEqual([['authenticate', {}, expect.any(Function)]]);
+    FakeSocket.last.happen('disconnect', 'transport close');
+    await seconds(2);
+    FakeSocket.last.receive('ready', ready(7));
+    await seconds(60);
+    expect(FakeSocket.all).toHaveLength(2); // the probe of the other connection is over
+    document.hidden = false;
+    wake();
+    channel.close();
+    wake();
+    await seconds(60);
+    expect([FakeSocket.all.length, FakeSocket.last.sent.length, jest.getTimerCount()]).toEqual([2, 0, 0]);
+  });
+});

@@ -11,6 +11,10 @@ import { onWake } from './wake.js';
 const LONGEST_BACKOFF = 30;
 const RENEWAL_RETRY = 5;
 const RENEWAL_LOOK = 1;
+/** Several events announce one wake-up; and what had arrived before the sleep is delivered first, which shows nothing. */
+const PROBE_DELAY = 0.5;
+/** Replacement starts 4 s after the wake-up. A round trip of 1 s, with a slow answer (2 s, contract §3), is in time. */
+const PROBE_TIMEOUT = 3.5;
 
 /**
  * Keeps a connection to the user's channel (contract §7): every new one has a fresh token, and goes on from the last offset.
@@ -33,6 +37,8 @@ export function openChannel(
   let telling = false;
   let failures = 0;
   let cancelRetry: (() => void) | undefined;
+  let cancelProbe: (() => void) | undefined;
+  let isProbed = false;
   /** The token of the connection, and the one that was got for a refused one. */
   let token: string;
   let exchanged: string | undefined;
@@ -79,6 +85,7 @@ export function openChannel(
   };
 
   const receive = (event: string, data?: unknown, meta?: unknown): void => {
+    hear();
     if (event === 'ready') return ready(data as Ready);
     if (event === 'token.expiring') return void authenticate();
     if (event === 'session.ended') {
@@ -148,7 +155,26 @@ export function openChannel(
 
   const stopWaiting = (): void => {
     cancelRetry?.();
-    cancelRetry = undefined;
+    cancelProbe?.();
+    cancelRetry = cancelProbe = undefined;
+    isProbed = false;
+  };
+
+  /** The connection may have been lost during a sleep, which no event says. It is replaced unless something comes from the service. */
+  const wake = (): void => {
+    if (cancelRetry) return void open();
+    if (!connected) return;
+    cancelProbe ??= after(PROBE_DELAY, () => {
+      isProbed = true;
+      cancelProbe = after(PROBE_TIMEOUT, () => later(0));
+      // Refused for want of a token, which changes nothing and takes no query: contract §7 answers every `authenticate`.
+      socket!.emit('authenticate', {}, hear);
+    });
+  };
+
+  /** Any answer or event after the probe shows that the connection lives. */
+  const hear = (): void => {
+    if (isProbed) stopWaiting();
   };
 
   const leave = (): void => {
@@ -166,7 +192,7 @@ export function openChannel(
     if (closed !== final) leave(); // a handler has closed it, and is told so after all have been told of the loss
   };
 
-  const stopWaking = onWake(() => cancelRetry && void open());
+  const stopWaking = onWake(wake);
   void open();
 
   const channel = {
