@@ -65,7 +65,6 @@ inChromium('the code of the guides', () => {
     complaints = [];
     page.on('pageerror', ({ message }) => complaints.push(message));
     page.on('console', (line) => {
-      if (line.text().startsWith('Blocked autofocusing')) return; // Chromium says so of the provider's page
       if (['error', 'warning'].includes(line.type())) complaints.push(line.text());
     });
   });

@@ -24,7 +24,7 @@ overflow-wrap:break-word
 }
 dialog:focus{outline:0}
 ::backdrop{background:#000a}
-header{position:sticky;top:0;z-index:1;display:flex;gap:1rem;justify-content:space-between;align-items:center;padding:.4rem .4rem .4rem 20px;background:inherit}
+header{position:sticky;top:0;z-index:1;display:flex;gap:1rem;justify-content:space-between;align-items:center;padding:.4rem;padding-inline-start:20px;background:inherit}
 h2{margin:0;font-size:1.1rem;min-width:0}
 .frame h2{font-size:.85rem;font-weight:400;opacity:.8}
 section{padding:0 20px 20px}
@@ -48,6 +48,7 @@ linear-gradient(#8884 0 0) 0 4.5rem/100% 2.75rem,
 linear-gradient(#8884 0 0) 0 9rem/100% 2.75rem,
 linear-gradient(#8884 0 0) 0 13.5rem/100% 2.75rem;
 background-repeat:no-repeat;background-origin:content-box;background-clip:content-box}
+.box i:dir(rtl){transform:scaleX(-1)}
 footer{padding:0 20px;text-align:center}
 footer p{display:inline}
 @media (prefers-reduced-motion:no-preference){

@@ -64,7 +64,7 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
   const open = (): void => {
     const host = make('div', {});
     height = '';
-    dialog = make('dialog', { autofocus: true, tabIndex: -1, dir: 'auto' }); // `auto`: an application may have words of its own
+    dialog = make('dialog', { tabIndex: -1, dir: 'auto' }); // `auto`: an application may have words of its own
     dialog.part.add('dialog'); // so that a page may place it: `::part(dialog)`
     title = make('h2', { dir: 'auto' });
     status = make('p', { role: 'status' });
@@ -81,6 +81,7 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
     shadow.adoptedStyleSheets = [sheet];
     shadow.append(dialog);
     document.body.append(host);
+    dialog.autofocus = true; // not before: Chromium refuses it aloud where a page is inserted into a frame of another site
     dialog.showModal();
   };
 
@@ -124,7 +125,10 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
     },
     frame(url, onNewWindow, onRefused) {
       const { host, origin } = new URL(url);
-      const frame = make('iframe', { title: texts.signIn, src: url, allow: 'publickey-credentials-get' });
+      // For every origin: without `*`, passkeys would end where the provider redirects to another one. No more than signing in needs:
+      // `storage-access` is allowed anyway, and keys are made (`-create`) in a window of their own.
+      const allow = 'publickey-credentials-get *';
+      const frame = make('iframe', { title: texts.signIn, src: url, allow });
       const outline = makeBox('box');
       const hint = make('p', { role: 'status' });
       const foot = make('footer', {});

@@ -1,14 +1,20 @@
 /**
- * What scripts add to the login form, which works without them: the password can be shown, the form is posted once, and after
- * an error the cursor is where it is needed, also in a frame of another site, where browsers ignore `autofocus`.
+ * Comfort for the login form, which works without scripts: the cursor is in the first empty field, the password can be shown, the
+ * form is posted once. The form has no `autofocus`: in a frame of another site, Chromium refuses it with an error in the console.
  */
 export const formScript = `
 (() => {
   const form = document.querySelector('form');
   if (!form) return;
-  if (document.getElementById('problem')) form.querySelector('[autofocus]').focus();
 
+  const login = document.getElementById('login');
   const password = document.getElementById('password');
+  const first = login.value ? password : login;
+  const focus = () => document.activeElement === document.body && first.focus();
+  focus();
+  // The page around a frame moves the focus into this page, but to no field.
+  if (parent !== window) addEventListener('focus', focus, { once: true });
+
   const show = document.getElementById('show');
   const reveal = (on) => {
     password.type = on ? 'text' : 'password';

@@ -1,7 +1,7 @@
 /**
  * What the login page tells the application that frames it (docs/frontend.md): that Escape was pressed, of which a page around a
  * frame of another site does not learn, and how high the content is, so that nobody has to scroll in a frame. Only the origin of
- * the redirect URI is told, which the provider knows already. Browsers ignore `autofocus` in such a frame, so that is done here.
+ * the redirect URI is told, which the provider knows already.
  */
 export const frameScript = `
 (() => {
@@ -11,10 +11,6 @@ export const frameScript = `
   addEventListener('keydown', ({ key, isComposing }) => {
     if (key === 'Escape' && !isComposing) tell({ type: 'latchkey:escape' });
   });
-  // The page around moves the focus into this one, but to no field of it.
-  const first = document.querySelector('[autofocus]');
-  first?.focus();
-  addEventListener('focus', () => document.activeElement === document.body && first?.focus(), { once: true });
 
   // Of the content, not of the page, which is at least as high as the frame.
   const main = document.querySelector('main');

@@ -33,8 +33,6 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
   const { client_id, redirect_uri, state } = request;
   const action = `?${new URLSearchParams({ client_id, redirect_uri, state }).toString()}`;
   const invalid = retry && html` aria-invalid="true" aria-describedby="problem"`;
-  // The cursor is in the first field that is still empty.
-  const [atLogin, atPassword] = retry?.login ? [undefined, html` autofocus`] : [html` autofocus`, undefined];
   return layout(
     retry ? 'Sign-in problem' : 'Sign in',
     html`<h1>Sign in</h1>
@@ -54,7 +52,7 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
           autocapitalize="none"
           autocorrect="off"
           spellcheck="false"
-          ${invalid}${atLogin}
+          ${invalid}
         />
         <label for="password">Password</label>
         <div class="secret">
@@ -65,7 +63,7 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
             required
             maxlength="1024"
             autocomplete="current-password"
-            ${invalid}${atPassword}
+            ${invalid}
           />
           <button id="show" class="show" type="button" aria-controls="password" aria-pressed="false" hidden>
             ${EYE}<span class="unseen">Show password</span>

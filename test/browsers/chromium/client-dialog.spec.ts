@@ -142,6 +142,80 @@ inChromium("the client's dialog", () => {
     expect(await page.evaluate('document.activeElement.id')).toBe('in');
   });
 
+  it.each(['in a page', 'in a page that another site frames'])(
+    '%s has the focus where it is needed, and the console stays empty',
+    async (where) => {
+      await open();
+      const complaints: string[] = [];
+      page.on('console', (line) => complaints.push(line.text()));
+      page.on('pageerror', ({ message }) => complaints.push(message));
+      const isFramed = where.includes('frames');
+      await page.goto(
+        isFramed ? `${app.foreignUrl}/stranger?frame=${encodeURIComponent(page.url())}` : page.url(),
+      );
+      const view = isFramed ? page.frameLocator('iframe') : page;
+      await view.locator('#in').click();
+      await view.frameLocator('iframe').locator('#login:focus').waitFor();
+      await page.keyboard.type('ada');
+      await view.frameLocator('iframe').getByLabel('Password').press('Enter');
+      await view.frameLocator('iframe').locator('#login').waitFor();
+      expect(await view.frameLocator('iframe').locator('#login').inputValue()).toBe('ada');
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  it('leaves the focus of the login page in its first empty field, in a page of its own as well', async () => {
+    await open({ mode: 'redirect' });
+    await page.click('#in');
+    await page.locator('#login:focus').waitFor();
+    await page.keyboard.type('ada');
+    await page.getByLabel('Password').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    await page.locator('#password:focus').waitFor();
+  });
+
+  it('allows passkeys in its frame for each origin that the provider redirects to', async () => {
+    await open();
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    const mayUsePasskeys = `document.featurePolicy.allowsFeature('publickey-credentials-get')`;
+    const frame = page.frames().at(-1)!;
+    expect(await frame.evaluate(mayUsePasskeys)).toBe(true);
+    await frame.goto(`${app.foreignUrl}/stranger?frame=about:blank`);
+    expect(await frame.evaluate(mayUsePasskeys)).toBe(true);
+    expect(await frame.evaluate(`document.featurePolicy.allowsFeature('camera')`)).toBe(false);
+  });
+
+  it('has its header in the direction of its texts', async () => {
+    const arabic = {
+      language: 'ar',
+      signIn: 'تسجيل الدخول',
+      wait: 'لحظة من فضلك',
+      newWindow: 'افتح نافذة جديدة',
+    };
+    await open({ texts: { ...arabic, close: 'إغلاق' } });
+    await page.evaluate(`document.documentElement.dir = 'rtl'`);
+    /** From the edges of the dialog to title and button, at the start and at the end; and to the text below. */
+    const gaps = (): Promise<number[]> =>
+      page.evaluate(`(() => {
+        const dialog = document.querySelector('body > div').shadowRoot.querySelector('dialog');
+        const isRtl = getComputedStyle(dialog).direction === 'rtl';
+        const box = (css) => dialog.querySelector(css).getBoundingClientRect();
+        const outer = dialog.getBoundingClientRect();
+        const [start, end] = [(one) => isRtl ? outer.right - one.right : one.left - outer.left, (one) => isRtl ? one.left - outer.left : outer.right - one.right];
+        return [isRtl, Math.round(start(box('h2'))), Math.round(end(box('header button')))];
+      })()`);
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    expect(await gaps()).toEqual([true, 21, 7]);
+    await page.reload();
+    await page.goto(`${app.url}/?options=%7B%7D`);
+    await page.click('#in');
+    await provider().getByLabel('Password').waitFor();
+    expect(await gaps()).toEqual([false, 21, 7]);
+  });
+
   it('is as high as the content of its frame, within bounds; other windows have no say', async () => {
     await open();
     await page.click('#in');

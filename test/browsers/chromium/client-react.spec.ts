@@ -98,8 +98,6 @@ inChromium('@latchkey/client/react', () => {
       context.on('page', (made) => {
         made.on('pageerror', ({ message }) => complaints.push(message));
         made.on('console', (line) => {
-          // Chromium says so of the provider's page.
-          if (line.text().startsWith('Blocked autofocusing')) return;
           if (['error', 'warning'].includes(line.type())) complaints.push(line.text());
         });
         made.on('websocket', (socket) => {
