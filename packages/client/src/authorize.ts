@@ -28,6 +28,5 @@ export async function authorize(
   );
   const { redirect_url: url, state, issuer } = answer;
   if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
-  const sent = { state, verifier, redirectUri: absolute, returnTo: location.href };
-  return { url, sent: issuer ? { ...sent, issuer } : sent };
+  return { url, sent: { state, verifier, redirectUri: absolute, issuer, returnTo: location.href } };
 }

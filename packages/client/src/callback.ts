@@ -9,7 +9,7 @@ export interface Begun {
   verifier: string;
   redirectUri: string;
   /** The service's name for itself; undefined where it knows of no proofs of possession. */
-  issuer?: string;
+  issuer?: string | undefined;
   mode: SignInMode;
   /** The page to go back to after a redirect. */
   returnTo: string;
@@ -17,6 +17,7 @@ export interface Begun {
 
 /** What a tab remembers of its sign-in while it shows another page; sessionStorage belongs to the tab alone. */
 export interface SignInMemory {
+  /** Until the sign-in is left or ends; so no popup has a copy, which browsers make of the sessionStorage when one opens. */
   begun: Stored<Begun>;
   /** A callback that waits for the page that began the sign-in to be loaded again. */
   arrived: Stored<CallbackQuery>;
@@ -43,21 +44,31 @@ export function signInMemory(key: string): SignInMemory {
 export async function handOn({ begun, arrived, line }: SignInMemory): Promise<boolean> {
   const query = takeQuery();
   const mine = begun.get();
-  if (mine?.mode === 'redirect' && mine.state === query.state) {
+  /** The page around is of this origin, so this may be its frame. Null for a page of another origin. */
+  const isFrame = !!frameElement;
+  // Here it began: it left this page, or the provider's page has left the client's frame (`target="_top"`). An error without a state
+  // counts only where no page around can have made it up.
+  const isHere = isBareError(query)
+    ? parent === window
+    : mine?.state === query.state && (mine?.mode === 'redirect' || !isFrame);
+  if (mine && isHere) {
     arrived.put(query);
     history.replaceState(null, '', mine.returnTo);
     location.reload(); // loads that page, even if it is this one or differs only in the fragment
     return false;
   }
-  const isFrame = parent !== window;
   const target = (isFrame ? parent : window.opener) as Window | null;
   target?.postMessage({ type: MESSAGE, query }, location.origin); // no other origin can read it
   if (isFrame) return false;
   // A provider's page may have cut this window off from the one that opened it; and that one may not wait for us.
-  if (!(await handOver(line, query))) throw new LatchkeyError('invalid_state');
+  if (!(await handOver(line, query)))
+    throw new LatchkeyError('invalid_state', 'No page waits for this sign-in: begin it again');
   window.close();
   return true;
 }
+
+/** An error without a state, against RFC 6749 §4.1.2.1: only the window that it comes from shows to which sign-in it belongs. */
+export const isBareError = (query: CallbackQuery): boolean => !!query.error && !query.code && !query.state;
 
 /** Reads the parameters, and removes them: a code must not stay in the address, spent or not. */
 function takeQuery(): CallbackQuery {

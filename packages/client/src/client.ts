@@ -66,11 +66,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
   const signingIn = makeSignIn(
-    {
-      provider: options.provider,
-      redirectUri: options.redirectUri,
-      mode: options.mode,
-    },
+    options,
     call,
     makeExchange(options.deviceName ?? deviceName(), post, keys, keeper),
     memory,
@@ -102,31 +98,27 @@ export function createClient<Events extends object = any>(options: ClientOptions
   });
   on('ended', (reason: EndReason) => {
     connection.close();
-    const messages = {
-      user: '',
-      signed_out: texts.signedOut,
-      refused: texts.ended,
-      key_lost: texts.keyLost,
-      expired: texts.ended,
-    };
-    const message = messages[reason];
+    const messages = { user: '', signed_out: texts.signedOut, key_lost: texts.keyLost } as const;
+    const message = (messages as Partial<Record<EndReason, string>>)[reason] ?? texts.ended;
     emit('signedOut', { reason, message });
     if (page && message && options.askAgain !== false) signingIn.ask(message);
   });
-  if (tabs) {
-    tabs.addEventListener('message', ({ data: ended }) => {
-      const before = keeper.get();
-      // Where each tab has a session of its own, the sign-out of another one may have ended this one too.
-      if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
-    });
-  }
-  // What another tab has stored may become visible here after its message.
-  const onStorage = ({ key: changed }: StorageEvent): void => {
-    if ((changed ?? key) === key) keeper.reload();
-  };
+  tabs?.addEventListener('message', ({ data: ended }) => {
+    const before = keeper.get();
+    // Where each tab has a session of its own, the sign-out of another one may have ended this one too.
+    if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
+  });
+  const listening = new AbortController();
   if (page) {
-    addEventListener('message', signingIn.hear);
-    addEventListener('storage', onStorage);
+    addEventListener('message', signingIn.hear, listening);
+    // What another tab has stored may become visible here after its message.
+    addEventListener(
+      'storage',
+      ({ key: changed }) => {
+        if ((changed ?? key) === key) keeper.reload();
+      },
+      listening,
+    );
     signingIn.resume();
     // Not on the callback page. Later, so that the application can listen first.
     if (!keeper.get() && !new URLSearchParams(location.search).has('state'))
@@ -172,13 +164,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
       connection.close();
       tabs?.close();
       tabs = undefined; // what is under way may still end, and would tell them
-      if (!page) return;
-      removeEventListener('message', signingIn.hear);
-      removeEventListener('storage', onStorage);
+      listening.abort();
     },
   };
 }
 
 function notInPage(): LatchkeyError {
-  return new LatchkeyError('no_browser', 'This works in a page of a browser only');
+  return new LatchkeyError('no_browser', 'This needs a page');
 }

@@ -61,11 +61,11 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
   throw new LatchkeyError('missing_peer', HELP);
 }
 
-const HELP = 'loadSocketIo has to resolve with a module that has `io`, such as socket.io-client';
+const HELP = 'loadSocketIo has to bring a Socket.IO client';
 
 /** Our own sockets need a WebSocket, which Node.js has since version 22. */
 export async function ownSockets(): Promise<SocketIo> {
-  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', `there is no WebSocket here: ${HELP}`);
+  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', `no WebSocket here: ${HELP}`);
   return import('./sockets.js').catch(() => {
     throw new LatchkeyError('network');
   });

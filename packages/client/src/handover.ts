@@ -25,14 +25,13 @@ interface Line {
 function openLine(name: string, hear: (news: News) => void): Line {
   const channel = openBroadcast(name);
   const listening = new AbortController();
-  const { signal } = listening;
   // Any script of this origin may say anything, or nothing.
-  channel?.addEventListener('message', ({ data }) => hear((data as News | null) ?? {}), { signal });
+  channel?.addEventListener('message', ({ data }) => hear((data as News | null) ?? {}));
   addEventListener(
     'storage',
     // The event brings what was stored, which is gone by now.
     ({ key, newValue }) => key === name && hear((parse(newValue) as News | undefined) ?? {}),
-    { signal },
+    listening,
   );
   return {
     say(news) {

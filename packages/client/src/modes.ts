@@ -1,6 +1,6 @@
 import type { SignInMode } from './options.js';
 import type { Call } from './service.js';
-import { after } from './timer.js';
+import { sleep } from './timer.js';
 
 /** Seconds. A click must not wait for longer. */
 const LONGEST_WAIT = 3;
@@ -29,10 +29,7 @@ export function makeModes(call: Call, provider: string): Modes {
     known: () => known,
     async ask() {
       const loading = load().catch(() => undefined); // away, older than this endpoint, or no answer of this kind
-      await new Promise<void>((resolve) => {
-        const cancel = after(LONGEST_WAIT, resolve);
-        void loading.then(() => (cancel(), resolve()));
-      });
+      await Promise.race([loading, sleep(LONGEST_WAIT)]);
       return known ?? 'iframe';
     },
   };

@@ -9,23 +9,24 @@ export interface Outcome {
 }
 
 export function makeOutcome(): Outcome {
-  let open: { promise: Promise<void>; resolve: () => void; reject: (error: Error) => void } | undefined;
+  let open: { promise: Promise<void>; settle: Outcome['settle'] } | undefined;
   return {
     isOpen: () => !!open,
     expect() {
       if (!open) {
-        let both!: [() => void, (error: Error) => void];
-        const promise = new Promise<void>((...given) => (both = given));
+        let settle!: Outcome['settle'];
+        const promise = new Promise<void>((resolve, reject) => {
+          settle = (error) => (error ? reject(error) : resolve());
+        });
         promise.catch(() => undefined); // the dialog shows it to the user
-        open = { promise, resolve: both[0], reject: both[1] };
+        open = { promise, settle };
       }
       return open.promise;
     },
     settle(error) {
       const settled = open;
       open = undefined;
-      if (error) settled?.reject(error);
-      else settled?.resolve();
+      settled?.settle(error);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { exclusive } from './exclusive.js';
 import { LatchkeyError } from './latchkey-error.js';
 import type { Post } from './post.js';
-import { after, backoff } from './timer.js';
+import { after, backoff, sleep } from './timer.js';
 import type { TokenKeeper, Tokens } from './tokens.js';
 import { onWake } from './wake.js';
 
@@ -160,10 +160,6 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
       stopWaking();
     },
   };
-}
-
-function sleep(seconds: number): Promise<void> {
-  return new Promise((resolve) => after(seconds, resolve));
 }
 
 export function signedOut(): LatchkeyError {

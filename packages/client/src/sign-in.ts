@@ -1,11 +1,11 @@
 import { authorize } from './authorize.js';
-import { MESSAGE, type Begun, type SignInMemory } from './callback.js';
+import { isBareError, MESSAGE, type Begun, type SignInMemory } from './callback.js';
 import type { SignInDialog } from './dialog.js';
 import type { Exchange } from './exchange.js';
 import { awaitCallback, type CallbackQuery } from './handover.js';
 import { LatchkeyError } from './latchkey-error.js';
 import { makeModes } from './modes.js';
-import type { SignInMode } from './options.js';
+import type { ClientOptions, SignInMode } from './options.js';
 import { makeOutcome } from './outcome.js';
 import { makePopup } from './popup.js';
 import type { Call } from './service.js';
@@ -15,13 +15,6 @@ import { after } from './timer.js';
 
 /** Seconds for which another window may send its callback: as long as a state lives (contract §2 `STATE_TTL`). */
 const STATE_LIFE = 600;
-
-export interface SignInSettings {
-  readonly provider: string;
-  readonly redirectUri: string;
-  /** Undefined: as the service says. */
-  readonly mode: SignInMode | undefined;
-}
 
 export interface SignIn {
   /** Opens the dialog, or joins the sign-in that is already going on. */
@@ -44,7 +37,7 @@ export interface SignIn {
 
 /** The client flow of spec §1, with one function for each step. */
 export function makeSignIn(
-  settings: SignInSettings,
+  settings: Pick<ClientOptions, 'provider' | 'redirectUri' | 'mode'>,
   call: Call,
   exchange: Exchange,
   { begun, arrived, line }: SignInMemory,
@@ -96,9 +89,10 @@ export function makeSignIn(
     dialog?.close();
   };
 
-  /** Takes the provider's page away. */
+  /** Takes the provider's page away, and forgets what it was asked. */
   const leave = (): void => {
     attempt++;
+    begun.put();
     stopWaiting();
     popup.close();
     shown = undefined;
@@ -130,22 +124,25 @@ export function makeSignIn(
   /** Shows the provider's page; says so where that needs another click. */
   const show = (how: SignInMode, url: string, sent: Omit<Begun, 'mode'>): void => {
     mode = how;
-    begun.put({ ...sent, mode });
+    const isStored = begun.put({ ...sent, mode });
     progress('provider');
     const inWindow = (): void => {
       leave();
       popup.open();
       show('popup', url, sent);
     };
-    if (mode === 'redirect') {
+    const here = (): void => {
+      begun.put({ ...sent, mode: 'redirect' });
       const mine = attempt;
       // Whoever comes back by the browser's button may find the page as it was left: nothing goes on in it.
       const back = ({ persisted }: PageTransitionEvent): void => {
         if (persisted && mine === attempt) settle(new LatchkeyError('cancelled'));
       };
       addEventListener('pageshow', back, { once: true });
-      return location.assign(url);
-    }
+      location.assign(url);
+    };
+    // A page in a frame is not left unasked: most providers refuse to be framed, and there is no way back from that.
+    if (mode === 'redirect' && isStored && parent === window) return here();
     if (mode === 'iframe') {
       return void inDialog((open) => {
         const refused = (): void => open.say('alert', texts.unframed, [texts.newWindow, inWindow]);
@@ -154,10 +151,9 @@ export function makeSignIn(
     }
     shown = popup.show(url);
     if (!shown) {
-      const here = (): void => show('redirect', url, sent);
-      return void inDialog((open) =>
-        open.say('alert', texts.blocked, [texts.openWindow, inWindow], [texts.thisWindow, here]),
-      );
+      // Where the browser stores nothing, the sign-in could not go on in this window: the page must not be left.
+      const ways = isStored ? [[texts.thisWindow, here] as const] : [];
+      return void inDialog((open) => open.say('alert', texts.blocked, [texts.openWindow, inWindow], ...ways));
     }
     const stopListening = awaitCallback(line, sent.state, (query) => void finish(query));
     const stopTimer = after(STATE_LIFE, () => fail(new LatchkeyError('invalid_state')));
@@ -167,12 +163,12 @@ export function makeSignIn(
 
   /** Steps 3 to 5: compare the state, exchange the code, keep the tokens. */
   const finish = async (query: CallbackQuery): Promise<void> => {
+    const sent = begun.get();
     leave();
     progress('callback');
-    const sent = begun.get();
-    begun.put(); // valid for one attempt
     try {
-      if (!sent || query.state !== sent.state) throw new LatchkeyError('invalid_state');
+      if (!sent || (query.state !== sent.state && !isBareError(query)))
+        throw new LatchkeyError('invalid_state');
       if (!query.code) throw new LatchkeyError(query.error ?? 'unexpected_answer', query.error_description);
       inDialog((open) => open.wait(mode === 'iframe')).catch(() => undefined); // the exchange goes on without it
       progress('exchange');

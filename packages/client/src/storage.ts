@@ -5,18 +5,23 @@ type Area = Exclude<StorageChoice, string>;
 /** One value in a storage, as JSON. */
 export interface Stored<Value> {
   get(): Value | undefined;
-  /** Without a value, removes it. Where there is no room or no permission, the value is kept in memory. */
-  put(value?: Value): void;
+  /**
+   * Without a value, removes it. If there is no storage, no room or no permission, the value is kept in memory.
+   * @returns whether the storage has taken it, so that it is there when the page has been left
+   */
+  put(value?: Value): boolean;
 }
 
 export function stored<Value>(choice: StorageChoice, key: string): Stored<Value> {
-  const area = areaOf(choice);
+  // Undefined for `memory`; browsers that forbid storage throw.
+  const area = (): Area =>
+    typeof choice === 'object' ? choice : (globalThis as unknown as Record<string, Storage>)[choice]!;
   /** What the storage would not take. It is asked again each time: there may be room for the end of a session, if not for more. */
   let kept: string | undefined;
   return {
     get() {
       try {
-        return parse(kept ?? area.getItem(key)) as Value | undefined;
+        return parse(kept ?? area().getItem(key)) as Value | undefined;
       } catch {
         return undefined;
       }
@@ -24,11 +29,13 @@ export function stored<Value>(choice: StorageChoice, key: string): Stored<Value>
     put(value) {
       const text = value && JSON.stringify(value);
       try {
-        if (text) area.setItem(key, text);
-        else area.removeItem(key);
+        if (text) area().setItem(key, text);
+        else area().removeItem(key);
         kept = undefined;
+        return true;
       } catch {
         kept = text ?? 'null';
+        return false;
       }
     },
   };
@@ -41,23 +48,4 @@ export function parse(text: string | null): unknown {
   } catch {
     return undefined;
   }
-}
-
-function areaOf(choice: StorageChoice): Area {
-  if (typeof choice === 'object') return choice;
-  try {
-    // Browsers that forbid storage throw.
-    return (globalThis as unknown as Partial<Record<string, Storage>>)[choice] ?? inMemory();
-  } catch {
-    return inMemory();
-  }
-}
-
-function inMemory(): Area {
-  const values = new Map<string, string>();
-  return {
-    getItem: (key) => values.get(key) ?? null,
-    setItem: (key, value) => void values.set(key, value),
-    removeItem: (key) => void values.delete(key),
-  };
 }

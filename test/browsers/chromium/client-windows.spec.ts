@@ -1,4 +1,4 @@
-import type { BrowserContext, Locator, Page } from 'playwright-core';
+import type { BrowserContext, Frame, Locator, Page } from 'playwright-core';
 import { BoundApp } from '../../support/bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 
@@ -7,6 +7,8 @@ inChromium('the client signs in by a window of its own', () => {
   let context: BrowserContext;
   /** `Cross-Origin-Opener-Policy` of the provider's page. */
   let policy: string;
+  /** Where its links lead. */
+  let target: string;
   /** The states of the codes that were exchanged. */
   let exchanged: string[];
 
@@ -16,14 +18,17 @@ inChromium('the client signs in by a window of its own', () => {
     world.provider.answer = (asked, response, raw) => {
       if (asked.method !== 'GET') return answer(asked, response, raw);
       const query = new URL(asked.path, world.provider.url).searchParams;
-      const callback = `${query.get('redirect_uri')}?code=ada&amp;state=${query.get('state')}`;
+      const callback = query.get('redirect_uri');
       response.writeHead(200, { 'Content-Type': 'text/html', 'Cross-Origin-Opener-Policy': policy });
-      response.end(`<title>Provider</title><a href="${callback}">Allow</a>`);
+      // The error has no state, against RFC 6749 §4.1.2.1.
+      response.end(`<title>Provider</title><base target="${target}">
+        <a href="${callback}?code=ada&amp;state=${query.get('state')}">Allow</a>
+        <a href="${callback}?error=access_denied">Deny</a>`);
     };
   });
   afterAll(() => world?.close());
   beforeEach(async () => {
-    [policy, world.app.openerPolicy, exchanged] = ['unsafe-none', '', []];
+    [policy, world.app.openerPolicy, target, exchanged] = ['unsafe-none', '', '_self', []];
     context = await world.newDevice();
     context.on('request', (sent) => {
       if (sent.method() === 'POST' && sent.url().endsWith('/oauth2/token'))
@@ -266,6 +271,171 @@ inChromium('the client signs in by a window of its own', () => {
     await popup.getByText('Allow').click();
     await signedIn(page);
     expect(exchanged).toEqual([expect.not.stringContaining('0f0f0f')]);
+  });
+
+  describe('whose callback comes in another window than expected', () => {
+    const address = (options: object): string =>
+      `${world.app.url}/?options=${encodeURIComponent(JSON.stringify({ provider: 'stub', ...options }))}`;
+    /** The application in a frame of another site. */
+    async function framed(options: object): Promise<Frame> {
+      const page = await context.newPage();
+      await page.goto(`${world.app.foreignUrl}/stranger?frame=${encodeURIComponent(address(options))}`);
+      await page.frameLocator('iframe').locator('#in').waitFor();
+      return page.frames()[1]!;
+    }
+    const isIn = (view: Page | Frame): Promise<unknown> =>
+      view.waitForFunction('window.latchkey?.session?.userId');
+    const isDenied = (view: Page | Frame): Promise<void> =>
+      view.getByRole('alert').getByText('The sign-in was not allowed').waitFor();
+
+    it.each(['_top', '_parent'])('%s, out of the frame: finishes in the tab that began', async (where) => {
+      target = where;
+      const page = await world.open(context, { mode: 'iframe' });
+      await page.evaluate(`location.hash = 'here'`);
+      await page.click('#in');
+      await page.frameLocator('iframe').getByText('Allow').click();
+      await isIn(page);
+      expect(page.url()).toBe(`${address({ mode: 'iframe' })}#here`);
+      expect(exchanged).toHaveLength(1);
+    });
+
+    it('out of the frame, and is refused: says so in the tab that began', async () => {
+      target = '_top';
+      const page = await world.open(context, { mode: 'iframe' });
+      await page.click('#in');
+      await page.frameLocator('iframe').getByText('Deny').click();
+      await isDenied(page);
+      await button(page, 'Try again').click();
+      await page.getByText('Allow').click();
+      await isIn(page);
+    });
+
+    it('in the frame that holds the application itself: finishes there', async () => {
+      const app = await framed({ mode: 'iframe' });
+      await app.click('#in');
+      const shown = app.frameLocator('iframe').getByText('Allow');
+      await shown.waitFor();
+      // `target="_parent"`, which Chromium allows only a page of the same origin.
+      await app.goto(app.childFrames()[0]!.url());
+      await app.getByText('Allow').click();
+      await isIn(app);
+    });
+
+    it('not in a popup from the frame, which has no copy of what the page remembers', async () => {
+      const page = await world.open(context, { mode: 'iframe' });
+      await page.click('#in');
+      const popup = await popupBy(button(page, 'Open in a new window'));
+      await popup.goto(`${world.app.url}/echo`);
+      expect(await popup.evaluate('Object.keys(sessionStorage)')).toEqual([]);
+      await popup.goBack();
+      await popup.getByText('Allow').click();
+      await signedIn(page);
+    });
+
+    it.each(['Open the window', 'Go on in this window'])(
+      'asks before a page in a frame is left by a redirect: %s',
+      async (way) => {
+        const app = await framed({ mode: 'redirect' });
+        await app.click('#in');
+        await app.getByRole('alert').getByText('has not opened yet').waitFor();
+        const choice = app.getByRole('button', { name: way });
+        if (way.startsWith('Open')) await (await popupBy(choice)).getByText('Allow').click();
+        else {
+          await choice.click();
+          await app.getByText('Allow').click();
+        }
+        await isIn(app);
+        expect(exchanged).toHaveLength(1);
+      },
+    );
+
+    it.each([
+      [
+        'forbids storage',
+        `Object.defineProperty(window, 'sessionStorage', { get() { throw new DOMException('no', 'SecurityError'); } })`,
+      ],
+      ['has no storage', `Object.defineProperty(window, 'sessionStorage', { value: null })`],
+      [
+        'has no room',
+        `Storage.prototype.setItem = function () { throw new DOMException('no', 'QuotaExceededError'); }`,
+      ],
+    ])('leaves no page by a redirect in a browser that %s: it could not go on', async (_what, script) => {
+      await context.addInitScript(script);
+      const page = await world.open(context, { mode: 'redirect' });
+      await page.click('#in');
+      await alert(page, 'has not opened yet');
+      expect(await page.getByRole('button', { name: 'Go on in this window' }).count()).toBe(0);
+      await (await popupBy(button(page, 'Open the window'))).getByText('Allow').click();
+      await signedIn(page);
+    });
+
+    describe('with an error that has no state', () => {
+      it('from its frame, its popup, or by a redirect: the dialog says that it was not allowed', async () => {
+        const page = await world.open(context, { mode: 'iframe' });
+        await page.click('#in');
+        await page.frameLocator('iframe').getByText('Deny').click();
+        await isDenied(page);
+        const popup = await (async () => {
+          await button(page, 'Try again').click();
+          return popupBy(button(page, 'Open in a new window'));
+        })();
+        await popup.getByText('Deny').click();
+        await isDenied(page);
+        await button(page, 'Close').click();
+        await page.evaluate(`void latchkey.signIn({ mode: 'redirect' }).catch(() => 0)`);
+        await page.getByText('Deny').click();
+        await isDenied(page);
+        await button(page, 'Try again').click();
+        await page.getByText('Allow').click();
+        await isIn(page);
+      });
+
+      it('from elsewhere: the sign-in goes on', async () => {
+        const page = await world.open(context, { mode: 'iframe' });
+        await page.click('#in');
+        await page.frameLocator('iframe').getByText('Allow').waitFor();
+        const forged = { error: 'access_denied' };
+        const other = await world.open(context);
+        await say(other, forged);
+        await other.goto(`${world.app.url}/callback?error=access_denied`);
+        await other.getByText('invalid_state').waitFor();
+        await page.evaluate(`(() => {
+          postMessage({ type: 'latchkey:callback', query: ${JSON.stringify(forged)} }, '*');
+          const frame = document.createElement('iframe');
+          frame.src = '/callback?error=access_denied';
+          document.body.append(frame);
+          return new Promise((resolve) => (frame.onload = () => setTimeout(() => resolve(frame.remove()), 500)));
+        })()`);
+        expect(await page.evaluate(`of('progress')`)).toEqual(['authorize', 'provider']);
+        await page.frameLocator('iframe').getByText('Allow').click();
+        await signedIn(page);
+      });
+
+      it('from another frame during a redirect: the redirect goes on', async () => {
+        const page = await world.open(context, { mode: 'redirect' });
+        await page.click('#in');
+        await page.getByText('Allow').waitFor();
+        const authorization = page.url();
+        await page.goto(
+          `${world.app.url}/stranger?frame=${encodeURIComponent('/callback?error=access_denied')}`,
+        );
+        await page.frames()[1]!.waitForURL(`${world.app.url}/callback`);
+        await page.goto(authorization);
+        await page.getByText('Allow').click();
+        await isIn(page);
+      });
+
+      it('from a window that was cut off: nobody can say of which sign-in it is', async () => {
+        policy = 'same-origin';
+        const page = await open();
+        const popup = await enter(page);
+        await popup.getByText('Deny').click();
+        await popup.getByText('invalid_state').waitFor();
+        expect(await page.evaluate(`of('progress')`)).toEqual(['authorize', 'provider']);
+        await (await popupBy(button(page, 'Open it again'))).getByText('Allow').click();
+        await signedIn(page);
+      });
+    });
   });
 
   it('until the user cancels, or the state has expired', async () => {
