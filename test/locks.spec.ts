@@ -67,7 +67,7 @@ describe('locks', () => {
           string,
           string,
         ];
-        const pending = { provider: 'stub', redirectUri: 'x', redirectUriNamed: false, codeChallenge: null };
+        const pending = { provider: 'stub', redirectUri: 'x', codeChallenge: null };
         for (const state of [last, middle, first]) await states.save(state, { ...pending, memory: null });
         for (let i = 0; i < 100; i++) await states.save(states.make(), { ...pending, memory: null });
         await query(service.databaseUrl, 'ANALYZE authorization_states');

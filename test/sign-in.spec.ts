@@ -438,13 +438,21 @@ describe('signing in (spec §4.2 to §4.4)', () => {
         .expect(status);
     });
 
-    it('is ignored when authorize named none: the provider gets the stored one', async () => {
+    it.each([
+      ['the default', { redirect_uri: CALLBACK }, 200],
+      ['left out', {}, 200],
+      ['another one of the list', { redirect_uri: 'http://localhost:5173/cb' }, 401],
+      ['no URI', { redirect_uri: 'anything' }, 401],
+    ])('%s, when authorize named none: %#', async (_name, body, status) => {
       const state = await beginSignIn(service.url);
-      await request(service.url)
-        .post('/oauth2/token')
-        .send({ code: 'r', state, redirect_uri: 'anything' })
-        .expect(200);
-      expect(new URLSearchParams(provider.requests[0]!.body).get('redirect_uri')).toBe(CALLBACK);
+      const send = () =>
+        request(service.url)
+          .post('/oauth2/token')
+          .send({ code: 'r', state, ...body });
+      await send().expect(status);
+      const forms = provider.requests.map((sent) => new URLSearchParams(sent.body).get('redirect_uri'));
+      expect(forms).toEqual(status === 200 ? [CALLBACK] : []);
+      await send().expect(401); // the state is used up either way
     });
   });
 });

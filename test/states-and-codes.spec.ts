@@ -52,14 +52,12 @@ describe('what is good for one exchange', () => {
   const named: PendingSignIn = {
     provider: 'corp',
     redirectUri: 'https://app.example/callback',
-    redirectUriNamed: true,
     codeChallenge: 'challenge',
     memory: { nonce: 'n', list: [1, null, { deep: true }] },
   };
   const bare: PendingSignIn = {
     provider: 'mock',
     redirectUri: 'http://localhost/cb',
-    redirectUriNamed: false,
     codeChallenge: null,
     memory: null,
   };
@@ -205,9 +203,8 @@ describe('what is good for one exchange', () => {
         description: 'state is of another kind of sign-in',
       });
       await clientStates.save(other, signIn);
-      const { codeChallenge, redirectUriNamed } = await states.consume(other);
+      const { codeChallenge } = await states.consume(other);
       expect(codeChallenge).toMatch(/^.{1,42}$/); // the challenge of no verifier: those of S256 have 43 characters
-      expect(redirectUriNamed).toBe(true);
     });
 
     it('is kept by statements that are planned once for each connection', async () => {

@@ -93,10 +93,9 @@ describe('a sign-in', () => {
     expect(begun).toEqual([{ state: 'a state', redirectUri: APP }]);
   });
 
-  // Contract §4: what is compared at the exchange is what was named here.
   it.each<[string, Partial<AuthorizeDto>, Partial<PendingSignIn>]>([
-    ['a redirect URI', { redirect_uri: APP }, { redirectUri: APP, redirectUriNamed: true }],
-    ['no redirect URI', {}, { redirectUri: LISTED, redirectUriNamed: false }],
+    ['a redirect URI', { redirect_uri: APP }, { redirectUri: APP }],
+    ['no redirect URI', {}, { redirectUri: LISTED }],
     [
       'a challenge',
       { code_challenge: CHALLENGE, code_challenge_method: 'S256' },
@@ -174,11 +173,12 @@ describe('a sign-in', () => {
     expect(exchanged).toHaveLength(1);
   });
 
-  // Contract §4: compared only if authorize named one, and only if it is given.
+  // Contract §6: compared if it is given, also if authorize named none and the default was stored.
   it.each<[string, string | undefined, string | undefined, boolean]>([
     ['the same redirect URI', APP, APP, true],
     ['none, where one was named', APP, undefined, true],
-    ['one, where none was named', undefined, APP, true],
+    ['the default, where none was named', undefined, LISTED, true],
+    ['another one of the list, where none was named', undefined, APP, false],
     ['another redirect URI', APP, LISTED, false],
   ])('with %s', async (_what, named, given, isGood) => {
     await authorize(named === undefined ? {} : { redirect_uri: named });

@@ -51,7 +51,6 @@ export class AuthService {
     await this.states.save(state, {
       provider: params.provider,
       redirectUri,
-      redirectUriNamed: params.redirect_uri !== undefined,
       codeChallenge: params.code_challenge ?? null,
       memory: memory ?? null,
     });
@@ -94,10 +93,10 @@ export class AuthService {
   }
 }
 
-// Compared only if the authorization request named one (contract §4) and this request gives one: a client that posts only
-// code and state (spec §1, step 4) is served. The provider gets the stored one either way.
-function checkRedirectUri({ redirectUriNamed, redirectUri }: PendingSignIn, given?: string): void {
-  if (redirectUriNamed && given !== undefined && given !== redirectUri) {
+// The client names the address where the callback arrived; each provider should have its own, against mix-up (RFC 9700
+// §4.4.2.2). A client that posts only code and state (spec §1, step 4) is served. The provider gets the stored one.
+function checkRedirectUri({ redirectUri }: PendingSignIn, given?: string): void {
+  if (given !== undefined && given !== redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
   }
 }

@@ -16,7 +16,7 @@ export class AuthorizationState {
   @Column('text', { name: 'redirect_uri' })
   redirectUri!: string;
 
-  /** Whether the client named the redirect URI itself: only then is the one of its token request compared (contract §4). */
+  /** Always true: instances of an older version compare the redirect URI of the token request only then. */
   @Column('boolean', { name: 'redirect_uri_named' })
   redirectUriNamed!: boolean;
 

@@ -11,7 +11,6 @@ import { hashOfState } from './state.js';
 export interface PendingSignIn {
   readonly provider: string;
   readonly redirectUri: string;
-  readonly redirectUriNamed: boolean;
   readonly codeChallenge: string | null;
   readonly memory: AdapterMemory | null;
 }
@@ -21,12 +20,12 @@ const SAVE = {
   text: `
     INSERT INTO authorization_states
       (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
-    SELECT hash, provider, uri, named, challenge, memory, now() + make_interval(secs => $7)
-    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::boolean[], $5::text[], $6::jsonb[])
-      AS s (hash, provider, uri, named, challenge, memory)`,
+    SELECT hash, provider, uri, true, challenge, memory, now() + make_interval(secs => $6)
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
+      AS s (hash, provider, uri, challenge, memory)`,
 };
 
-const SPENT = `provider, redirect_uri AS "redirectUri", redirect_uri_named AS "redirectUriNamed",
+const SPENT = `provider, redirect_uri AS "redirectUri",
       code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`;
 
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
@@ -48,7 +47,7 @@ const SAVE_ONE = {
   text: `
     INSERT INTO authorization_states
       (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(secs => $7))`,
+    VALUES ($1, $2, $3, true, $4, $5, now() + make_interval(secs => $6))`,
 };
 const CONSUME_ONE = {
   name: 'state-consume',
@@ -110,17 +109,9 @@ export class StateService {
   }
 
   private valuesOf({ hash: stateHash, signIn }: State): unknown[] {
-    const { provider, redirectUri, redirectUriNamed, codeChallenge } = signIn;
+    const { provider, redirectUri, codeChallenge } = signIn;
     const memory = signIn.memory === null ? null : JSON.stringify(signIn.memory);
-    return [
-      stateHash,
-      provider,
-      redirectUri,
-      redirectUriNamed,
-      codeChallenge,
-      memory,
-      this.settings.stateTtl,
-    ];
+    return [stateHash, provider, redirectUri, codeChallenge, memory, this.settings.stateTtl];
   }
 
   private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {

@@ -77,14 +77,94 @@ describe('the registry of providers', () => {
       };`,
     );
     const registry = await load({
-      ...keys('corp', { adapter: file }),
-      ...keys('forum', { adapter: 'oidc', url: 'https://id.example' }),
+      ...keys('corp', { adapter: file, redirect_uris: 'https://corp.example/cb' }),
+      ...keys('forum', {
+        adapter: 'oidc',
+        url: 'https://id.example',
+        redirect_uris: 'https://forum.example/cb',
+      }),
       ...OFF,
     });
     expect(await pageOf(registry, 'corp')).toBe('https://own.example/');
     const lines: string[] = [];
     await registry.check((line) => void lines.push(line));
     expect(lines).toEqual(['Provider forum cannot be used now: forum by oidc']);
+  });
+
+  describe('one redirect URI for two providers (RFC 9700 §4.4)', () => {
+    const A = 'https://app.example/a';
+    const B = 'https://app.example/b';
+    const own = (uris: string) => ({ redirect_uris: uris });
+    const sends = { issuer: 'https://id.example' };
+    const warnings = async (
+      providers: Record<string, Record<string, string>>,
+      env: Record<string, string> = {},
+    ): Promise<string[]> => {
+      const all = Object.entries(providers).map(([name, more]) =>
+        keys(name, { url: `https://${name}.example`, ...more }),
+      );
+      const lines: string[] = [];
+      const quiet = new Map([['contract', { ...builtIn('contract'), check: () => undefined }]]);
+      const settings = parseSettings({
+        SECRET_KEY: 'ab'.repeat(32),
+        ...(Object.assign({}, ...all) as Record<string, string>),
+        ...env,
+      });
+      const registry = await ProviderRegistry.load(settings, quiet, new Events());
+      await registry.check((line) => void lines.push(line));
+      return lines;
+    };
+
+    it.each<[string, Record<string, Record<string, string>>, Record<string, string>]>([
+      ['any URL is allowed', { a: {}, b: {} }, {}],
+      ['both use REDIRECT_URIS', { a: {}, b: {} }, { REDIRECT_URIS: A }],
+      ['an own list has an entry of REDIRECT_URIS', { a: {}, b: own(A) }, { REDIRECT_URIS: `${B},${A}` }],
+      ['two own lists have one entry', { a: own(`${A},${B}`), b: own(B) }, { REDIRECT_URIS: A }],
+      [
+        'two loopback entries differ in the port',
+        { a: own('http://[::1]:1/x'), b: own('http://[::1]/x') },
+        {},
+      ],
+      ['only one of them sends iss', { a: sends, b: {} }, { REDIRECT_URIS: A }],
+    ])('is one warning if %s', async (_what, providers, env) => {
+      expect(await warnings(providers, env)).toEqual([
+        expect.stringMatching(
+          /^Providers a, b share a redirect URI.*mix-up.*: providers\.a\.redirect_uris, providers\.b\.redirect_uris$/,
+        ),
+      ]);
+    });
+
+    it.each<[string, Record<string, Record<string, string>>, Record<string, string>]>([
+      ['each has its own', { a: own(A), b: own(B) }, { REDIRECT_URIS: A }],
+      ['one has its own', { a: own(B), b: {} }, { REDIRECT_URIS: A }],
+      ['each has its own beside the demo', { a: own(A), b: own(B) }, { DEMO_ENABLED: 'true' }],
+      ['both send iss', { a: sends, b: sends }, { REDIRECT_URIS: A }],
+      ['there is one, beside the sample provider', { a: {} }, {}],
+    ])('is none if %s', async (_what, providers, env) => {
+      expect(await warnings(providers, env)).toEqual([]);
+    });
+
+    it('names only the providers at risk, in the spelling of their settings, and the sample provider in production', async () => {
+      const env = {
+        NODE_ENV: 'production',
+        DATA_DIR: folder,
+        DATABASE_URL: 'postgres://localhost/x',
+        TRUST_PROXY: '1',
+        PUBLIC_URL: 'https://id.example',
+        REDIRECT_URIS: A,
+        PROVIDERS_MOCK_ENABLED: 'true',
+        PROVIDERS_MOCK_ACCOUNTS: './accounts.json',
+        PROVIDERS_C_URL: 'https://c.example',
+        PROVIDERS_C_CLIENT_ID: 'app',
+        PROVIDERS_C_CLIENT_SECRET: 'a client secret of c',
+      };
+      const secret = { client_secret: 'a client secret of 16' };
+      const [line, ...more] = await warnings({ a: { ...own(B), ...secret } }, env);
+      expect(more).toEqual([]);
+      expect(line).toMatch(
+        /^Providers mock, c share.*: PROVIDERS_MOCK_REDIRECT_URIS, PROVIDERS_C_REDIRECT_URIS$/,
+      );
+    });
   });
 
   it('lets others count what its providers are asked', async () => {

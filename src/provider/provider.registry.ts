@@ -1,4 +1,6 @@
+import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
 import { ADAPTERS } from '../config/provider-adapters.js';
+import { siblingVariable } from '../config/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Events } from '../events.js';
@@ -6,11 +8,15 @@ import { loadAdapter } from './load-adapter.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
+import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
 
 /** The providers that are configured and enabled (spec §4.6). */
 export class ProviderRegistry {
-  private constructor(private readonly providers: ReadonlyMap<string, Provider>) {}
+  private constructor(
+    private readonly providers: ReadonlyMap<string, Provider>,
+    private readonly appSettings: Settings,
+  ) {}
 
   /**
    * Gives each provider its adapter. Adapters of integrators were checked before the start (check-adapters.ts).
@@ -29,7 +35,7 @@ export class ProviderRegistry {
       const adapter = builtIn.get(provider.adapter) ?? (await loadAdapter(provider.adapter));
       loaded.set(provider.name, new Provider(provider, adapter, undefined, events));
     }
-    return new ProviderRegistry(loaded);
+    return new ProviderRegistry(loaded, settings);
   }
 
   /**
@@ -41,7 +47,35 @@ export class ProviderRegistry {
    */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
-    await Promise.all(builtIn.map((provider) => provider.check(warn)));
+    await Promise.all([...builtIn.map((provider) => provider.check(warn)), this.checkRedirectUris(warn)]);
+  }
+
+  /**
+   * Warns of mix-up (RFC 9700 §4.4): with one redirect URI for two providers, only `iss` says which of them made a code.
+   * Outside production the built-in sample provider is not counted.
+   */
+  private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
+    const { production, sampleProvider } = this.appSettings;
+    const all = [...this.providers.values()].filter(
+      ({ settings }) => production || !sampleProvider || settings.name !== SAMPLE_PROVIDER,
+    );
+    const isShared = (one: Provider, other: Provider): boolean =>
+      one !== other && shareRedirectUri(this.appSettings, one.settings, other.settings);
+    const sharing = all.filter((one) => all.some((other) => isShared(one, other)));
+    const sends = new Map(
+      await Promise.all(sharing.map(async (one) => [one, await one.sendsIssuer()] as const)),
+    );
+    const atRisk = sharing.filter((one) =>
+      sharing.some((other) => isShared(one, other) && !(sends.get(one) && sends.get(other))),
+    );
+    if (atRisk.length === 0) return;
+    const names = atRisk.map(({ settings }) => settings.name).join(', ');
+    const variables = atRisk.map(({ settings }) =>
+      siblingVariable(settings.variables.adapter, 'redirect_uris'),
+    );
+    warn(
+      `Providers ${names} share a redirect URI, and not all of them send iss in the callback: one of them could get codes of another (mix-up, RFC 9700 §4.4). Give each its own: ${variables.join(', ')}`,
+    );
   }
 
   /** @throws OAuthError `invalid_request` when no provider of that name is configured and enabled. */

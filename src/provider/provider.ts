@@ -6,7 +6,7 @@ import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
-import { checkAdapter } from './check-adapter.js';
+import { checkAdapter, within } from './check-adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
 import { ProviderRefusal } from './provider-answer.js';
@@ -84,6 +84,17 @@ export class Provider {
    */
   async checkIssuer(iss: string | undefined): Promise<void> {
     await this.ask('issuer', async () => this.judgeIssuer(await this.current(), iss, true));
+  }
+
+  /** Whether its callbacks are known to have an `iss`, which is then compared (RFC 9207 §2.4). Never throws. */
+  async sendsIssuer(): Promise<boolean> {
+    const { adapter, latest } = this;
+    const isKnown = async (): Promise<boolean> => {
+      if (adapter instanceof OidcAdapter) return adapter.announcesIssuer(latest);
+      if (adapter.issuer === 'own') return true;
+      return ((await adapter.issuer?.(latest)) ?? latest.issuer) !== undefined;
+    };
+    return within(this.deadlineMs, isKnown()).catch(() => false);
   }
 
   /** RFC 9207 §2.4: in a callback of ours it must be there where the provider announces it. */

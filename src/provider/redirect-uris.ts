@@ -26,6 +26,17 @@ export function defaultRedirectUri(settings: Rules, provider: Own): string {
   return list?.[0] ?? callback(settings);
 }
 
+/** Whether clients can receive the codes of both providers at one redirect URI. The callback of the demo is not counted. */
+export function shareRedirectUri(settings: Rules, one: Own, other: Own): boolean {
+  const rules = { ...settings, demoEnabled: false };
+  const [ofOne, ofOther] = [one, other].map((provider) => provider.redirectUris ?? settings.redirectUris);
+  if (ofOne === undefined || ofOther === undefined) return true; // any URL is allowed
+  return (
+    ofOne.some((uri) => allowsRedirectUri(rules, other, uri)) ||
+    ofOther.some((uri) => allowsRedirectUri(rules, one, uri))
+  );
+}
+
 /** Where a provider sends the browser in a sign-in for a stock client: each its own (contract §4; RFC 9700 §4.4.2.2). */
 export function providerCallback({ publicUrl }: Pick<Settings, 'publicUrl'>, name: string): string {
   return `${publicUrl}/providers/${name}/callback`;

@@ -188,6 +188,27 @@ describe('mix-up', () => {
     });
   });
 
+  // Contract §6: without iss, the address where the callback arrived says which provider made the code.
+  it.each([
+    ['named at authorize', { redirect_uri: 'https://app.example/cb/attacker' }],
+    ['left to the default', {}],
+  ])(
+    'a code that arrived at the redirect URI of another provider stays here; the own one was %s',
+    async (_what, named) => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'contract', ...named })
+        .expect(200);
+      const { state } = body as { state: string };
+      const send = (redirect_uri?: string) =>
+        request(service.url).post('/oauth2/token').send({ code: 'of-the-victim', state, redirect_uri });
+      const { body: refusal } = await send('https://app.example/cb/honest').expect(401);
+      expect(refusal).toMatchObject({ error: 'invalid_grant' });
+      await send().expect(401); // used up
+      expect(attacker.requests).toEqual([]);
+    },
+  );
+
   it('an adapter that compares iss itself gets it, whatever it is', async () => {
     const state = await begin('judge', 'c');
     await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(200);

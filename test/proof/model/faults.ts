@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import type { Type } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { AuthService } from '../../../src/auth/auth.service.js';
 import { StateService } from '../../../src/auth/state.service.js';
 import { UsersService } from '../../../src/auth/users.service.js';
 import { IdempotencyStore } from '../../../src/channel/idempotency.store.js';
@@ -100,11 +101,11 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
     sign: { at: ['exchange'], ...SERVED },
   },
   'the redirect URI is not compared': {
-    plant: each(StateService, (states) => {
-      const consume = states.consume.bind(states);
+    plant: each(AuthService, (auth) => {
+      const exchange = auth.exchange.bind(auth);
       jest
-        .spyOn(states, 'consume')
-        .mockImplementation(async (state) => ({ ...(await consume(state)), redirectUriNamed: false }));
+        .spyOn(auth, 'exchange')
+        .mockImplementation(({ redirect_uri: _, ...params }, ...rest) => exchange(params, ...rest));
     }),
     sign: { at: ['exchange'], ...SERVED },
   },

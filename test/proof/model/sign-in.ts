@@ -199,7 +199,7 @@ function faultOf(
   if (args.proof === 'of another address') return 'invalid_dpop_proof';
   const isGood =
     model.isFresh(state) &&
-    (state.redirectUri === undefined || args.redirectUri !== 'wrong') &&
+    (args.redirectUri === 'left out' || (args.redirectUri === 'right' && state.redirectUri !== undefined)) &&
     verifier === state.verifier &&
     args.code === 'good';
   return isGood ? undefined : 'invalid_grant';

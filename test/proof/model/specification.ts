@@ -72,7 +72,7 @@ export interface AccessToken {
 export interface State {
   readonly state: string;
   readonly provider: string;
-  /** The redirect URI that authorize named. */
+  /** The redirect URI that authorize named; undefined: the default, which no request of the model names. */
   readonly redirectUri: string | undefined;
   readonly verifier: string | undefined;
   readonly expires: number;
