@@ -31,7 +31,10 @@ describe('what is not supported', () => {
 
   describe('in a discovery document', () => {
     const found = (metadata: object, setting?: string): string[] =>
-      judgeMetadata({ ...USUAL, ...metadata }, setting).map(({ message }) => message);
+      judgeMetadata(
+        { ...USUAL, ...metadata },
+        setting === undefined ? {} : { token_endpoint_auth_method: setting },
+      ).map(({ message }) => message);
 
     it.each<[string, object, Unsupported['kind'], string]>([
       ['no keys', { jwks_uri: undefined }, 'addresses', 'jwks_uri'],
@@ -202,6 +205,7 @@ describe('what is not supported', () => {
         PROVIDERS_AWAY_ADAPTER: 'oidc',
         PROVIDERS_AWAY_URL: 'http://127.0.0.1:1',
         PROVIDERS_AWAY_CLIENT_ID: 'latchkey',
+        PROVIDERS_AWAY_REDIRECT_URIS: 'https://away.example/cb',
         PROVIDERS_AWAY_CLIENT_SECRET: SECRET,
         REDIRECT_URIS: 'https://app.example/other',
       });

@@ -1,6 +1,13 @@
 import { resolve } from 'node:path';
 import type { Faults } from './invalid-settings.js';
-import { isEnabled, listing, options, ownCallback, parseProvider } from './parse-provider.js';
+import {
+  checkAdapterKeys,
+  isEnabled,
+  listing,
+  options,
+  ownCallback,
+  parseProvider,
+} from './parse-provider.js';
 import type { ProviderSurroundings } from './parse-provider.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
@@ -43,6 +50,7 @@ function parseSampleProvider(
   faults: Faults,
 ): SampleProviderSettings {
   const { accounts, ...others } = options(given);
+  checkAdapterKeys(SAMPLE_PROVIDER, 'contract', given, faults);
   const variable = providerVariable(SAMPLE_PROVIDER, 'accounts', given);
   if (production && accounts === undefined) {
     const file = 'a JSON file of accounts, because the built-in sample provider is enabled in production';

@@ -43,7 +43,7 @@ export function parseProvider(
   const url = readKey(name, given, providerKeys.url, faults);
   const clientId = readKey(name, given, providerKeys.clientId, faults);
   const clientSecret = readKey(name, given, providerKeys.clientSecret, faults);
-  if (ADAPTERS.has(adapter) && adapter !== 'contract') checkAdapterKeys(name, given, faults);
+  if (ADAPTERS.has(adapter)) checkAdapterKeys(name, adapter, given, faults);
   for (const key of [...requiredKeys(adapter), 'client_id', 'client_secret']) {
     if (!given.has(key))
       faults.add(providerVariable(name, key, given), 'was unset', `a value, as ${name} is enabled`);
@@ -104,8 +104,17 @@ function readKey<T>(name: string, given: ProviderVariables, key: Setting<T>, fau
   return read(key, providerVariable(name, key.name, given), given.get(key.name)?.text, faults);
 }
 
-function checkAdapterKeys(name: string, given: ProviderVariables, faults: Faults): void {
-  for (const key of Object.values<Setting<unknown>>(adapterKeys)) readKey(name, given, key, faults);
+/** Checks the keys that a built-in adapter reads as options; `contract` reads only some of them. */
+export function checkAdapterKeys(
+  name: string,
+  adapter: string,
+  given: ProviderVariables,
+  faults: Faults,
+): void {
+  const { pkce, nonce } = adapterKeys;
+  const keys: readonly Setting<unknown>[] =
+    adapter === 'contract' ? [pkce, nonce] : Object.values(adapterKeys);
+  for (const key of keys) readKey(name, given, key, faults);
 }
 
 const isStrong = (secret: string): boolean => secret.length >= 16;

@@ -7,15 +7,21 @@ const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['oauth2', ['authorize_url', 'token_url', 'userinfo_url']],
 ]);
 
-/** These need only credentials: `provider/presets.ts` has the other settings for each name (contract §6). */
-export const PRESET_NAMES = ['github', 'discord', 'google'] as const;
+/** These need only credentials, and have the adapter named here: `provider/presets.ts` has their other settings (contract §6). */
+export const PRESET_ADAPTERS = { github: 'oauth2', discord: 'oauth2', google: 'oidc' } as const;
+export type PresetName = keyof typeof PRESET_ADAPTERS;
 
 /** The adapters that come with the service. */
-export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...PRESET_NAMES]);
+export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...Object.keys(PRESET_ADAPTERS)]);
 
 /** The keys that an adapter needs beside the credentials; an integrator's own adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
+}
+
+/** Whether it is the adapter `oidc`, by itself or by a preset. */
+export function isOpenId(adapter: string): boolean {
+  return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }
 
 export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins with ./ or /, or the name of an installed package`;

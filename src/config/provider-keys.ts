@@ -113,4 +113,16 @@ export const adapterKeys = {
       '`client_secret_post` where the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
     doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
   },
+  pkce: {
+    name: 'pkce',
+    kind: kinds.onOff,
+    defaultShown: '`off` for `contract`, `on` for `oidc` and `oauth2`',
+    doc: '`contract`, `oidc`, `oauth2`: whether a code is bound to its sign-in by a challenge (RFC 7636) between the service and the provider. `off` only for a provider that refuses `code_challenge` or `code_verifier`.',
+  },
+  nonce: {
+    name: 'nonce',
+    kind: kinds.onOff,
+    defaultShown: '`on` for `oidc`',
+    doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only for a provider that leaves it out.',
+  },
 } as const satisfies Record<string, Setting<unknown>>;

@@ -220,6 +220,18 @@ describe('faults', () => {
       { ...idp, PROVIDERS_IDP_LABEL: ' ' },
       'PROVIDERS_IDP_LABEL: was " "; accepted: text on one line',
     ],
+    [
+      'pkce of the contract',
+      { ...idp, PROVIDERS_IDP_PKCE: 'true' },
+      'PROVIDERS_IDP_PKCE: was "true"; accepted: on or off',
+    ],
+    [
+      'nonce of OpenID Connect',
+      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_NONCE: 'no' },
+      'PROVIDERS_IDP_NONCE: was "no"; accepted: on or off',
+    ],
+    ['pkce of a preset', { ...oauth2, 'providers.idp.pkce': 'S256' }, 'providers.idp.pkce: was "S256"'],
+    ['pkce of mock', { PROVIDERS_MOCK_PKCE: 'ON' }, 'PROVIDERS_MOCK_PKCE: was "ON"'],
     ['mode of mock', { PROVIDERS_MOCK_MODE: 'x' }, 'PROVIDERS_MOCK_MODE: was "x"'],
     ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
     [

@@ -9,6 +9,23 @@ const idp = (keys: Record<string, string>): Environment =>
   Object.fromEntries(Object.entries(keys).map(([key, value]) => [`providers.idp.${key}`, value]));
 const credentials = { client_id: 'web', client_secret: 's3cret' };
 
+describe('a provider with neither pkce nor nonce (RFC 9700 §4.5)', () => {
+  const both = { ...credentials, pkce: 'off', nonce: 'off' };
+  it.each([
+    ['of OpenID Connect', idp({ adapter: 'oidc', url: 'https://idp.example', ...both }), 1],
+    ['of a preset', idp({ adapter: 'google', ...both }), 1],
+    ['that has nonce', idp({ adapter: 'google', ...both, nonce: 'on' }), 0],
+    ['that has pkce', idp({ adapter: 'google', ...credentials, nonce: 'off' }), 0],
+    ['that is off', idp({ adapter: 'google', ...both, enabled: 'false' }), 0],
+    ['of the contract', idp({ url: 'https://idp.example', ...credentials, pkce: 'off' }), 0],
+  ])('%s', (_what, env, lines) => {
+    const found = warningsOf(env).filter((line) => /pkce/.test(line));
+    expect(found).toHaveLength(lines);
+    if (lines > 0)
+      expect(found[0]).toMatch(/^Provider idp has .*providers\.idp\.pkce or providers\.idp\.nonce to on/);
+  });
+});
+
 describe('a variable that only looks like a setting', () => {
   it.each([
     ['CORS_ORIGIN', 'CORS_ORIGINS'],

@@ -2,6 +2,7 @@ import { isIPv6 } from 'node:net';
 import { isThisMachine } from './loopback.js';
 import { defaultsToOn } from './parse-provider.js';
 import { SAMPLE_PROVIDER } from './enabled-providers.js';
+import { isOpenId } from './provider-adapters.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
 import type { ProviderVariables } from './provider-variables.js';
 import type { Environment } from './setting-row.js';
@@ -29,7 +30,10 @@ export function warningsFor(
   }
   return [
     ...warnings,
-    ...[...providers].flatMap(([name, given]) => providerWarning(name, given)),
+    ...[...providers].flatMap(([name, given]) => [
+      ...providerWarning(name, given),
+      ...injectionWarning(name, given),
+    ]),
     ...withAsterisk(env, providers).map(
       (variable) =>
         `${variable} has an entry with *: entries are compared as they are, so * stands for itself.`,
@@ -46,7 +50,7 @@ function isAtLocalhost(host: string): boolean {
 
 const KEYS = [...Object.values(providerKeys), ...Object.values(adapterKeys)].map(({ name }) => name);
 /** The keys that the built-in sample provider uses. */
-const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label'];
+const KEYS_OF_SAMPLE = ['enabled', 'redirect_uris', 'issuer', 'mode', 'label', 'pkce'];
 
 /** Warns where something is given for a provider, but not the key that would enable it. */
 function providerWarning(name: string, given: ProviderVariables): readonly string[] {
@@ -56,6 +60,18 @@ function providerWarning(name: string, given: ProviderVariables): readonly strin
   if (!KEYS.some((key) => given.has(key) && !(isSample && KEYS_OF_SAMPLE.includes(key)))) return [];
   const is = isSample ? 'the built-in sample provider, with credentials of its own' : 'off';
   return [`Provider ${name} has no ${missing}: it is ${is}.`];
+}
+
+/** Without both, a code that was stolen elsewhere signs its thief in (RFC 9700 §4.5). */
+function injectionWarning(name: string, given: ProviderVariables): readonly string[] {
+  const [adapter, enabled, pkce, nonce] = ['adapter', 'enabled', 'pkce', 'nonce'].map((key) =>
+    given.get(key),
+  );
+  const isOff = pkce?.text === 'off' && nonce?.text === 'off';
+  if (!isOff || !isOpenId(adapter?.text ?? '') || enabled?.text === 'false') return [];
+  return [
+    `Provider ${name} has neither pkce nor nonce: whoever steals a code of it can sign in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
+  ];
 }
 
 /** The allow-lists of redirect URIs that were written as patterns. */

@@ -1,21 +1,19 @@
-import { PRESET_NAMES } from '../config/provider-adapters.js';
+import { isOpenId, PRESET_ADAPTERS, type PresetName } from '../config/provider-adapters.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 
 /** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
 interface Preset {
   /** The brand, for people. */
   readonly label: string;
-  readonly adapter: 'oauth2' | 'oidc';
   readonly url?: string;
   readonly options: Readonly<Record<string, string>>;
   /** What `iss` in the callback is (RFC 9207), where the adapter does not know it itself. */
   readonly issuer?: string;
 }
 
-const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
+const PRESETS: Readonly<Record<PresetName, Preset>> = {
   github: {
     label: 'GitHub',
-    adapter: 'oauth2',
     options: {
       authorize_url: 'https://github.com/login/oauth/authorize',
       token_url: 'https://github.com/login/oauth/access_token',
@@ -29,7 +27,6 @@ const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
   },
   discord: {
     label: 'Discord',
-    adapter: 'oauth2',
     options: {
       authorize_url: 'https://discord.com/oauth2/authorize',
       token_url: 'https://discord.com/api/oauth2/token',
@@ -41,14 +38,14 @@ const PRESETS: Readonly<Record<(typeof PRESET_NAMES)[number], Preset>> = {
     },
     issuer: 'https://discord.com',
   },
-  google: { label: 'Google', adapter: 'oidc', url: 'https://accounts.google.com', options: {} },
+  google: { label: 'Google', url: 'https://accounts.google.com', options: {} },
 };
 
 /** The settings, completed from their preset, with its adapter in place of its name. Without a preset: unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
-  const name = PRESET_NAMES.find((preset) => preset === provider.adapter);
-  if (name === undefined) return provider;
-  const { label, adapter, url, issuer, options: usual } = PRESETS[name];
+  if (!isPreset(provider.adapter)) return provider;
+  const adapter = PRESET_ADAPTERS[provider.adapter];
+  const { label, url, issuer, options: usual } = PRESETS[provider.adapter];
   const options = { ...usual, ...provider.options };
   // With another server (GitHub Enterprise) the issuer is foreign: codes that it made must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
@@ -64,9 +61,13 @@ export function withPreset(provider: ProviderSettings): ProviderSettings {
   };
 }
 
-/** The providers that can send logout tokens: those whose adapter is `oidc`, by itself or by a preset (contract §6). */
+function isPreset(adapter: string): adapter is PresetName {
+  return Object.hasOwn(PRESETS, adapter);
+}
+
+/** The providers that can send logout tokens (contract §6). */
 export function openIdProviders({ providers }: Pick<Settings, 'providers'>): string[] {
-  return [...providers.values()].filter((one) => withPreset(one).adapter === 'oidc').map(({ name }) => name);
+  return [...providers.values()].filter(({ adapter }) => isOpenId(adapter)).map(({ name }) => name);
 }
 
 function originOf(url?: string): string | undefined {

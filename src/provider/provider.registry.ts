@@ -55,9 +55,9 @@ export class ProviderRegistry {
    * Outside production the built-in sample provider is not counted.
    */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
-    const { production, sampleProvider } = this.appSettings;
+    const { production, sampleProvider: isServed } = this.appSettings;
     const all = [...this.providers.values()].filter(
-      ({ settings }) => production || !sampleProvider || settings.name !== SAMPLE_PROVIDER,
+      ({ settings }) => production || !isServed || settings.name !== SAMPLE_PROVIDER,
     );
     const isShared = (one: Provider, other: Provider): boolean =>
       one !== other && shareRedirectUri(this.appSettings, one.settings, other.settings);

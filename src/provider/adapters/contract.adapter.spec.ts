@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { providerSettings } from '../../../test/support/provider-settings.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
 import type { ProviderSettings } from '../../config/provider-settings.js';
@@ -37,7 +38,7 @@ describe('the adapter contract', () => {
     const url = adapter.authorizationUrl(settings({ url: 'https://id.example/base' }), {
       state: 's',
       redirectUri: REDIRECT_URI,
-    });
+    }) as URL;
     expect(url.href.split('?')[0]).toBe('https://id.example/base/oauth2/authorize');
     expect([...url.searchParams]).toEqual([
       ['state', 's'],
@@ -58,6 +59,33 @@ describe('the adapter contract', () => {
       ['code', 'a+code'],
       ['redirect_uri', REDIRECT_URI],
     ]);
+  });
+
+  it('with pkce on binds the code to the sign-in, beside the same parameters and fields (RFC 7636)', async () => {
+    const options = { pkce: 'on' };
+    const request = { state: 's', redirectUri: REDIRECT_URI };
+    const { url, memory } = adapter.authorizationUrl(settings({ options }), request) as {
+      url: URL;
+      memory: { codeVerifier: string };
+    };
+    const code_challenge = createHash('sha256').update(memory.codeVerifier).digest('base64url');
+    expect([...url.searchParams]).toEqual([
+      ['state', 's'],
+      ['client_id', 'an app'],
+      ['redirect_uri', REDIRECT_URI],
+      ['code_challenge', code_challenge],
+      ['code_challenge_method', 'S256'],
+    ]);
+    const signal = new AbortController().signal;
+    await adapter.exchange(settings({ options }), { ...request, code: 'c', memory, signal });
+    expect([...new URLSearchParams(stub.requests[0]?.body)].at(-1)).toEqual([
+      'code_verifier',
+      memory.codeVerifier,
+    ]);
+    await expect(adapter.exchange(settings({ options }), { ...request, code: 'c', signal })).rejects.toThrow(
+      'the sign-in was begun with another adapter or setting',
+    );
+    expect(stub.requests).toHaveLength(1);
   });
 
   it('gives what was answered, which parseIdentity judges', async () => {

@@ -2,34 +2,43 @@ import { Injectable } from '@nestjs/common';
 import type { ProviderSettings } from '../../config/settings.js';
 import type {
   AuthorizationRequest,
+  AuthorizationUrl,
   ExchangeRequest,
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
 import { readAnswer } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
+import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
-/** The default adapter: spec §4.5, byte for byte. */
+/** The default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 beside it. */
 @Injectable()
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
   /** spec §4.5.1: the fixed path, and state, client_id and redirect_uri. */
-  authorizationUrl(provider: ProviderSettings, { state, redirectUri }: AuthorizationRequest): URL {
-    const query = new URLSearchParams({ state, client_id: provider.clientId, redirect_uri: redirectUri });
-    return new URL(`${provider.url}/oauth2/authorize?${query.toString()}`);
+  authorizationUrl(
+    provider: ProviderSettings,
+    { state, redirectUri }: AuthorizationRequest,
+  ): AuthorizationUrl {
+    const { parameters, memory } = usesPkce(provider.options, 'off') ? challenge() : {};
+    const own = { state, client_id: provider.clientId, redirect_uri: redirectUri };
+    const query = new URLSearchParams({ ...own, ...parameters });
+    const url = new URL(`${provider.url}/oauth2/authorize?${query.toString()}`);
+    return memory ? { url, memory } : url;
   }
 
   /** spec §4.5.2: the server-to-server exchange. */
   async exchange(
     provider: ProviderSettings,
-    { code, redirectUri, signal }: ExchangeRequest,
+    { code, redirectUri, memory, signal }: ExchangeRequest,
   ): Promise<ProviderIdentity> {
     const form = new URLSearchParams({
       client_id: provider.clientId,
       client_secret: provider.clientSecret,
       code,
       redirect_uri: redirectUri,
+      ...verifierOf(memory, usesPkce(provider.options, 'off')),
     });
     const { status, body } = await this.http.send({
       method: 'POST',

@@ -8,8 +8,13 @@ const GOOD = {
 };
 const NAMED_11 = Array.from({ length: 11 }, (_, i) => `m${i}`);
 
-function judge(changes: Record<string, unknown>, setting?: string): string[] {
-  return judgeMetadata({ ...GOOD, ...changes }, setting).map(
+function judge(
+  changes: Record<string, unknown>,
+  setting?: string,
+  more: Record<string, string> = {},
+): string[] {
+  const options = { ...(setting !== undefined && { token_endpoint_auth_method: setting }), ...more };
+  return judgeMetadata({ ...GOOD, ...changes }, options).map(
     ({ kind, message }) => `${kind} ${/\(([^()]*)\), which is not supported/.exec(message)![1]}`,
   );
 }
@@ -128,7 +133,10 @@ describe('a discovery document', () => {
     ],
   ])('%s', (_name, changes, found) => expect(judge(changes)).toEqual(found));
 
-  it('does not count for the way of authentication that was set', () => {
+  it('does not count for what the settings say', () => {
     expect(judge({ token_endpoint_auth_methods_supported: ['none'] }, 'client_secret_post')).toEqual([]);
+    const plain = { code_challenge_methods_supported: ['plain'] };
+    expect(judge(plain, undefined, { pkce: 'off' })).toEqual([]);
+    expect(judge(plain, undefined, { pkce: 'on' })).toHaveLength(1);
   });
 });

@@ -1,9 +1,12 @@
 import type { ServerMetadata } from 'openid-client';
 import { parseUrl } from '../../config/parse-url.js';
+import type { ProviderSettings } from '../../config/settings.js';
+import { usesPkce } from './provider-pkce.js';
 import { Unsupported } from './unsupported.js';
 
 type Metadata = Readonly<Record<string, unknown>>;
-type Judge = (metadata: Metadata, setting: string | undefined) => Unsupported | undefined;
+type Options = ProviderSettings['options'];
+type Judge = (metadata: Metadata, options: Options) => Unsupported | undefined;
 
 /** What can be verified with a public key; openid-client knows no others. */
 const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
@@ -14,10 +17,10 @@ const SECRETS = ['client_secret_basic', 'client_secret_post'];
  * What in a discovery document shows that nobody can sign in; pure. A document that says nothing about a thing leaves it open:
  * then the attempt tells. `response_modes_supported` is not judged, since Slack lists form_post alone, and sends a query.
  *
- * @param setting `token_endpoint_auth_method`, where it was set: then the document's list of methods does not count
+ * @param options of the provider: with `token_endpoint_auth_method`, or `pkce` off, the document's list of methods does not count
  */
-export function judgeMetadata(metadata: ServerMetadata, setting: string | undefined): readonly Unsupported[] {
-  const judged = JUDGES.map((judge) => judge(metadata, setting));
+export function judgeMetadata(metadata: ServerMetadata, options: Options): readonly Unsupported[] {
+  const judged = JUDGES.map((judge) => judge(metadata, options));
   return judged.filter((found) => found !== undefined);
 }
 
@@ -34,7 +37,7 @@ const JUDGES: readonly Judge[] = [
     if (!grants || grants.includes('authorization_code')) return undefined;
     return lists('codeFlow', 'grant_types_supported', grants);
   },
-  (metadata, setting) => {
+  (metadata, { token_endpoint_auth_method: setting }) => {
     const name = 'token_endpoint_auth_methods_supported';
     const methods = listed(metadata, name);
     if (!methods || setting !== undefined || SECRETS.some((method) => methods.includes(method)))
@@ -43,9 +46,9 @@ const JUDGES: readonly Judge[] = [
   },
   demands('pushedRequests', 'require_pushed_authorization_requests'), // RFC 9126 §5
   demands('requestObjects', 'require_signed_request_object'), // RFC 9101 §10.5
-  (metadata) => {
+  (metadata, options) => {
     const methods = listed(metadata, 'code_challenge_methods_supported');
-    if (!methods || methods.includes('S256')) return undefined;
+    if (!methods || methods.includes('S256') || !usesPkce(options, 'on')) return undefined;
     return lists('pkceMethod', 'code_challenge_methods_supported', methods);
   },
   (metadata) => {

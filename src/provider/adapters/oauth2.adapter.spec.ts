@@ -111,6 +111,21 @@ describe('the adapter oauth2', () => {
     });
   });
 
+  it('sends no challenge and no verifier with pkce off', async () => {
+    const url = await adapter.authorizationUrl(settings({ pkce: 'off' }), {
+      state: 's',
+      redirectUri: REDIRECT_URI,
+    });
+    expect(url).toBeInstanceOf(URL);
+    expect((url as URL).search).not.toContain('code_challenge');
+    const signal = new AbortController().signal;
+    const request = { code: 'c', state: 's', redirectUri: REDIRECT_URI, signal };
+    await adapter.exchange(settings({ pkce: 'off' }), request);
+    expect(stub.requests[0]?.body).not.toContain('code_verifier');
+    await adapter.exchange(settings({ pkce: 'off' }), { ...request, memory: { codeVerifier: 'begun-with' } });
+    expect(stub.requests[2]?.body).toContain('code_verifier=begun-with');
+  });
+
   it('redeems the code in a form, and asks with the token who it is', async () => {
     expect(await exchange()).toEqual({ provider_user_id: '7', username: 'ada' });
     const seen = stub.requests.map(({ method, path, rawHeaders, body }) => {
@@ -156,7 +171,7 @@ describe('the adapter oauth2', () => {
     const request = { code: 'c', state: 's', redirectUri: REDIRECT_URI, memory: { codeVerifier: 'v' } };
     const asked =
       key === 'authorize_url'
-        ? adapter.authorizationUrl(without, request)
+        ? Promise.resolve().then(() => adapter.authorizationUrl(without, request))
         : adapter.exchange(without, { ...request, signal: new AbortController().signal });
     await expect(asked).rejects.toThrow(`providers.hub.${key} is unset`);
   });
@@ -173,7 +188,7 @@ describe('the adapter oauth2', () => {
       signal: new AbortController().signal,
       ...(memory && { memory }),
     });
-    await expect(without).rejects.toThrow('the sign-in was begun with another adapter');
+    await expect(without).rejects.toThrow('the sign-in was begun with another adapter or setting');
     expect(stub.requests).toEqual([]);
   });
 

@@ -1,6 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import { calculatePKCECodeChallenge, randomPKCECodeVerifier } from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
 import { identityOf } from '../claims.js';
 import type {
@@ -13,6 +12,7 @@ import type {
 import { readAnswer, readJson } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
+import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
 /** GitHub's own error codes. It sends them instead of those of RFC 6749 §5.2, and with status 200. */
 const WORDS_OF_GITHUB = new Map<unknown, string>([
@@ -26,25 +26,23 @@ const WORDS_OF_GITHUB = new Map<unknown, string>([
 export class OAuth2Adapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
-  async authorizationUrl(
+  authorizationUrl(
     provider: ProviderSettings,
     { state, redirectUri }: AuthorizationRequest,
-  ): Promise<AuthorizationUrl> {
+  ): AuthorizationUrl {
     const url = new URL(option(provider, 'authorize_url'));
     const { scope } = provider.options;
-    const codeVerifier = randomPKCECodeVerifier();
+    const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
     const parameters = {
       response_type: 'code',
       client_id: provider.clientId,
       redirect_uri: redirectUri,
       ...(scope !== undefined && { scope }),
       state,
-      // Providers that do not know PKCE ignore it (RFC 6749 §3.1).
-      code_challenge: await calculatePKCECodeChallenge(codeVerifier),
-      code_challenge_method: 'S256',
+      ...pkce?.parameters, // providers that do not know PKCE should ignore it (RFC 6749 §3.1)
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-    return { url, memory: { codeVerifier } };
+    return pkce ? { url, memory: pkce.memory } : url;
   }
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
@@ -65,13 +63,11 @@ export class OAuth2Adapter implements ProviderAdapter {
     provider: ProviderSettings,
     { code, redirectUri, memory, signal }: ExchangeRequest,
   ): Promise<string> {
-    const codeVerifier = memory?.['codeVerifier'];
-    if (typeof codeVerifier !== 'string') throw new Error('the sign-in was begun with another adapter');
     const form = new URLSearchParams({
       grant_type: 'authorization_code',
       code,
       redirect_uri: redirectUri,
-      code_verifier: codeVerifier,
+      ...verifierOf(memory, usesPkce(provider.options, 'on')),
     });
     const headers = new Headers({
       'Content-Type': 'application/x-www-form-urlencoded',

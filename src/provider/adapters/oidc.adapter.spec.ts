@@ -133,6 +133,22 @@ describe('the adapter oidc', () => {
     });
   });
 
+  it.each<[string, Record<string, string>, string[]]>([
+    ['pkce', { pkce: 'off' }, ['nonce']],
+    ['nonce', { nonce: 'off' }, ['codeVerifier']],
+    ['both', { pkce: 'off', nonce: 'off' }, []],
+  ])('with %s off it neither sends nor asks for them', async (_what, options, kept) => {
+    stub.metadata = { code_challenge_methods_supported: options['pkce'] ? ['plain'] : ['S256'] };
+    const [url, memory] = await begin(options);
+    expect(Object.keys(memory)).toEqual(kept);
+    expect(url.searchParams.has('code_challenge')).toBe(kept.includes('codeVerifier'));
+    expect(url.searchParams.has('nonce')).toBe(kept.includes('nonce'));
+    stub.claims = { nonce: memory['nonce'] };
+    expect(await exchange(memory, options)).toMatchObject({ provider_user_id: 'ada' });
+    const form = new URLSearchParams(stub.requests.find(({ path }) => path === '/token')!.body);
+    expect(form.has('code_verifier')).toBe(kept.includes('codeVerifier'));
+  });
+
   it('knows what `iss` must be', async () => {
     stub.metadata = { issuer: `${stub.url}/` };
     expect(await adapter.issuer(stub.settings())).toBe(`${stub.url}/`);
@@ -230,7 +246,7 @@ describe('the adapter oidc', () => {
         signal: new AbortController().signal,
         ...(memory && { memory }),
       });
-      expect((await failure(work)).message).toBe('the sign-in was begun with another adapter');
+      expect((await failure(work)).message).toBe('the sign-in was begun with another adapter or setting');
       expect(stub.paths).not.toContain('/token');
     });
 

@@ -18,6 +18,7 @@ import { judgeMetadata } from './judge-metadata.js';
 import { configure, discover } from './oidc-client.js';
 import { OidcDiscovery } from './oidc-discovery.js';
 import { withoutSecrets } from './oidc-error.js';
+import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
 
 /** What its end of a session is told. */
@@ -28,7 +29,7 @@ export interface LogoutRequest {
   readonly hint: string;
 }
 
-/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and a nonce. */
+/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow, with PKCE and a nonce unless the settings say `off`. */
 @Injectable()
 export class OidcAdapter implements ProviderAdapter {
   private readonly discovery: OidcDiscovery;
@@ -51,17 +52,16 @@ export class OidcAdapter implements ProviderAdapter {
     { state, redirectUri }: AuthorizationRequest,
   ): Promise<AuthorizationUrl> {
     const configuration = configure(this.http, provider, await this.metadata(provider));
-    const codeVerifier = client.randomPKCECodeVerifier();
-    const nonce = client.randomNonce();
+    const pkce = usesPkce(provider.options, 'on') ? challenge() : undefined;
+    const nonce = usesNonce(provider) ? { nonce: client.randomNonce() } : undefined;
     const url = client.buildAuthorizationUrl(configuration, {
       redirect_uri: redirectUri,
       scope: provider.options['scope'] ?? 'openid profile email',
       state,
-      nonce,
-      code_challenge: await client.calculatePKCECodeChallenge(codeVerifier),
-      code_challenge_method: 'S256',
+      ...nonce,
+      ...pkce?.parameters,
     });
-    return { url, memory: { codeVerifier, nonce } };
+    return { url, memory: { ...pkce?.memory, ...nonce } };
   }
 
   async issuer(provider: ProviderSettings): Promise<string> {
@@ -103,16 +103,17 @@ export class OidcAdapter implements ProviderAdapter {
 
   private async redeem(
     configuration: client.Configuration,
-    { options }: ProviderSettings,
+    provider: ProviderSettings,
     { code, redirectUri, memory }: ExchangeRequest,
   ): Promise<Partial<ProviderIdentity>> {
-    const { codeVerifier, nonce } = readMemory(memory);
+    const { options } = provider;
+    const nonce = nonceOf(memory, usesNonce(provider));
     // Not authorizationCodeGrant(): it would take the redirect URI from a URL, without its query.
     // The library checks iss, aud, exp and the signature of the ID token.
     const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
-      code_verifier: codeVerifier,
+      ...verifierOf(memory, usesPkce(options, 'on')),
     });
     const claims = checkIdToken(tokens, nonce);
     const names = { subject: claims.sub, session: claims['sid'] as string }; // judged by parseIdentity, as the rest
@@ -137,7 +138,7 @@ async function discoverUsable(
   provider: ProviderSettings,
 ): Promise<client.ServerMetadata> {
   const metadata = await discover(http, provider);
-  const found = judgeMetadata(metadata, provider.options['token_endpoint_auth_method']);
+  const found = judgeMetadata(metadata, provider.options);
   if (found.length > 0) throw new UnsupportedProvider(provider.name, found);
   return metadata;
 }
@@ -147,21 +148,28 @@ function explained({ name }: ProviderSettings, error: unknown): Error {
   return known instanceof Unsupported ? new UnsupportedProvider(name, [known]) : known;
 }
 
-function readMemory(memory: AdapterMemory = {}): { codeVerifier: string; nonce: string } {
-  const { codeVerifier, nonce } = memory;
-  if (typeof codeVerifier === 'string' && typeof nonce === 'string') return { codeVerifier, nonce };
-  throw new Error('the sign-in was begun with another adapter');
+function usesNonce({ options }: ProviderSettings): boolean {
+  return options['nonce'] !== 'off';
+}
+
+/** The nonce that the authorization request had. @throws if one is needed and the state has none */
+function nonceOf(memory: AdapterMemory | undefined, isOn: boolean): string | undefined {
+  const nonce = memory?.['nonce'];
+  if (typeof nonce === 'string') return nonce;
+  if (isOn) throw new Error('the sign-in was begun with another adapter or setting');
+  return undefined;
 }
 
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
 
 /** What remains to be checked about an ID token: that it is there, and belongs to this sign-in and this access token. */
-function checkIdToken(tokens: Tokens, nonce: string): client.IDToken {
+function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken {
   const claims = tokens.claims();
   if (!claims || !tokens.id_token) throw new Error('the provider sent no ID token; is openid in the scope?');
-  if (claims.nonce === undefined) throw new Error('the ID token has no nonce');
+  if (nonce !== undefined && claims.nonce === undefined) throw new Error('the ID token has no nonce');
   // Not the provider's mistake: the code belongs to another sign-in (RFC 9700 §4.5.3.2), so it is no valid grant here.
-  if (claims.nonce !== nonce) throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
+  if (nonce !== undefined && claims.nonce !== nonce)
+    throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
   const atHash = claims['at_hash'];
   if (atHash !== undefined && !atHashMatches(tokens.id_token, tokens.access_token, atHash)) {
     throw new Error('the at_hash of the ID token is not the one of the access token');

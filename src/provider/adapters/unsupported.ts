@@ -33,7 +33,7 @@ export const UNSUPPORTED = {
   },
   pkceMethod: {
     found: 'it lists methods of PKCE without S256',
-    change: 'PKCE code challenge method: S256',
+    change: 'PKCE code challenge method: S256; or here, pkce of the provider to off',
   },
   idTokenSignature: {
     found: 'it signs ID tokens in a way that cannot be verified with a public key of its jwks_uri',

@@ -103,9 +103,10 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   'the redirect URI is not compared': {
     plant: each(AuthService, (auth) => {
       const exchange = auth.exchange.bind(auth);
-      jest
-        .spyOn(auth, 'exchange')
-        .mockImplementation(({ redirect_uri: _, ...params }, ...rest) => exchange(params, ...rest));
+      jest.spyOn(auth, 'exchange').mockImplementation((params, ...rest) => {
+        const { redirect_uri: given, ...others } = params;
+        return exchange(given === undefined ? params : others, ...rest);
+      });
     }),
     sign: { at: ['exchange'], ...SERVED },
   },
