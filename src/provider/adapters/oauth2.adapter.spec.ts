@@ -51,10 +51,10 @@ describe('the adapter oauth2', () => {
     });
   }
 
-  const begin = async (
+  const begin = (
     options?: Record<string, string>,
-  ): Promise<{ parameters: Record<string, string>; memory: AdapterMemory; page: string }> => {
-    const answer = await adapter.authorizationUrl(settings(options), {
+  ): { parameters: Record<string, string>; memory: AdapterMemory; page: string } => {
+    const answer = adapter.authorizationUrl(settings(options), {
       state: 's',
       redirectUri: REDIRECT_URI,
     });
@@ -80,8 +80,8 @@ describe('the adapter oauth2', () => {
     });
 
   describe('its authorization page', () => {
-    it('is asked as RFC 6749 §4.1.1 and RFC 7636 §4.3 say, beside what the setting has', async () => {
-      const { parameters, memory, page } = await begin();
+    it('is asked as RFC 6749 §4.1.1 and RFC 7636 §4.3 say, beside what the setting has', () => {
+      const { parameters, memory, page } = begin();
       expect(page).toBe(`${stub.url}/authorize`);
       expect(memory).toEqual({ codeVerifier: expect.stringMatching(/^[\w~.-]{43,128}$/) });
       expect(parameters).toEqual({
@@ -97,22 +97,22 @@ describe('the adapter oauth2', () => {
       });
     });
 
-    it('has each parameter once, whatever the setting has (RFC 6749 §3.1)', async () => {
-      const answer = await adapter.authorizationUrl(settings(), { state: 's', redirectUri: REDIRECT_URI });
+    it('has each parameter once, whatever the setting has (RFC 6749 §3.1)', () => {
+      const answer = adapter.authorizationUrl(settings(), { state: 's', redirectUri: REDIRECT_URI });
       expect((answer as { url: URL }).url.searchParams.getAll('state')).toEqual(['s']);
     });
 
-    it('is asked for the scope of the settings', async () => {
-      expect((await begin({ scope: 'user email' })).parameters).toMatchObject({ scope: 'user email' });
+    it('is asked for the scope of the settings', () => {
+      expect(begin({ scope: 'user email' }).parameters).toMatchObject({ scope: 'user email' });
     });
 
-    it('gets another verifier each time', async () => {
-      expect((await begin()).memory).not.toEqual((await begin()).memory);
+    it('gets another verifier each time', () => {
+      expect(begin().memory).not.toEqual(begin().memory);
     });
   });
 
   it('sends no challenge and no verifier with pkce off', async () => {
-    const url = await adapter.authorizationUrl(settings({ pkce: 'off' }), {
+    const url = adapter.authorizationUrl(settings({ pkce: 'off' }), {
       state: 's',
       redirectUri: REDIRECT_URI,
     });
