@@ -77,7 +77,7 @@ export const adapterKeys = {
     name: 'claim_username',
     kind: kinds.text,
     defaultShown: '`preferred_username,name`',
-    doc: '`oidc`, `oauth2`: where the display name is found.',
+    doc: '`oidc`, `oauth2`: where the display name is found, or how to make it (`{given_name} {family_name}`).',
   },
   email: {
     name: 'claim_email',

@@ -22,8 +22,7 @@ describe('claimAt', () => {
     ['name,login', 'ada'],
     ['nothing, login', 'ada'],
     ['https://img.example/{user.id}/{id}.png', 'https://img.example/nested/42.png'],
-    ['https://img.example/{user.mails.0}', 'https://img.example/a%40x.example'],
-  ])('%s is there', (path, text) => expect(claimAt(claims, path)).toBe(text));
+  ])('%s is there', (path, text) => expect(claimAt(claims, path, 'text')).toBe(text));
 
   it.each([
     '',
@@ -40,7 +39,61 @@ describe('claimAt', () => {
     '__proto__',
     'user.mails.length.x',
     'https://img.example/{sub}/{nothing}.png',
-  ])('%s is not', (path) => expect(claimAt(claims, path)).toBeUndefined());
+    'https://img.example/{sub}/{name}.png',
+  ])('%s is not', (path) => expect(claimAt(claims, path, 'text')).toBeUndefined());
+});
+
+describe('a template', () => {
+  const person = {
+    given_name: 'José',
+    family_name: 'de la Cruz & Söhne',
+    middle_name: '',
+    picture: 'https://img.example/ä?size=1',
+    tenant: 'a:b',
+    id: 'ü/1',
+    lone: '\ud800',
+  };
+
+  it.each([
+    ['name', '{given_name} {family_name}', 'José de la Cruz & Söhne'],
+    ['name', '{given_name} {middle_name} {id}', 'José ü/1'],
+    ['name', '{nothing} {given_name} {nothing}', 'José'],
+    ['name', '{nothing}{middle_name}', undefined],
+    ['name', 'Dr. {nothing}', undefined],
+    ['name', '{nothing} {middle_name},given_name', 'José'],
+    ['text', '{given_name}@{id}', 'José@ü/1'],
+    ['text', '{nothing}@corp.example', undefined],
+    ['text', '{middle_name}@corp.example', undefined],
+    [
+      'url',
+      'https://img.example/{id}.png?n={family_name}',
+      'https://img.example/%C3%BC%2F1.png?n=de%20la%20Cruz%20%26%20S%C3%B6hne',
+    ],
+    ['url', '{picture}&n={id}', 'https://img.example/ä?size=1&n=%C3%BC%2F1'],
+    ['url', 'https://img.example/{lone}', 'https://img.example/%EF%BF%BD'],
+    ['url', 'https://img.example/{nothing}', undefined],
+    ['id', '{id}@{given_name}', 'ü/1@José'],
+    ['id', '{id}:{tenant}', 'ü/1:a:b'],
+    ['id', '{tenant}:{id}', undefined], // could be the id of user `b:ü/1` of tenant `a`
+    ['id', '{tenant}|{id}', 'a:b|ü/1'],
+    ['id', '{tenant}|{nothing}', undefined],
+  ] as const)('of a %s: %s', (kind, template, text) => expect(claimAt(person, template, kind)).toBe(text));
+
+  it('is of the kind of its field', () => {
+    expect(
+      identityOf(person, {
+        claim_user_id: '{id}',
+        claim_username: '{given_name} {nothing}',
+        claim_email: '{given_name}@x.example',
+        claim_avatar_url: 'https://x.example/{id}',
+      }),
+    ).toEqual({
+      provider_user_id: 'ü/1',
+      username: 'José',
+      email: 'José@x.example',
+      avatar_url: 'https://x.example/%C3%BC%2F1',
+    });
+  });
 });
 
 describe('identityOf', () => {
@@ -89,10 +142,11 @@ describe('identityOf', () => {
     expect(identity.email_verified).toBe(verified ? undefined : false);
   });
 
-  it('is complete with four fields, whatever is said of one', () => {
-    const four = { provider_user_id: '1', username: 'a', email: 'a@x.example', avatar_url: 'p' };
-    expect(isComplete({ ...four, email_verified: false })).toBe(true);
-    const { email: _, ...three } = four;
-    expect(isComplete({ ...three, email_verified: false })).toBe(false);
+  it('is complete with four fields and all parts of a name, whatever is said of one', () => {
+    const four = { sub: '1', name: 'a', email: 'a@x.example', picture: 'p', email_verified: false };
+    expect(isComplete(four, {})).toBe(true);
+    expect(isComplete({ ...four, email: undefined }, {})).toBe(false);
+    expect(isComplete(four, { claim_username: '{name} {family_name}' })).toBe(false);
+    expect(isComplete({ ...four, family_name: 'b' }, { claim_username: '{name} {family_name}' })).toBe(true);
   });
 });

@@ -118,7 +118,7 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     const names = { subject: claims.sub, session: claims['sid'] as string }; // judged by parseIdentity, as the rest
     const identity = { ...identityOf(claims, options), ...names };
-    if (isComplete(identity) || !configuration.serverMetadata().userinfo_endpoint) return identity;
+    if (isComplete(claims, options) || !configuration.serverMetadata().userinfo_endpoint) return identity;
     const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
     // Either of the two may call the address unverified: the other may not mention it, or be older.
     const doubt = callsUnverified(more) ? { email_verified: false } : {};
