@@ -414,7 +414,7 @@ describe('logout by the provider', () => {
     it('is found by the second look where the first came too early', async () => {
       const tokens = await signIn(new Person('pia'));
       const signOuts = jest.spyOn(here.app.get(SignOutService), 'signOutAtProvider');
-      signOuts.mockResolvedValueOnce({ userIds: [], sessions: 0 }); // as if it were not committed yet
+      signOuts.mockResolvedValueOnce({ userIds: [], sessions: 0, isLast: true }); // as if it were not committed yet
       await send(tokenFor({ sub: 'pia' })).expect(200);
       expect(await isAlive(tokens)).toBe(false);
     });

@@ -104,7 +104,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
         .expect(200),
     );
     expect(exchange.twoPhases).toBe(false);
-    expect(exchange.statements).toHaveLength(8); // the state, which may be on another node, and seven of the user's
+    expect(exchange.statements).toHaveLength(10); // the state, which may be on another node, and nine of the user's
 
     const pushed = await during(() => push(tokens.user_id).expect(202));
     expect(pushed).toMatchObject({ nodes: 1, twoPhases: false });
@@ -256,7 +256,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       const clock = jest.spyOn(performance, 'now').mockReturnValueOnce(0);
       const userId = randomUUID();
       const late = service.app.get(ChannelHistory).transaction(async ({ append }) => {
-        await append(userId, 'device.renamed', {});
+        await append(userId, 'device.renamed', [{}]);
         clock.mockReturnValueOnce(2001);
       });
       await expect(late).rejects.toThrow('the transaction took too long');

@@ -268,7 +268,7 @@ describe('locks', () => {
       await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
       const sessionId = claimsOf(last.access_token)['sid'] as string;
       const session = { userId: last.user_id, sessionId, deviceId: device };
-      await service.app.get(SignOutService).signOut('session', session, transaction);
+      await service.app.get(SignOutService).signOutSlice('session', session, transaction);
     });
     expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
   });

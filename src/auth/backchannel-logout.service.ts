@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { ChannelHistory } from '../channel/channel.history.js';
+import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
@@ -7,11 +7,17 @@ import { RateLimits } from '../http/rate-limit.js';
 import { hashIfNamed, hashOfName } from '../provider/logout/hash-of-name.js';
 import { LoggedOut } from '../provider/logout/logged-out.js';
 import type { Logout } from '../provider/logout/logout-claims.js';
-import { rememberLogout } from '../provider/logout/logout-token.store.js';
+import { forgetLogout, rememberLogout } from '../provider/logout/logout-token.store.js';
 import { LogoutTokens } from '../provider/logout/logout-tokens.js';
 import { TooManyUsers, type NamesAtProvider } from '../token/provider-sessions.store.js';
 
-type Ended = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
+type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
+
+/** What a logout has ended so far. */
+class Ended {
+  readonly userIds = new Set<string>();
+  sessions = 0;
+}
 
 /** Sessions that a provider ends (OpenID Connect Back-Channel Logout 1.0; contract §6). */
 @Injectable()
@@ -37,8 +43,7 @@ export class BackchannelLogout {
    */
   async obey(provider: string, token: string, address: string | undefined): Promise<void> {
     try {
-      const logout = await this.tokens.verify(provider, token);
-      this.events.emit('provider_logout.obeyed', { provider, ...(await this.end(provider, logout)) });
+      await this.end(provider, await this.tokens.verify(provider, token));
     } catch (error) {
       if (error instanceof OAuthError && error.error === 'invalid_request') {
         await this.limits.count('bad_token', address);
@@ -47,51 +52,77 @@ export class BackchannelLogout {
     }
   }
 
-  /**
-   * In one transaction with the memory of the token: if it fails, the token is as good as before. The commit writes in any
-   * case, so a 200 that ended nothing is confirmed as well (see CONFIRM_READ).
-   */
-  private async end(provider: string, logout: Logout): Promise<Ended> {
+  private async end(provider: string, logout: Logout): Promise<void> {
     const { subject, session } = logout;
     const names = {
       session: hashIfNamed(provider, session),
       subjects: subject === null ? [] : [hashOfName(provider, subject)],
     };
+    const ended = new Ended();
+    let isObeyed = false;
     try {
-      const ended = await this.history.transaction(async (transaction) => {
-        if (!(await rememberLogout(transaction.manager, provider, logout))) {
-          throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
-        }
-        await this.loggedOut.remember(transaction.manager, provider, logout);
-        return this.signOuts.signOutAtProvider(names, transaction);
-      });
-      const late = await this.endLate(names);
-      return {
-        userIds: [...new Set([...ended.userIds, ...late.userIds])],
-        sessions: ended.sessions + late.sessions,
-      };
+      await this.inSlices(ended, (transaction) => this.endSlice(transaction, provider, logout, names));
+      isObeyed = true;
+      await this.endLate(ended, names);
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       this.logger.warn(`a logout token of provider ${provider} was refused: ${error.message}`);
       throw new OAuthError('invalid_request', 'the logout token names too many users');
+    } finally {
+      // Slices that have ended are reported even if the next one fails.
+      if (isObeyed || ended.sessions > 0) {
+        const { userIds, sessions } = ended;
+        this.events.emit('provider_logout.obeyed', { provider, userIds: [...userIds], sessions });
+      }
     }
+  }
+
+  /**
+   * The token is remembered in the transaction of the last slice (contract §6): if one fails, the token is as good as before, and
+   * its repeat ends the other sessions. The commit writes in any case, so a 200 that ended nothing is confirmed as well (see
+   * CONFIRM_READ). It is remembered first, and taken back if slices are left: the same token, sent twice at once, waits here.
+   */
+  private async endSlice(
+    transaction: ChannelTransaction,
+    provider: string,
+    logout: Logout,
+    names: NamesAtProvider,
+  ): Promise<Slice> {
+    const { manager } = transaction;
+    if (!(await rememberLogout(manager, provider, logout))) {
+      throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
+    }
+    await this.loggedOut.remember(manager, provider, logout);
+    const slice = await this.signOuts.signOutAtProvider(names, transaction);
+    if (!slice.isLast) await forgetLogout(manager, provider, logout);
+    return slice;
   }
 
   /**
    * Once more: a sign-in may have been committed since, before it could find what was remembered. All others have ended, so it
    * is no failure of the logout where the database goes away just now.
    */
-  private async endLate(names: NamesAtProvider): Promise<Ended> {
+  private async endLate(ended: Ended, names: NamesAtProvider): Promise<void> {
     try {
-      return await this.history.transaction((transaction) =>
-        this.signOuts.signOutAtProvider(names, transaction),
-      );
+      await this.inSlices(ended, (transaction) => this.signOuts.signOutAtProvider(names, transaction));
     } catch (error) {
       this.logger.warn({
         err: error,
         msg: 'sign-ins during a logout by the provider could not be looked for',
       });
-      return { userIds: [], sessions: 0 };
+    }
+  }
+
+  /** Each slice in a transaction of its own, until nothing is left to end. */
+  private async inSlices(
+    ended: Ended,
+    endSlice: (transaction: ChannelTransaction) => Promise<Slice>,
+  ): Promise<void> {
+    for (let isLast = false; !isLast;) {
+      const slice = await this.history.transaction(endSlice);
+      for (const userId of slice.userIds) ended.userIds.add(userId);
+      ended.sessions += slice.sessions;
+      ({ isLast } = slice);
     }
   }
 }

@@ -1,10 +1,11 @@
 import type { EntityManager } from 'typeorm';
 import { appendInSteps } from '../channel/append-in-steps.js';
 import { OWN_EVENTS_TTL } from '../channel/append.sql.js';
-import { selectDeviceFacts, upsertNamedDevice } from '../device/device.sql.js';
-import { insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
-import { upsertUser } from '../user/user.sql.js';
+import { isDeviceBeyond, selectDeviceFacts, upsertNamedDevice } from '../device/device.sql.js';
+import { hasMostSessions, insertAccessToken, insertRefreshToken } from '../token/session.sql.js';
+import { selectUser, upsertUser } from '../user/user.sql.js';
 import type { SignIn } from './sign-in.js';
+import type { Beyond } from './sign-in-together.js';
 
 const USER = upsertUser({
   userId: '$1',
@@ -14,6 +15,9 @@ const USER = upsertUser({
   email: '$5',
   avatarUrl: '$6',
 });
+// Once the user's row is locked, so that the bounds hold for sign-ins at the same moment as well.
+const HAS_MOST_SESSIONS = selectUser('$1', hasMostSessions('$1'));
+const IS_DEVICE_BEYOND = selectUser('$1', isDeviceBeyond('$1', '$2'));
 const DEVICE = upsertNamedDevice({ userId: '$1', deviceId: '$2', deviceName: '$3', userAgent: '$4' });
 const FACTS = selectDeviceFacts('$1', '$2');
 const REFRESH_TOKEN = insertRefreshToken({
@@ -34,6 +38,15 @@ const ACCESS_TOKEN = insertAccessToken({
   token: '$5',
 });
 
+/** Undoes the transaction of a sign-in that is beyond the user's bounds. */
+export class BeyondBounds extends Error {
+  override readonly name = 'BeyondBounds';
+
+  constructor(readonly beyond: Beyond) {
+    super(`the user has too many ${beyond}`);
+  }
+}
+
 /**
  * Everything that a sign-in writes, on Citus, in steps (see appendInSteps). It spans rooms: each room offers the SQL for its
  * own tables (`*.sql.ts`), and this file puts it together.
@@ -42,6 +55,7 @@ const ACCESS_TOKEN = insertAccessToken({
  * @param id of the event that announces a sign-in on a device
  * @param history `Settings.channelHistory`
  * @returns that event; undefined for a sign-in without a device
+ * @throws BeyondBounds
  */
 export async function signInInSteps(
   manager: EntityManager,
@@ -65,6 +79,11 @@ export async function signInInSteps(
   const { providerUserId, username, email, avatarUrl } = identity;
   const { jti, expiresAt, token } = accessToken;
   await manager.query(USER, [userId, provider, providerUserId, username, email, avatarUrl]);
+  const has = async (...query: [string, unknown[]]): Promise<boolean> =>
+    (await manager.query<unknown[]>(...query)).length > 0;
+  if (await has(HAS_MOST_SESSIONS, [userId])) throw new BeyondBounds('sessions');
+  if (deviceId !== null && (await has(IS_DEVICE_BEYOND, [userId, deviceId])))
+    throw new BeyondBounds('devices');
   if (deviceId !== null) await manager.query(DEVICE, [userId, deviceId, deviceName, userAgent]);
   await manager.query(REFRESH_TOKEN, [
     userId,

@@ -1,8 +1,8 @@
 import { appendToEach } from '../channel/append-many.sql.js';
 import { OWN_EVENTS_TTL } from '../channel/append.sql.js';
 import type { Sql } from '../database/sql.js';
-import { upsertDevices } from '../device/device.sql.js';
-import { insertAccessTokens, insertRefreshTokens } from '../token/session.sql.js';
+import { isDeviceBeyond, upsertDevices } from '../device/device.sql.js';
+import { hasMostSessions, insertAccessTokens, insertRefreshTokens } from '../token/session.sql.js';
 import { upsertUsers } from '../user/user.sql.js';
 import type { SignIn } from './sign-in.js';
 
@@ -44,9 +44,14 @@ const PATIENCE = `$${COLUMNS.length + 2}`;
 const RECORD = {
   name: 'sign-in',
   text: `
-    WITH signing_in AS (
-      SELECT s.* FROM unnest(${arrays}) AS s (${names}),
+    WITH given AS MATERIALIZED (
+      SELECT s.*, CASE
+          WHEN ${hasMostSessions('s.user_id')} THEN 'sessions'
+          WHEN ${isDeviceBeyond('s.user_id', 's.device_id')} THEN 'devices'
+        END AS beyond
+      FROM unnest(${arrays}) AS s (${names}),
         set_config('lock_timeout', coalesce(${PATIENCE}, current_setting('lock_timeout')), true)
+    ), signing_in AS (SELECT * FROM given WHERE beyond IS NULL
     ), signed_in_user AS (${upsertUsers('signing_in')}
       RETURNING user_id
     ), device AS (${upsertDevices('signing_in', 'signed_in_user')}
@@ -59,7 +64,9 @@ const RECORD = {
     })}, refresh_token AS (${insertRefreshTokens('signing_in')}
     ), access_token AS (${insertAccessTokens('signing_in', 'counter')}
     )
-    SELECT user_id AS "userId", id, event_offset, data, sent_at FROM channel_event`,
+    SELECT user_id AS "userId", id, event_offset, data, sent_at, NULL AS beyond FROM channel_event
+    UNION ALL
+    SELECT user_id, NULL, NULL, NULL, NULL, beyond FROM given WHERE beyond IS NOT NULL`,
 };
 
 /** The event that announces a sign-in on a device, as it is stored; `data` is JSON. */
@@ -70,20 +77,29 @@ export interface SignedInRow {
   readonly sent_at: Date;
 }
 
+type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | null } & Record<
+    string,
+    unknown
+  >;
+
+/** What a user has too many of for a sign-in (contract §4, POST /oauth2/token). */
+export type Beyond = 'sessions' | 'devices';
+
 /**
- * Records sign-ins of different users: all of them, or none.
+ * Records sign-ins of different users: all of them, or none. One that is beyond the user's bounds is left out. The bounds are
+ * checked before the user is locked: sign-ins of one user at the same moment, three an instance at most, may exceed them.
  *
  * @param history `Settings.channelHistory`
  * @param patience how long it waits for a lock, as PostgreSQL's `lock_timeout`; null: as long as any statement
- * @returns the events, by user; a sign-in without a device has none
+ * @returns by user: the event, which a sign-in without a device has not, or what is beyond the bounds
  */
 export async function signInTogether(
   sql: Sql,
   signIns: readonly SignIn[],
   history: number,
   patience: string | null,
-): Promise<Map<string, SignedInRow>> {
+): Promise<Map<string, SignedInRow | Beyond>> {
   const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
-  const rows = await sql.query<SignedInRow & { userId: string }>(RECORD, [...columns, history, patience]);
-  return new Map(rows.map(({ userId, ...row }) => [userId, row]));
+  const rows = await sql.query<Row>(RECORD, [...columns, history, patience]);
+  return new Map(rows.map(({ userId, beyond, ...row }) => [userId, beyond ?? row]));
 }

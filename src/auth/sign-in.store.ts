@@ -6,12 +6,13 @@ import { SETTINGS } from '../config/settings.module.js';
 import { DatabaseBusy } from '../database/database-busy.js';
 import { errorCode } from '../database/error-facts.js';
 import { Sql } from '../database/sql.js';
+import { removeSignedOutLongest } from '../device/device.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { ARE_STORED, isProofUsed } from '../token/session.sql.js';
 import type { SignIn } from './sign-in.js';
-import { signInInSteps } from './sign-in-in-steps.js';
-import { signInTogether, type SignedInRow } from './sign-in-together.js';
+import { BeyondBounds, signInInSteps } from './sign-in-in-steps.js';
+import { signInTogether, type Beyond, type SignedInRow } from './sign-in-together.js';
 
 /**
  * How long a shared statement waits for a lock. Mostly another sign-in of the user has it, for one commit; nobody else is to
@@ -24,8 +25,15 @@ const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 /** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
 const LATEST_MS = 1000;
 
-/** What became of a sign-in that was to share a statement: its event, if it has one, that it is to go alone, or that its proof was used. */
-type Shared = SignedInRow | undefined | typeof ALONE | typeof USED;
+/** How often a sign-in on a new device makes room for it: another sign-in of the user may take the room. */
+const TRIES = 3;
+/** Seconds. A session may end at any time. */
+const RETRY_AFTER = '60';
+
+/** The event of a sign-in, if it has one, or what the user has too many of. */
+type Recorded = SignedInRow | undefined | Beyond;
+/** What became of a sign-in that was to share a statement; it may have to go alone, or its proof was used. */
+type Shared = Recorded | typeof ALONE | typeof USED;
 const ALONE = Symbol('alone');
 const USED = Symbol('used');
 
@@ -48,20 +56,37 @@ export class SignInStore {
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` when a token was issued for its proof before, to the same user
+   * @throws OAuthError `invalid_dpop_proof` when a token was issued for its proof before, to the same user; `slow_down` when
+   *   the user has too many sessions or devices (contract §4): then nothing is written
    */
   async record(signIn: SignIn): Promise<void> {
     const { session, provider } = signIn;
-    // On Citus each goes alone: users of many nodes would be written in many steps, and committed in two phases on all of them.
-    const recording = this.sql.distributed ? this.recordInSteps(signIn) : this.recordAtOnce(signIn);
-    const row = await recording.catch((error: unknown) => {
-      throw isProofUsed(error) ? proofUsed() : error;
-    });
+    let row = await this.recordOnce(signIn);
+    for (let left = TRIES; row === 'devices' && left > 0 && (await this.makeRoom(session.userId)); left--)
+      row = await this.recordOnce(signIn);
+    if (typeof row === 'string') throw tooMany(row);
     this.events.emit('session.started', { ...session, provider });
     if (row) this.events.emit('channel.appended', channelEvent(session.userId, row));
   }
 
-  private async recordAtOnce(signIn: SignIn): Promise<SignedInRow | undefined> {
+  private async recordOnce(signIn: SignIn): Promise<Recorded> {
+    try {
+      // On Citus each goes alone: users of many nodes would be written in many steps, and committed in two phases on all of them.
+      return await (this.sql.distributed ? this.recordInSteps(signIn) : this.recordAtOnce(signIn));
+    } catch (error) {
+      if (error instanceof BeyondBounds) return error.beyond;
+      throw isProofUsed(error) ? proofUsed() : error;
+    }
+  }
+
+  /** Removes the device that has been signed out the longest, if there is one. */
+  private async makeRoom(userId: string): Promise<boolean> {
+    const deviceId = await this.dataSource.transaction((manager) => removeSignedOutLongest(manager, userId));
+    if (deviceId !== undefined) this.events.emit('device.removed', { userId, deviceId });
+    return deviceId !== undefined;
+  }
+
+  private async recordAtOnce(signIn: SignIn): Promise<Recorded> {
     const began = performance.now();
     const shared = await this.together(signIn);
     if (shared === USED) throw proofUsed();
@@ -139,6 +164,12 @@ export class SignInStore {
 
 function inTime(began: number): void {
   if (performance.now() - began > LATEST_MS) throw new DatabaseBusy('too many sign-ins of one user');
+}
+
+function tooMany(what: Beyond): OAuthError {
+  return new OAuthError('slow_down', `the user has too many ${what}: sign out of some of them first`, {
+    headers: { 'Retry-After': RETRY_AFTER },
+  });
 }
 
 function proofUsed(): OAuthError {

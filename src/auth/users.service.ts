@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { ChannelRemoval } from '../channel/channel.removal.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
@@ -7,7 +8,7 @@ import { removeDevices } from '../device/device.store.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { endSessions } from '../token/session.store.js';
+import { endSessions, sliceSize } from '../token/session.store.js';
 import { lockUser, removeUser } from '../user/user.store.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { isKnown } from './known-target.js';
@@ -33,7 +34,7 @@ export class UsersService {
     if (deviceId === null) await this.codes.forget(userId);
     if (!(await isKnown(this.sql, userId, deviceId))) throw noSuchTarget();
     const scope = deviceId === null ? 'all' : 'device';
-    await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, undefined, 'service_key');
+    await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, { by: 'service_key' });
   }
 
   /**
@@ -50,8 +51,7 @@ export class UsersService {
     const wasThere = await this.history.transaction(async ({ manager }) => {
       if (!(await lockUser(manager, userId))) return false;
       await removeDevices(manager, userId);
-      const everySession = { userId, sessionId: null, deviceId: null };
-      await endSessions(manager, 'all', everySession, this.sql.distributed);
+      await this.endNew(manager, userId);
       await this.channels.remove(manager, userId);
       await removeUser(manager, userId);
       return true;
@@ -61,6 +61,13 @@ export class UsersService {
       throw noSuchTarget();
     }
     this.events.emit('user.removed', { userId });
+  }
+
+  /** Ends the sessions that have begun since the sign-out: a few. */
+  private async endNew(manager: EntityManager, userId: string): Promise<void> {
+    const { distributed } = this.sql;
+    const everySession = { userId, sessionId: null, deviceId: null };
+    while ((await endSessions(manager, 'all', everySession, distributed)).length === sliceSize(distributed));
   }
 }
 

@@ -52,3 +52,44 @@ export function appendEvent(append: Append): string {
         )) FROM counter WHERE last_offset % ${TRIM_EVERY} = 0)
     )`;
 }
+
+/** Several appends to one history, as numbers of parameters (`$1`). */
+interface AppendAll {
+  readonly userId: string;
+  /** Array of the events' ids. */
+  readonly ids: string;
+  /** The name of all of them. */
+  readonly event: string;
+  /** Array of texts: JSON. */
+  readonly data: string;
+  /** Seconds. */
+  readonly ttl: string;
+  /** `Settings.channelHistory` */
+  readonly history: string;
+}
+
+/**
+ * What `appendEvent` does, for several events of one user, in the order of the arrays: the three members `counter`
+ * (`last_offset`, `before`), `channel_event` and `trimmed` of a `WITH`. The history is trimmed once, by the last of the offsets
+ * that TRIM_EVERY divides; events below that bound are not stored.
+ */
+export function appendAll({ userId, ids, event, data, ttl, history }: AppendAll): string {
+  const bound = `last_offset - last_offset % ${TRIM_EVERY} - ${history}`;
+  return `
+    counter AS (
+      INSERT INTO channels AS c (user_id, last_offset) VALUES (${userId}, cardinality(${ids}::uuid[]))
+      ON CONFLICT (user_id) DO UPDATE SET last_offset = c.last_offset + excluded.last_offset
+      RETURNING last_offset, last_offset - cardinality(${ids}::uuid[]) AS before
+    ), channel_event AS (
+      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+      SELECT ${userId}, before + place, id, ${event}, data, NULL, now(), now() + make_interval(secs => ${ttl})
+      FROM counter, unnest(${ids}::uuid[], ${data}::text[]) WITH ORDINALITY AS n (id, data, place)
+      WHERE before + place >= ${bound}
+    ), trimmed AS (
+      DELETE FROM channel_events
+      WHERE user_id = ${userId} AND event_offset < (
+        SELECT least(${bound}, (
+          SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = ${userId}
+        )) FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
+    )`;
+}

@@ -7,7 +7,7 @@ import { DatabaseBusy } from '../database/database-busy.js';
 import { Sql } from '../database/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
-import { appendEvent, OWN_EVENTS_TTL } from './append.sql.js';
+import { appendAll, OWN_EVENTS_TTL } from './append.sql.js';
 
 /** Where a user's history stands, seen from an offset. */
 export interface HistoryState {
@@ -25,8 +25,8 @@ export interface HistoryState {
 /** A transaction that may append to channels; what it appended is told once it is committed. */
 export interface ChannelTransaction {
   readonly manager: EntityManager;
-  /** Appends an event of the service itself, for all of the user's devices. */
-  readonly append: (userId: string, event: string, data: object) => Promise<void>;
+  /** Appends events of the service itself, for all of the user's devices: one for each of `data`, in this order. */
+  readonly append: (userId: string, event: string, data: readonly object[]) => Promise<void>;
 }
 
 interface Row {
@@ -48,8 +48,9 @@ const LONGEST_MS = 2000;
 const TOO_LATE = 'the transaction took too long';
 
 const APPEND = `
-  WITH ${appendEvent({ userId: '$1', id: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
-  SELECT event_offset, sent_at FROM channel_event`;
+  WITH ${appendAll({ userId: '$1', ids: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
+  SELECT before + place AS event_offset, now() AS sent_at FROM counter, generate_series(1, last_offset - before) AS place
+  ORDER BY place`;
 
 type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
   readonly last: string;
@@ -127,7 +128,7 @@ export class ChannelHistory {
       const done = await work({
         manager,
         append: async (userId, event, data) => {
-          appended.push(await this.append(manager, userId, event, data));
+          if (data.length > 0) appended.push(...(await this.append(manager, userId, event, data)));
         },
       });
       if (this.sql.distributed && performance.now() - began > LONGEST_MS) throw new DatabaseBusy(TOO_LATE);
@@ -175,26 +176,39 @@ export class ChannelHistory {
     manager: EntityManager,
     userId: string,
     event: string,
-    data: object,
-  ): Promise<ChannelEvent> {
-    const id = randomUUID();
+    data: readonly object[],
+  ): Promise<ChannelEvent[]> {
     const { channelHistory } = this.settings;
-    const text = JSON.stringify(data);
-    const row = this.sql.distributed
-      ? await appendInSteps(
-          manager,
-          { userId, id, event, data: text, deviceId: null, ttl: OWN_EVENTS_TTL },
+    const events = data.map((one) => ({ id: randomUUID(), text: JSON.stringify(one) }));
+    const places: Place[] = [];
+    if (this.sql.distributed) {
+      for (const { id, text } of events) {
+        const one = { userId, id, event, data: text, deviceId: null, ttl: OWN_EVENTS_TTL };
+        places.push(await appendInSteps(manager, one, channelHistory));
+      }
+    } else {
+      const [ids, texts] = [events.map(({ id }) => id), events.map(({ text }) => text)];
+      places.push(
+        ...(await manager.query<Place[]>(APPEND, [
+          userId,
+          ids,
+          event,
+          texts,
+          OWN_EVENTS_TTL,
           channelHistory,
-        )
-      : await appendAtOnce(manager, [userId, id, event, text, OWN_EVENTS_TTL, channelHistory]);
-    const { event_offset: offset, sent_at: sentAt } = row;
-    return { id, userId, deviceId: null, offset: Number(offset), event, data, sentAt: sentAt.toISOString() };
+        ])),
+      );
+    }
+    return places.map(({ event_offset: offset, sent_at: sentAt }, i) => ({
+      id: events[i]!.id,
+      userId,
+      deviceId: null,
+      offset: Number(offset),
+      event,
+      data: data[i],
+      sentAt: sentAt.toISOString(),
+    }));
   }
-}
-
-async function appendAtOnce(manager: EntityManager, values: unknown[]): Promise<Place> {
-  const [row] = await manager.query<Place[]>(APPEND, values);
-  return row!;
 }
 
 /** A row may be of another version, or have been written by somebody else. */

@@ -4,9 +4,7 @@ import type { Repository } from 'typeorm';
 import { fewAtATime } from '../database/few-at-a-time.js';
 import { Sql, type Statement } from '../database/sql.js';
 import { Instance } from './instance.entity.js';
-
-/** Seconds after which an instance that is not heard of counts as gone. Its heartbeat comes every ten. */
-const GONE_AFTER_S = 30;
+import { GONE_AFTER_S } from './presence.sql.js';
 
 /** Stands for "no device" in the table's key. */
 const NO_DEVICE = '00000000-0000-0000-0000-000000000000';
@@ -64,7 +62,7 @@ const PLACES = {
   name: 'presence-places',
   text: 'SELECT device_id, instance_id FROM presence WHERE user_id = $1',
 };
-// Asked at each push and each list of devices.
+// Asked at each push.
 const ONLINE = {
   name: 'presence-online',
   text: `

@@ -39,8 +39,12 @@ export class DeviceView {
 
 /** Answer of GET /devices. */
 export class DeviceList {
-  /** Newest use first. */
+  /** Newest use first; 100 at most. */
   @Expose()
   @Type(() => DeviceView)
   devices!: DeviceView[];
+
+  /** For the next page; left out on the last one. */
+  @Expose()
+  next_cursor?: string;
 }

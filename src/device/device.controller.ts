@@ -1,9 +1,9 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch } from '@nestjs/common';
-import { PresenceStore } from '../channel/presence.store.js';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/access.js';
+import { cursorOf, DevicesDto, placeOf } from './devices.dto.js';
 import { DeviceIdPipe } from './device-id.pipe.js';
 import { DeviceList, DeviceView } from './device-view.js';
 import { DeviceService } from './device.service.js';
@@ -14,16 +14,20 @@ import { RenameDto } from './rename.dto.js';
 export class DeviceController {
   constructor(
     private readonly devices: DeviceService,
-    private readonly presence: PresenceStore,
     private readonly limits: RateLimits,
   ) {}
 
-  /** The caller's devices, newest use first. */
+  /** The caller's devices, newest use first, in pages. */
   @Get()
-  async list(@Caller() caller: Session): Promise<DeviceList> {
-    const devices = await this.devices.list(caller.userId);
-    const online = await this.presence.onlineDevices(caller.userId);
-    return answer(DeviceList, { devices: devices.map((device) => asSeen(device, caller, online)) });
+  async list(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
+    const { devices, next } = await this.devices.list(
+      caller.userId,
+      cursor === undefined ? undefined : placeOf(cursor),
+    );
+    return answer(DeviceList, {
+      devices: devices.map((device) => asSeen(device, caller)),
+      next_cursor: next && cursorOf(next),
+    });
   }
 
   /** Rename a device. Limited for each user (contract §2): each renaming is an event in their history. */
@@ -34,8 +38,7 @@ export class DeviceController {
     @Body() { device_name: name }: RenameDto,
   ): Promise<DeviceView> {
     await this.limits.countUser('write', caller.userId);
-    const device = await this.devices.rename(caller.userId, deviceId, name);
-    return answer(DeviceView, asSeen(device, caller, await this.presence.onlineDevices(caller.userId)));
+    return answer(DeviceView, asSeen(await this.devices.rename(caller.userId, deviceId, name), caller));
   }
 
   /** Sign a device out and forget it. Never limited: someone with a stolen token must not keep the owner from it. */
@@ -47,7 +50,6 @@ export class DeviceController {
 }
 
 /** What a DeviceView is made from. */
-function asSeen(device: KnownDevice, caller: Session, online: ReadonlySet<string | null>): object {
-  const { deviceId } = device;
-  return Object.assign({ current: deviceId === caller.deviceId, online: online.has(deviceId) }, device);
+function asSeen(device: KnownDevice, caller: Session): object {
+  return { ...device, current: device.deviceId === caller.deviceId };
 }

@@ -3,11 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { ChannelHistory } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
+import { Sql } from '../database/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
 import { deviceFacts } from './device-facts.js';
-import { findDevices, type KnownDevice } from './device.store.js';
+import { findDevice, findDevices, type DevicePlace, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 
 /** The devices of one user. Another user's device is treated as one that does not exist. */
@@ -17,21 +18,22 @@ export class DeviceService {
     @InjectRepository(Device) private readonly devices: Repository<Device>,
     private readonly history: ChannelHistory,
     private readonly signOuts: SignOutService,
+    private readonly sql: Sql,
     private readonly events: Events,
   ) {}
 
-  /** Newest use first. */
-  list(userId: string): Promise<KnownDevice[]> {
-    return findDevices(this.devices.manager, userId);
+  /** A page of the devices, newest use first. */
+  list(userId: string, after?: DevicePlace): ReturnType<typeof findDevices> {
+    return findDevices(this.devices.manager, userId, after);
   }
 
   /** @throws OAuthError `not_found` */
   async rename(userId: string, deviceId: string, deviceName: string): Promise<KnownDevice> {
     const device = await this.history.transaction(async ({ manager, append }) => {
       await manager.update(Device, { userId, deviceId }, { deviceName });
-      const [renamed] = await findDevices(manager, userId, deviceId);
+      const renamed = await findDevice(manager, userId, deviceId);
       if (!renamed) throw noSuchDevice();
-      await append(userId, 'device.renamed', deviceFacts(renamed));
+      await append(userId, 'device.renamed', [deviceFacts(renamed)]);
       return renamed;
     });
     this.events.emit('device.renamed', { userId, deviceId });
@@ -39,21 +41,23 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and forgets it. Its row is locked first: a sign-in on this device at the same time waits, then
-   * inserts it anew; another removal waits, then finds nothing.
+   * Signs the device out and forgets it. Its row is locked before its last sessions end: a sign-in on this device at the same
+   * time waits, then inserts it anew; another removal waits, then finds nothing.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {
-    const isThere = await this.history.transaction(async (transaction) => {
-      const { manager } = transaction;
-      const lock = { mode: 'pessimistic_write' } as const;
-      const device = await manager.findOne(Device, { where: { userId, deviceId }, lock });
-      if (device) {
-        await this.signOuts.signOut('device', { userId, sessionId, deviceId }, transaction);
-        await manager.delete(Device, { userId, deviceId });
-      } else await manager.query(CONFIRM_READ.text); // it may have been removed before
-      return device !== null;
-    });
+    let isThere = await this.devices.existsBy({ userId, deviceId });
+    if (isThere) {
+      await this.signOuts.signOut(
+        'device',
+        { userId, sessionId, deviceId },
+        {
+          last: async ({ manager }) => {
+            isThere = (await manager.delete(Device, { userId, deviceId })).affected === 1;
+          },
+        },
+      );
+    } else await this.sql.query(CONFIRM_READ, []); // it may have been removed before
     if (!isThere) throw noSuchDevice();
     this.events.emit('device.removed', { userId, deviceId });
   }

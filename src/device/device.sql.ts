@@ -45,6 +45,17 @@ export function hasDevice(userId: string, deviceId: string): string {
   return `EXISTS (SELECT FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId})`;
 }
 
+/** Devices that a user may have (contract §4, POST /oauth2/token). */
+export const MOST_DEVICES = 2000;
+
+/** A condition, made from SQL expressions: the device, or null, is new to the user, who has MOST_DEVICES. */
+export function isDeviceBeyond(userId: string, deviceId: string): string {
+  return `CASE
+    WHEN ${deviceId}::uuid IS NULL THEN false
+    WHEN NOT EXISTS (SELECT FROM devices WHERE user_id = ${userId} OFFSET ${MOST_DEVICES - 1} LIMIT 1) THEN false
+    ELSE NOT ${hasDevice(userId, deviceId)} END`;
+}
+
 /** JSON, from the columns of a device: what `device.*` events carry (contract §7), see DeviceFacts. */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,

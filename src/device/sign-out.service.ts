@@ -10,7 +10,7 @@ import {
   withItsSubjects,
   type NamesAtProvider,
 } from '../token/provider-sessions.store.js';
-import { endSessions, type ScopeOf, type SessionScope } from '../token/session.store.js';
+import { endSessions, sliceSize, type ScopeOf, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
 
@@ -32,56 +32,69 @@ const SIGNED_OUT_DEVICES = `
 
 type Asker = DomainEvents['sign_out.requested'][0]['by'];
 
+interface SignOutOptions {
+  /** Who asked for it; left out: the user. */
+  readonly by?: Asker;
+  /** What belongs in the transaction of the last slice. */
+  readonly last?: (transaction: ChannelTransaction) => Promise<unknown>;
+}
+
+/** What one slice of a provider's logout has ended. */
+interface ProviderSlice {
+  readonly userIds: readonly string[];
+  readonly sessions: number;
+  readonly isLast: boolean;
+}
+
 /** Signs people out: their sessions end, and their channel is told which devices are signed out. */
 @Injectable()
 export class SignOutService {
+  private readonly sliceSize: number;
+
   constructor(
     private readonly history: ChannelHistory,
     private readonly sql: Sql,
     private readonly events: Events,
-  ) {}
+  ) {
+    this.sliceSize = sliceSize(sql.distributed);
+  }
 
   /**
    * Signs sessions out, and appends `device.signed_out` to the user's channel for each device that has no living session any
    * more. Where there is nothing to end, nothing is written, so it needs no limit (contract §2).
    *
+   * Each slice has a transaction of its own (contract §4, "Effect of a sign-out"). What fails between two slices may be
+   * repeated: a device is announced in the transaction that ends its last session.
+   *
    * @param of the session, device and user that the scope refers to
-   * @param within the transaction to take part in
-   * @param by who asked for it; left out: the user
    */
-  async signOut(scope: SessionScope, of: ScopeOf, within?: ChannelTransaction, by?: Asker): Promise<void> {
-    const sessions = await (within
-      ? this.signOutIn(within, scope, of)
-      : this.history.transaction((transaction) => this.signOutIn(transaction, scope, of)));
-    this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions, ...(by && { by }) });
+  async signOut(scope: SessionScope, of: ScopeOf, { by, last }: SignOutOptions = {}): Promise<void> {
+    let sessions = 0;
+    let isDone = false;
+    try {
+      while (!isDone) {
+        const ended = await this.history.transaction(async (transaction) => {
+          const count = await this.signOutSlice(scope, of, transaction);
+          if (count < this.sliceSize) await last?.(transaction);
+          return count;
+        });
+        sessions += ended;
+        isDone = ended < this.sliceSize;
+      }
+    } finally {
+      // Slices that have ended are reported even if the next one fails.
+      if (isDone || sessions > 0)
+        this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions, ...(by && { by }) });
+    }
   }
 
   /**
-   * Signs out the sessions that a provider calls by these names, of whomever they are: mostly of one user. Those of several are
-   * taken in one order, so that no two such sign-outs wait for each other. It tells no one; the caller does.
+   * One slice of a sign-out.
    *
    * @param within the transaction to take part in
-   * @throws TooManyUsers when there are more than one name may have: nothing may be ended then
+   * @returns how many sessions were ended; fewer than `sliceSize`: it was the last slice
    */
-  async signOutAtProvider(
-    names: NamesAtProvider,
-    within: ChannelTransaction,
-  ): Promise<{ readonly userIds: readonly string[]; readonly sessions: number }> {
-    const { manager } = within;
-    const known = await withItsSubjects(manager, names);
-    const userIds = await usersAtProvider(manager, known);
-    let sessions = 0;
-    for (const userId of userIds) {
-      await manager.query(LOCK_DEVICES, [userId, 'all', null]);
-      const ended = await endSessionsAtProvider(manager, userId, known, this.sql.distributed);
-      await this.announce(within, userId, ended);
-      sessions += ended.length;
-    }
-    return { userIds, sessions };
-  }
-
-  /** @returns how many sessions were ended */
-  private async signOutIn(within: ChannelTransaction, scope: SessionScope, of: ScopeOf): Promise<number> {
+  async signOutSlice(scope: SessionScope, of: ScopeOf, within: ChannelTransaction): Promise<number> {
     const { manager } = within;
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
@@ -91,13 +104,43 @@ export class SignOutService {
     return ended.length;
   }
 
+  /**
+   * Signs out a slice of the sessions that a provider calls by these names, of whomever they are: mostly of one user. Those of
+   * several are taken in one order, so that no two such sign-outs wait for each other. It tells no one; the caller does.
+   *
+   * @param within the transaction to take part in
+   * @throws TooManyUsers when there are more than one name may have: nothing may be ended then
+   */
+  async signOutAtProvider(names: NamesAtProvider, within: ChannelTransaction): Promise<ProviderSlice> {
+    const { manager } = within;
+    const known = await withItsSubjects(manager, names);
+    const all = await usersAtProvider(manager, known);
+    const userIds: string[] = [];
+    let sessions = 0;
+    for (const userId of all) {
+      await manager.query(LOCK_DEVICES, [userId, 'all', null]);
+      const ended = await endSessionsAtProvider(manager, userId, known, this.sql.distributed);
+      await this.announce(within, userId, ended);
+      userIds.push(userId);
+      sessions += ended.length;
+      if (sessions >= this.sliceSize) return { userIds, sessions, isLast: false };
+    }
+    return { userIds, sessions, isLast: true };
+  }
+
   /** @param ended the devices of sessions that were ended */
   private async announce(
     { manager, append }: ChannelTransaction,
     userId: string,
     ended: readonly (string | null)[],
   ): Promise<void> {
-    const devices = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, ended]);
-    for (const { facts } of devices) await append(userId, 'device.signed_out', facts);
+    const devices = [...new Set(ended)].filter((device) => device !== null);
+    if (devices.length === 0) return;
+    const signedOut = await manager.query<{ facts: DeviceFacts }[]>(SIGNED_OUT_DEVICES, [userId, devices]);
+    await append(
+      userId,
+      'device.signed_out',
+      signedOut.map(({ facts }) => facts),
+    );
   }
 }

@@ -55,10 +55,10 @@ export async function usersAtProvider(
 }
 
 /**
- * Ends the sessions of a user that are meant, as `endSessions` does.
+ * Ends a slice of the sessions of a user that are meant, as `endSessions` does.
  *
  * @param distributed `Sql.distributed`
- * @returns the device of each session that was ended; null for a session without one
+ * @returns the device of each session that was ended, as `endSessions` does
  */
 export async function endSessionsAtProvider(
   manager: EntityManager,

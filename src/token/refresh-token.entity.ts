@@ -8,6 +8,7 @@ import { KEPT_SESSIONS } from './session.sql.js';
 @Index('refresh_tokens_signed_out_xid', ['signedOutXid', 'signedOutAt'], {
   where: 'signed_out_xid IS NOT NULL',
 })
+@Index('refresh_tokens_living', ['userId', 'deviceId', 'expiresAt'], { where: 'signed_out_at IS NULL' })
 export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'user_id' })
   userId!: string;

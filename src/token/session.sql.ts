@@ -102,6 +102,30 @@ export function hasLivingSession(userId: string, deviceId: string): string {
       AND r.signed_out_at IS NULL AND r.expires_at > now())`;
 }
 
+/** Living sessions that a user may have (contract §4, POST /oauth2/token). */
+export const MOST_SESSIONS = 10_000;
+
+/** A condition, made from an SQL expression: the user has MOST_SESSIONS. For a user with few it reads an index entry each. */
+export function hasMostSessions(userId: string): string {
+  return `EXISTS (
+    SELECT FROM refresh_tokens r
+    WHERE r.user_id = ${userId} AND r.signed_out_at IS NULL AND r.expires_at > now()
+    OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
+}
+
+/**
+ * When the sessions of each device of a user ended, for devices without a living one: `device_id`, `ended_at`. A user can end any
+ * number of sessions; of more than READ_ENDED rows some are not read.
+ */
+export function selectDeviceEnds(userId: string): string {
+  return `
+    SELECT device_id, max(expires_at) AS ended_at
+    FROM (SELECT device_id, expires_at FROM refresh_tokens WHERE user_id = ${userId} LIMIT ${READ_ENDED}) AS stored
+    GROUP BY device_id`;
+}
+
+const READ_ENDED = 30_000;
+
 /**
  * Every instance must have read that a session was signed out (contract §4), also one that was away for a while; and other
  * services, which do not ask whether a token is stored, are told as long as one may be alive (§8). Those that are stored are

@@ -7,19 +7,31 @@ export type SessionScope = 'session' | 'device' | 'others' | 'all';
 /** What a scope refers to; whoever ends `device` or `all` of somebody else has no session. */
 export type ScopeOf = Omit<Session, 'sessionId'> & { readonly sessionId: string | null };
 
+/**
+ * Sessions that one statement ends. With more, the statement of a user with many sessions would reach its timeout. On Citus the
+ * events of a slice are appended one by one (ChannelHistory), within the bound of a transaction there.
+ */
+export function sliceSize(distributed: boolean): number {
+  return distributed ? 100 : 1000;
+}
+
 // Signing out makes the session expire (spec §2.2: a refresh token "ends only by expiry"), and marks it as signed out.
-const end = (xid: string, which: string): string => `
+// `FOR UPDATE` takes the locks in one order, waits for another sign-out, and skips the sessions that it has ended.
+const end = (xid: string, most: number, which: string): string => `
   UPDATE refresh_tokens SET
     signed_out_at = now(), signed_out_xid = ${xid}, expires_at = least(expires_at, now())
-  WHERE user_id = $1 AND signed_out_at IS NULL AND (${which})
+  WHERE user_id = $1 AND session_id = ANY (ARRAY(
+    SELECT session_id FROM refresh_tokens
+    WHERE user_id = $1 AND signed_out_at IS NULL AND (${which})
+    ORDER BY device_id, expires_at, session_id LIMIT ${most} FOR UPDATE))
   RETURNING device_id`;
 
-/** The statement that ends those sessions of the user `$1` for which a condition holds. */
+/** The statement that ends a slice of those sessions of the user `$1` for which a condition holds. */
 export const ending = (which: string): { readonly alone: string; readonly distributed: string } => ({
   /** With the number of this transaction: EndedSessions finds it by that. */
-  alone: end('pg_current_xact_id()::text::bigint', which),
+  alone: end('pg_current_xact_id()::text::bigint', sliceSize(false), which),
   /** On Citus, where each node numbers its own transactions, it finds it by time. */
-  distributed: end('NULL', which),
+  distributed: end('NULL', sliceSize(true), which),
 });
 
 const END = ending(`
@@ -29,12 +41,13 @@ const END = ending(`
     OR $2 = 'others' AND CASE WHEN $4::uuid IS NULL THEN session_id <> $3 ELSE device_id IS DISTINCT FROM $4 END`);
 
 /**
- * Ends sessions. From the commit on, their access tokens are refused, since verification reads the session. EndedSessions
- * tells the instances that hold their sockets. Where there is nothing to end, nothing is written.
+ * Ends a slice of sessions, device by device. From the commit on, their access tokens are refused, since verification reads the
+ * session. EndedSessions tells the instances that hold their sockets. Where there is nothing to end, nothing is written.
  *
  * @param of the session, device and user that the scope refers to
  * @param distributed `Sql.distributed`
- * @returns the device of each session that was ended; null for a session without one
+ * @returns the device of each session that was ended; null for a session without one. Fewer than `sliceSize`: it was the last
+ *   slice
  */
 export async function endSessions(
   manager: EntityManager,

@@ -24,3 +24,14 @@ export async function rememberLogout(
   const rows = await manager.query<unknown[]>(REMEMBER, [hashOfName(provider, jti), until + LONGER_S]);
   return rows.length > 0;
 }
+
+const FORGET = 'DELETE FROM logout_tokens WHERE token_hash = $1';
+
+/** Takes back what `rememberLogout` has stored in the same transaction. */
+export async function forgetLogout(
+  manager: EntityManager,
+  provider: string,
+  { jti }: Pick<Logout, 'jti'>,
+): Promise<void> {
+  await manager.query(FORGET, [hashOfName(provider, jti)]);
+}
