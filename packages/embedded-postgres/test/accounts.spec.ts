@@ -149,7 +149,8 @@ describe('as root', () => {
 
 // In a mount namespace, root sees files under /etc that are changed for it alone.
 const canMount =
-  own && spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+  own !== undefined &&
+  spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 const HIDE_ACCOUNT =
   'cp -a /etc /mnt/etc && mount --bind /mnt/etc /etc && sed -i /^latchkey-postgres:/d /etc/passwd /etc/group /etc/shadow /etc/gshadow';
 const entry = (uid: number, shell: string): string =>
