@@ -6,7 +6,6 @@ import { createLog } from './operations/log.js';
 import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
 import { welcome } from './operations/welcome.js';
-import { holdYoungGeneration } from './operations/young-generation.js';
 import { checkAdapters } from './provider/check-adapters.js';
 import { checkAccountsFile } from './sample-provider/accounts-file.js';
 import { demoAccounts } from './sample-provider/demo-accounts.js';
@@ -21,7 +20,6 @@ const SIGNAL_MS = 50;
  * @throws what prevents the start
  */
 export async function serve(told: Promise<NodeJS.Signals>): Promise<void> {
-  const releaseYoungGeneration = holdYoungGeneration();
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));
   const stopping = new AbortController();
@@ -46,7 +44,6 @@ export async function serve(told: Promise<NodeJS.Signals>): Promise<void> {
     throw error;
   });
   if (!service) return;
-  releaseYoungGeneration();
   if (isForTrying(settings)) process.stdout.write(welcome(settings, shownAccounts(settings), hasColors()));
   else log.info(`Latchkey is ready: ${settings.publicUrl}`);
   void service.checkProviders((line) => log.warn(line)); // not waited for: a provider that is away harms nobody else
