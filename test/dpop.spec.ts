@@ -376,28 +376,4 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
       await brief.close();
     }
   });
-
-  it('with DPOP off nothing becomes bound, and what is bound stays so', async () => {
-    const key = new ClientKey();
-    const { refresh_token } = await boundSignIn(key);
-    const off = await startTestService({
-      ...provider.env(),
-      PUBLIC_URL: ISSUER,
-      DATABASE_URL: service.databaseUrl,
-      DPOP: 'off',
-    });
-    try {
-      for (const header of [key.proof(HTU.token), 'malformed']) {
-        const state = await beginSignIn(off.url);
-        const signedIn = await post(off.url, '/oauth2/token', { code: 'bob', state }, header);
-        expect((await refresh(signedIn.body.refresh_token!)).status).toBe(200);
-      }
-      const atOff = (...proofs: string[]) => post(off.url, '/oauth2/refresh', { refresh_token }, ...proofs);
-      expectRefused(await atOff());
-      expectRefused(await atOff(new ClientKey().proof(HTU.refresh)));
-      expect((await atOff(key.proof(HTU.refresh))).status).toBe(200);
-    } finally {
-      await off.close();
-    }
-  });
 });

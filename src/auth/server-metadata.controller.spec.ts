@@ -33,10 +33,6 @@ describe('the metadata of the service', () => {
     });
   });
 
-  it('has nothing of proofs where they are ignored (contract §2 `DPOP`)', () => {
-    expect(metadataOf({ DPOP: 'off' })).not.toHaveProperty('dpop_signing_alg_values_supported');
-  });
-
   it('says PUBLIC_URL as clients know it: the issuer is compared as an exact string (RFC 8414 §3.3)', () => {
     expect(metadataOf({ PUBLIC_URL: 'http://localhost:3000/' })).toMatchObject({
       issuer: 'http://localhost:3000',

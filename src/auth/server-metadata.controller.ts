@@ -26,7 +26,7 @@ export class ServerMetadataController {
 }
 
 /** Only what is really there: a member that is left out is a promise that is not made. */
-function describe({ publicUrl, dpop }: Settings): ServerMetadata {
+function describe({ publicUrl }: Settings): ServerMetadata {
   return answer(ServerMetadata, {
     issuer: publicUrl,
     authorization_endpoint: `${publicUrl}/oauth2/authorize`,
@@ -43,6 +43,6 @@ function describe({ publicUrl, dpop }: Settings): ServerMetadata {
     code_challenge_methods_supported: ['S256'],
     token_endpoint_auth_methods_supported: ['none'],
     authorization_response_iss_parameter_supported: true,
-    ...(dpop && { dpop_signing_alg_values_supported: ['ES256'] }),
+    dpop_signing_alg_values_supported: ['ES256'],
   });
 }

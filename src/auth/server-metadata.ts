@@ -54,7 +54,7 @@ export class ServerMetadata {
   @Expose()
   authorization_response_iss_parameter_supported!: boolean;
 
-  /** Left out while DPOP is `off` (RFC 9449 §5.1). */
+  /** RFC 9449 §5.1. */
   @Expose()
-  dpop_signing_alg_values_supported?: string[];
+  dpop_signing_alg_values_supported!: string[];
 }

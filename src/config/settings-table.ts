@@ -205,13 +205,6 @@ export const settingsTable = {
     default: '1000',
     doc: "Events that a user's history keeps, whatever their `ttl`; older ones are removed at every hundredth new one.",
   },
-  dpop: {
-    name: 'DPOP',
-    section: 'Operation',
-    kind: kinds.onOff,
-    default: 'on',
-    doc: "Whether a sign-in with a proof (RFC 9449) binds its session to the client's key. `off`, for the hours of a rolling upgrade from a version without it: such proofs are ignored. Sessions that are bound need theirs either way.",
-  },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     section: 'Operation',

@@ -1,6 +1,5 @@
 import { createHash, verify, type JsonWebKeyInput } from 'node:crypto';
 import { promisify } from 'node:util';
-import { parseUnique } from './unique-json.js';
 
 /** What a good proof shows: who holds which key, and that this is the proof's only use. */
 export interface DpopProof {
@@ -42,7 +41,7 @@ export async function judgeProof(header: string, call: ProvenCall): Promise<Dpop
   if (header.length > LONGEST) return 'malformed';
   const [head, body, tail, ...more] = header.split('.', 4).map(decode);
   if (!head || !body || tail?.length !== SIGNATURE_BYTES || more.length > 0) return 'malformed';
-  const [protectedHeader, claims] = [parseUnique(head.toString()), parseUnique(body.toString())];
+  const [protectedHeader, claims] = [parseObject(head.toString()), parseObject(body.toString())];
   const key = protectedHeader && keyOf(protectedHeader);
   if (!key || !claims) return 'malformed';
   const { jti, htm, htu, iat } = claims;
@@ -61,6 +60,16 @@ export async function judgeProof(header: string, call: ProvenCall): Promise<Dpop
 function decode(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.toString('base64url') === text ? bytes : undefined;
+}
+
+/** Of equal members the last counts (RFC 7515 §4). */
+function parseObject(json: string): Record<string, unknown> | undefined {
+  try {
+    const value = JSON.parse(json) as unknown;
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 interface PublicKey {

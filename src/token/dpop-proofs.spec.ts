@@ -9,7 +9,7 @@ const key = new ClientKey();
 const good = (address: string, iat = NOW): string => key.proof(address, { claims: { jti: 'one', iat } });
 
 function proofs(settings: Partial<Settings> = {}): DpopProofs {
-  const all = { publicUrl: PUBLIC_URL, production: true, dpop: true, ...settings } as Settings;
+  const all = { publicUrl: PUBLIC_URL, production: true, ...settings } as Settings;
   return new DpopProofs({ now: () => NOW * 1000 } as Clock, all);
 }
 
@@ -20,7 +20,6 @@ describe('a proof of possession, at a call', () => {
       const found = { jkt: key.thumbprint, jti: 'one' };
       const header = good(PUBLIC_URL + path);
       expect(await proofs().judge({ header, path })).toEqual(found);
-      expect(await proofs().forSignIn({ header, path })).toEqual(found);
       const other = path === '/oauth2/token' ? '/oauth2/refresh' : '/oauth2/token';
       await expect(proofs().judge({ header, path: other })).rejects.toMatchObject({
         error: 'invalid_dpop_proof',
@@ -31,13 +30,6 @@ describe('a proof of possession, at a call', () => {
 
   it('is none where there is no header', async () => {
     expect(await proofs().judge({ header: undefined, path: '/oauth2/token' })).toBeUndefined();
-    expect(await proofs().forSignIn({ header: undefined, path: '/oauth2/token' })).toBeUndefined();
-  });
-
-  it('binds no new session with DPOP off, and proves a bound one all the same', async () => {
-    const call = { header: good(`${PUBLIC_URL}/oauth2/refresh`), path: '/oauth2/refresh' } as const;
-    expect(await proofs({ dpop: false }).forSignIn(call)).toBeUndefined();
-    expect(await proofs({ dpop: false }).judge(call)).toMatchObject({ jkt: key.thumbprint });
   });
 
   it('may name this machine otherwise while developing, and not in production', async () => {

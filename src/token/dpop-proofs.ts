@@ -27,9 +27,8 @@ export class DpopProofs {
 
   constructor(
     private readonly clock: Clock,
-    @Inject(SETTINGS) private readonly settings: Settings,
+    @Inject(SETTINGS) { publicUrl, production }: Settings,
   ) {
-    const { publicUrl, production } = settings;
     const endpoint = (path: DpopCall['path']) => sameEndpoint(publicUrl + path, { loopback: !production });
     this.isHtu = {
       '/oauth2/token': endpoint('/oauth2/token'),
@@ -38,17 +37,8 @@ export class DpopProofs {
   }
 
   /**
-   * The key that a new session is bound to.
-   * @returns undefined where there is no header, or `DPOP` is off: the session is not bound then
-   * @throws OAuthError `invalid_dpop_proof`
-   */
-  async forSignIn(call: DpopCall): Promise<DpopProof | undefined> {
-    return this.settings.dpop ? this.judge(call) : undefined;
-  }
-
-  /**
-   * Who refreshes a bound session; `DPOP` changes nothing about that.
-   * @returns undefined where there is no header
+   * Verifies the proof of a call.
+   * @returns undefined if the call has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */
   async judge({ header, path }: DpopCall): Promise<DpopProof | undefined> {

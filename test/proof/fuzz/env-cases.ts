@@ -48,7 +48,6 @@ const WHOLE = [
 ];
 const WORDS: Readonly<Record<string, readonly string[]>> = {
   RATE_LIMIT: ['on', 'off'],
-  DPOP: ['on', 'off'],
   DEMO_ENABLED: ['true', 'false'],
   NODE_ENV: ['production', 'development', 'test'],
   DATABASE_POOLER: ['session', 'transaction'],

@@ -24,7 +24,6 @@ const DEFAULTS = {
   rateLimitConnect: 600,
   rateLimitWrite: 60,
   channelHistory: 1000,
-  dpop: true,
   shutdownDelay: 0,
   logLevel: 'info',
 };

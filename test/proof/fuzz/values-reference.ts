@@ -218,7 +218,6 @@ export const READERS: Readonly<Record<string, readonly [string, Reader]>> = {
   RATE_LIMIT_CONNECT: ['rateLimitConnect', whole(1, 1_000_000)],
   RATE_LIMIT_WRITE: ['rateLimitWrite', whole(1, 1_000_000)],
   CHANNEL_HISTORY: ['channelHistory', whole(1, 1_000_000)],
-  DPOP: ['dpop', onOff],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['otlpEndpoint', endpoint],
   SHUTDOWN_DELAY: ['shutdownDelay', whole(0, 3600)],
   DEMO_ENABLED: ['demoEnabled', trueFalse],
