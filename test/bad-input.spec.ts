@@ -267,17 +267,6 @@ describe('bad input', () => {
         expectError(response, 400, 'invalid_request');
       }
     });
-
-    it('a member that comes twice', async () => {
-      for (const body of [
-        `{"code":"a","code":"b","state":"${STATE}"}`,
-        `{"code":"a","state":"${STATE}","c\\u006fde":"b"}`,
-        `{"refresh_token":"a","refresh_token":"b","code":"c","state":"${STATE}"}`,
-      ]) {
-        const response = await request(service.url).post('/oauth2/token').type(JSON_TYPE).send(body);
-        expectError(response, 400, 'invalid_request');
-      }
-    });
   });
 
   describe('fields that come twice in a form', () => {

@@ -30,36 +30,6 @@ describe('HTTP (contract §2, §3)', () => {
     expect(seen).toEqual([true, true]);
   });
 
-  // A route is reached at once when it was found before (errors/known-routes.ts).
-  it.each([
-    ...PUBLIC_GETS.map((path) => ['GET', path]),
-    ...['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT'].map((method) => [method, '/oauth2/refresh']),
-    ['HEAD', '/health/live'],
-    ['GET', '/health/live?a=b'],
-    ['GET', '/health/%6Cive'],
-    ['GET', '/oauth2/%FF'],
-    ['GET', '/me'],
-    ['DELETE', '/devices/:device_id'],
-    ['PATCH', '/devices/1'],
-    ['POST', '/users/sign-out'],
-    ['POST', '/users/:user_id/sign-out'],
-  ])('%s %s is answered alike the first time and later', async (method, path) => {
-    const answers = [];
-    for (let i = 0; i < 3; i++) {
-      const response = await fetch(service.url + path, { method, redirect: 'manual' });
-      const headers = [...response.headers].filter(([name]) => !['date', 'x-request-id'].includes(name));
-      answers.push([response.status, headers, await response.text()]);
-    }
-    expect(answers[1]).toEqual(answers[0]);
-    expect(answers[2]).toEqual(answers[0]);
-  });
-
-  it('no middleware stands between routes, where it would be left out', () => {
-    const express: Express = service.app.getHttpAdapter().getInstance();
-    const areRoutes = express.router.stack.map(({ route }) => route !== undefined);
-    expect(areRoutes.slice(areRoutes.indexOf(true), areRoutes.lastIndexOf(true))).not.toContain(false);
-  });
-
   it.each(PUBLIC_GETS)('%s carries the security headers, and no X-Powered-By', async (path) => {
     const { headers } = await request(service.url).get(path);
     expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });

@@ -175,13 +175,16 @@ describe('input', () => {
       await refresh(`${good()}}`, { 'Content-Type': 'application/json; charset=UTF-8' }).expect(200);
     });
 
+    it('of equal members the last counts (contract §3, RFC 8259 §4)', async () => {
+      await refresh(`{"refresh_token":"x",${good().slice(1)}}`).expect(200);
+      await refresh(`${good()},"refresh_token":"x"}`).expect(401);
+    });
+
     it.each([
-      ['a member twice', () => `${good()},"a":1,"a":1}`],
       [
         'a member that nobody asked for, nested too deep',
         () => `${good()},"a":${'['.repeat(101)}${']'.repeat(101)}}`,
       ],
-      ['both', () => `${good()},"a":1,"a":${'['.repeat(101)}${']'.repeat(101)}}`],
       ['an array for a body, nested too deep', () => `${'['.repeat(200)}${']'.repeat(200)}`],
     ])('%s is refused, however it is sent', async (_name, body) => {
       await expectRefused(refresh(body()));

@@ -1,5 +1,10 @@
 import type { Request } from 'express';
-import { knownRouteOf, nameOfMethod, rememberRoute, type Route } from './known-routes.js';
+
+/** The part of a route of Express that is used here. */
+interface Route {
+  readonly path: string;
+  readonly methods: Readonly<Record<string, boolean>>;
+}
 
 /** The part of Express's router that tells which routes a path has. */
 interface RouterLayer {
@@ -15,15 +20,11 @@ export function isRouted(request: Request): boolean {
 /** The template of the route that a request has (`/devices/:device_id`). Undefined where its path and method have none. */
 export function routeOf(request: Request): string | undefined {
   // The router has set it, unless the request was answered before: its body was refused, or it is a preflight.
-  const route = (request.route as Route | undefined) ?? findRoute(request);
-  if (route) rememberRoute(request, route);
-  return route?.path;
+  return ((request.route as Route | undefined) ?? findRoute(request))?.path;
 }
 
 function findRoute(request: Request): Route | undefined {
-  const known = knownRouteOf(request);
-  if (known) return known;
-  const method = nameOfMethod(request.method);
+  const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase(); // Express answers HEAD by GET's route
   return layersOf(request).find((layer) => layer.route?.methods[method] && matches(layer, request.path))
     ?.route;
 }

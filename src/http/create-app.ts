@@ -5,14 +5,12 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import type { Settings } from '../config/settings.js';
-import { goToKnownRoute } from '../errors/known-routes.js';
 import { Events } from '../events.js';
 import { currentTracer } from '../spans.js';
-import { asOne } from './as-one.js';
+import { readBody } from './body.js';
 import { corsFor, options } from './cors.js';
 import { LatchkeyExpressAdapter } from './express.adapter.js';
 import { refuseUnreadableRequests } from './unreadable-requests.js';
-import { readBody } from './read-body.js';
 import { requestLog } from './request-log.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -30,8 +28,7 @@ export async function createApp(
   const events = app.get(Events);
   const tracer = currentTracer();
   if (tracer) app.use(tracer.request); // first: what the others do belongs to the request's span
-  const cors = corsFor(settings);
-  app.use(asOne(requestLog(log.pino, events), securityHeaders, cors, options, readBody, goToKnownRoute));
+  app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
   refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;
 }

@@ -5,9 +5,6 @@ const OAUTH = 'latchkey:oauth-parameters';
 const MEMBERS = 'latchkey:members';
 export const ANY_JSON = 'anyJson';
 
-/** The names of all parameters that are objects, each as JSON: none of their members may come twice. */
-export const OBJECT_PARAMETERS = new Set<string>();
-
 /**
  * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and an empty one counts as left out (RFC 6749
  * §3.1; contract §3). A DTO without this decorator takes only JSON, and keeps empty text.
@@ -70,7 +67,6 @@ export function OptionalObject(dto: Type): PropertyDecorator {
   });
   const declare = (target: object, property: string | symbol): void => {
     Reflect.defineMetadata(MEMBERS, dto, target, property);
-    OBJECT_PARAMETERS.add(JSON.stringify(property));
   };
   return applyDecorators(IsOptional(), isObject, declare);
 }

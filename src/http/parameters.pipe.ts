@@ -1,10 +1,9 @@
 import { Injectable, type ArgumentMetadata, type PipeTransform, type Type } from '@nestjs/common';
 import { getMetadataStorage, validateSync } from 'class-validator';
 import { OAuthError } from '../errors/oauth-error.js';
+import { Form, neitherJsonNorForm } from './body.js';
 import { compileRules } from './compiled-rules.js';
-import { Form } from './form.js';
 import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
-import { neitherJsonNorForm } from './read-body.js';
 
 /** What a DTO declares. */
 interface Shape {

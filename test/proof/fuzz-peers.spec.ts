@@ -90,7 +90,7 @@ function identityByTheBook(body: Buffer): Partial<Identity> | undefined {
   } catch {
     return undefined;
   }
-  const { value } = jsonByTheBook(text, []) ?? {};
+  const { value } = jsonByTheBook(text) ?? {};
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   const fields = value as Record<string, unknown>;
   const own = (name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);

@@ -2,20 +2,16 @@ export interface JsonRead {
   readonly value: unknown;
   /** Objects and arrays in each other. */
   readonly deepest: number;
-  /** Whether a name comes twice in the outermost object, or in a member of it that is a parameter with members. */
-  readonly isRepeated: boolean;
 }
 
 /**
- * Reads a text by RFC 8259 §2 to §7, written from it alone.
+ * Reads a text by RFC 8259 §2 to §7, written from it alone. Of equal members the last counts.
  *
- * @param parameters names of members of the outermost object none of whose own members may come twice
  * @returns undefined for what is not JSON
  */
-export function jsonByTheBook(text: string, parameters: readonly string[]): JsonRead | undefined {
+export function jsonByTheBook(text: string): JsonRead | undefined {
   let at = 0;
   let deepest = 0;
-  let isRepeated = false;
 
   const take = (form: RegExp): string => {
     form.lastIndex = at;
@@ -38,7 +34,7 @@ export function jsonByTheBook(text: string, parameters: readonly string[]): Json
       );
   }
 
-  function object(depth: number, isParameter: boolean): object {
+  function object(depth: number): object {
     const members: Record<string, unknown> = {};
     for (let isFirst = true; ; isFirst = false) {
       blank();
@@ -46,8 +42,7 @@ export function jsonByTheBook(text: string, parameters: readonly string[]): Json
       const name = string();
       blank();
       take(/:/y);
-      if ((depth === 1 || isParameter) && Object.hasOwn(members, name)) isRepeated = true;
-      const value = element(depth, depth === 1 && parameters.includes(name));
+      const value = element(depth);
       Object.defineProperty(members, name, { value, enumerable: true, writable: true, configurable: true });
       if (is('}')) return members;
       take(/,/y);
@@ -59,31 +54,31 @@ export function jsonByTheBook(text: string, parameters: readonly string[]): Json
     blank();
     if (is(']')) return elements;
     for (;;) {
-      elements.push(element(depth, false));
+      elements.push(element(depth));
       if (is(']')) return elements;
       take(/,/y);
     }
   }
 
-  function element(depth: number, isParameter: boolean): unknown {
+  function element(depth: number): unknown {
     blank();
-    const value = valueAt(depth, isParameter);
+    const value = valueAt(depth);
     blank();
     return value;
   }
 
-  function valueAt(depth: number, isParameter: boolean): unknown {
+  function valueAt(depth: number): unknown {
     if (text[at] === '"') return string();
     if (text[at] === '{' || text[at] === '[') deepest = Math.max(deepest, depth + 1);
-    if (is('{')) return object(depth + 1, isParameter);
+    if (is('{')) return object(depth + 1);
     if (is('[')) return array(depth + 1);
     const word = take(/true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y);
     return word === 'null' ? null : word === 'true' ? true : word === 'false' ? false : Number(word);
   }
 
   try {
-    const value = element(0, false);
-    return at === text.length ? { value, deepest, isRepeated } : undefined;
+    const value = element(0);
+    return at === text.length ? { value, deepest } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
