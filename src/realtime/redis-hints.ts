@@ -65,7 +65,7 @@ export class RedisHints implements HintCarrier {
     try {
       await this.redis.client.publish(PREFIX + hint.userId, sealed);
     } catch (error) {
-      this.redis.onFailure(error);
+      this.redis.onFailure();
       throw error;
     }
   }

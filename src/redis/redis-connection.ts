@@ -1,39 +1,30 @@
 import { randomUUID } from 'node:crypto';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
-import { asRefusal, tryOut, Unusable } from './trial.js';
+import { selfTest, Unusable } from './self-test.js';
 
 /** A connection that only listens would not notice that it is dead, so it pings. */
 const PING_EVERY_MS = 1000;
-/** Rights can be mended while the service runs. */
-const TRY_AGAIN_MS = 1000;
+/** Rights may be granted while the service runs. */
+const TEST_AGAIN_MS = 1000;
 
-/**
- * The service's two connections to Redis, which may come and go. They count as up once they have been tried together
- * (contract §2, REDIS_URL): each new one is, before anything relies on it.
- */
+/** The service's two connections to Redis. They count as up after a self-test of both (contract §2 `REDIS_URL`). */
 export class RedisConnection implements OnApplicationShutdown {
   /** For subscriptions, which their owner makes again at each `onUp`. */
   readonly subscriber: Redis;
   private readonly logger = new Logger(RedisConnection.name);
-  private readonly channel = `latchkey:trial:${randomUUID()}`;
+  private readonly channel = `latchkey:self-test:${randomUUID()}`;
   private readonly pings: NodeJS.Timeout;
   private readonly listeners: (() => void)[] = [];
   private usable = false;
-  /** Raised when a connection comes or goes: what a trial finds after that is about the past. */
+  /** Raised when a connection opens or closes: the result of an earlier self-test is void. */
   private epoch = 0;
-  private nextTrial?: NodeJS.Timeout;
-  /** What was last said to be wrong, until it is right again. */
-  private told: string | undefined;
+  private nextTest?: NodeJS.Timeout;
+  /** The last warning, until Redis is usable again. */
+  private warned: string | undefined;
 
-  /**
-   * @param client for commands; fails at once while Redis is away: callers go on without it meanwhile
-   * @param counts whether requests are counted in this Redis
-   */
-  constructor(
-    readonly client: Redis,
-    private readonly counts: boolean,
-  ) {
+  /** @param client for commands; they fail at once while Redis is away */
+  constructor(readonly client: Redis) {
     this.subscriber = client.duplicate({
       connectionName: 'latchkey-hints',
       autoResubscribe: false,
@@ -41,13 +32,13 @@ export class RedisConnection implements OnApplicationShutdown {
     });
     for (const connection of [client, this.subscriber]) {
       connection.on('error', (error) => this.onError(error));
-      connection.on('ready', () => void this.try());
+      connection.on('ready', () => void this.test());
       connection.on('close', () => this.forget());
     }
     this.pings = setInterval(() => void this.subscriber.ping().catch(() => undefined), PING_EVERY_MS).unref();
   }
 
-  /** Whether both connections have been tried and are still there. */
+  /** Whether both connections passed the self-test and are still open. */
   get isUsable(): boolean {
     return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
@@ -68,13 +59,12 @@ export class RedisConnection implements OnApplicationShutdown {
     this.listeners.push(listener);
   }
 
-  /** To be told of a command that failed: when Redis says that the right is gone, it is down until it is given back. */
-  onFailure(error: unknown): void {
-    const refusal = this.usable && asRefusal(error, this.client);
-    if (refusal) this.onUnusable(refusal);
+  /** Repeats the self-test after a failed command: the user's rights may have been withdrawn. */
+  onFailure(): void {
+    if (this.usable) void this.test();
   }
 
-  /** A new connection begins with no subscription at all, and with the trial. */
+  /** A new connection begins without subscriptions, and with the self-test. */
   renewSubscriber(): void {
     reconnect(this.subscriber);
   }
@@ -86,12 +76,12 @@ export class RedisConnection implements OnApplicationShutdown {
     this.subscriber.disconnect();
   }
 
-  private async try(): Promise<void> {
-    clearTimeout(this.nextTrial);
-    if (!isReady(this.client) || !isReady(this.subscriber)) return; // the other one will call
+  private async test(): Promise<void> {
+    clearTimeout(this.nextTest);
+    if (!isReady(this.client) || !isReady(this.subscriber)) return; // the other connection will call
     const epoch = ++this.epoch;
     try {
-      await tryOut(this, this.channel, this.counts);
+      await selfTest(this, this.channel);
       if (epoch === this.epoch) this.onUsable();
     } catch (error) {
       if (epoch === this.epoch) this.onUnusable(error);
@@ -100,33 +90,35 @@ export class RedisConnection implements OnApplicationShutdown {
 
   private onUsable(): void {
     this.usable = true;
-    if (this.told !== undefined) this.logger.log('Redis is back');
-    this.told = undefined;
+    if (this.warned !== undefined) this.logger.log('Redis is back');
+    this.warned = undefined;
     for (const listener of this.listeners) listener();
   }
 
   private onUnusable(error: unknown): void {
     this.usable = false;
     const reason = error instanceof Error ? error.message : 'unknown';
-    if (this.told !== reason) this.logger.warn(`Redis cannot be used, and counts as away: ${reason}`);
-    this.told = reason;
-    this.nextTrial = setTimeout(() => {
+    if (this.warned !== reason) {
+      this.logger.warn(`Redis cannot be used and counts as away (rights: docs/production.md): ${reason}`);
+    }
+    this.warned = reason;
+    this.nextTest = setTimeout(() => {
       if (error instanceof Unusable && error.elsewhere) this.reconnect();
-      else void this.try();
-    }, TRY_AGAIN_MS).unref();
+      else void this.test();
+    }, TEST_AGAIN_MS).unref();
   }
 
   /** Every attempt to reconnect brings an error: only the first one is logged. */
   private onError(error: Error): void {
-    if (this.told !== undefined) return;
+    if (this.warned !== undefined) return;
     this.logger.warn({ err: error, msg: 'Redis is away' });
-    this.told = error.message;
+    this.warned = error.message;
   }
 
   private forget(): void {
     this.epoch++;
     this.usable = false;
-    clearTimeout(this.nextTrial);
+    clearTimeout(this.nextTest);
   }
 
   private reconnect(): void {

@@ -13,7 +13,7 @@ export const REDIS_OPTIONS = {
   socketTimeout: COMMAND_MS, // no answer for so long: the connection is dead, a new one is tried
   disconnectTimeout: 500,
   enableOfflineQueue: false,
-  enableReadyCheck: false, // trial.ts asks for more, and tells it in the log
+  enableReadyCheck: false, // self-test.ts checks more
   maxRetriesPerRequest: 0, // nor said again over the next connection: Redis may have done it, and an event would come twice
   retryStrategy,
 } satisfies RedisOptions;

@@ -16,12 +16,12 @@ import { REDIS_OPTIONS, sentinelOptions } from './redis-options.js';
 })
 export class RedisModule {}
 
-async function connect({ redisUrl, rateLimit, secretFiles }: Settings): Promise<RedisConnection | undefined> {
+async function connect({ redisUrl, secretFiles }: Settings): Promise<RedisConnection | undefined> {
   if (redisUrl === undefined) return undefined;
   const { Redis } = await import('ioredis'); // 20 MiB that a service without Redis need not load
   const client =
     typeof redisUrl === 'string' ? new Redis(redisUrl, REDIS_OPTIONS) : new Redis(sentinelOptions(redisUrl));
-  const redis = new RedisConnection(client, rateLimit);
+  const redis = new RedisConnection(client);
   for (const connection of [redis.client, redis.subscriber]) followSecret(connection, redisUrl, secretFiles);
   return redis;
 }

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+
+const RECEIVE_MS = 1000;
+
+/** Redis answers, but cannot be used as it is. The message is for the log, and holds no secret. */
+export class Unusable extends Error {
+  /** @param elsewhere whether a new connection may lead to a usable Redis */
+  constructor(
+    message: string,
+    readonly elsewhere = false,
+  ) {
+    super(message);
+  }
+}
+
+interface Connections {
+  /** For commands. */
+  readonly client: Redis;
+  /** For subscriptions. */
+  readonly subscriber: Redis;
+}
+
+/**
+ * Tests new connections as the service uses them (contract §2 `REDIS_URL`): subscribes, publishes, receives. Redis 7 lets a new
+ * user connect, but not use any channel.
+ *
+ * @param channel of this instance alone
+ * @throws Unusable, or the error of the connection
+ */
+export async function selfTest({ client, subscriber }: Connections, channel: string): Promise<void> {
+  await requireMaster(client);
+  await subscriber.subscribe(channel);
+  await receive({ client, subscriber }, channel);
+  await subscriber.unsubscribe(channel);
+}
+
+/** A Sentinel and a replica deliver to their own subscribers only, so other instances would miss messages. */
+async function requireMaster(client: Redis): Promise<void> {
+  const info = await client.info().catch(() => ''); // the user may lack the right
+  if (/^redis_mode:sentinel/m.test(info)) {
+    throw new Unusable(
+      `${address(client)} is a Sentinel, not a Redis: use redis+sentinel://${address(client)}/<name of the master>`,
+    );
+  }
+  if (/^loading:1/m.test(info)) throw new Unusable(`${address(client)} is still loading its data`);
+  if (/^redis_mode:cluster/m.test(info)) return; // every node of a cluster delivers to all
+  if (/^role:slave/m.test(info)) throw new Unusable(`${address(client)} is a replica, not the master`, true);
+}
+
+async function receive({ client, subscriber }: Connections, channel: string): Promise<void> {
+  const sent = randomUUID(); // a late message of an earlier test proves nothing
+  let settle: (isReceived: boolean) => void;
+  const received = new Promise<boolean>((resolve) => (settle = resolve));
+  const listener = (from: string, message: string): void => {
+    if (from === channel && message === sent) settle(true);
+  };
+  const timer = setTimeout(() => settle(false), RECEIVE_MS);
+  subscriber.on('message', listener);
+  try {
+    await client.publish(channel, sent);
+    if (!(await received)) throw new Unusable('a published message does not arrive', true);
+  } finally {
+    clearTimeout(timer);
+    subscriber.off('message', listener);
+  }
+}
+
+function address({ options: { host, port } }: Redis): string {
+  return `${host?.includes(':') ? `[${host}]` : host}:${port}`;
+}
