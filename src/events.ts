@@ -133,7 +133,7 @@ export interface DomainEvents {
   /** Other instances were told of an event, or could not be told. */
   'hint.sent': [{ readonly ok: boolean }];
   /** Another instance has told of an event, of how far a history reaches, or of something that is not understood. */
-  'hint.received': [{ readonly kind: 'event' | 'reach' | 'doubtful' }];
+  'hint.received': [{ readonly kind: 'event' | 'offset' | 'doubtful' }];
   /** Expired rows of a table were removed, as far as it was this instance's turn, or that has failed. */
   'removal.done': [
     { readonly table: string; readonly removed: number; readonly ok: boolean; readonly seconds: number },

@@ -145,7 +145,7 @@ describe('hints over PostgreSQL', () => {
       ['unsaid', 1],
       ['after', 2],
     ]);
-    expect(logged('hints that are not ours')).toBe(instances.length); // once each
+    expect(logged('not signed with our SECRET_KEY')).toBe(instances.length); // once each
   });
 
   it('what it pushed last is told before an instance ends', async () => {

@@ -7,7 +7,7 @@ const LOOK_EVERY_MS = 1000;
 const USERS_A_STATEMENT = 1000;
 
 /**
- * Finds events of which no hint has come. The histories of many users are compared at once with what was delivered here;
+ * Finds events without a notification. The histories of many users are compared at once with what was delivered here;
  * only those that reach further are read.
  */
 export class CatchUp {

@@ -7,7 +7,7 @@ import { CatchUp } from './catch-up.js';
 import type { Connection } from './connection.js';
 import { Delivery } from './delivery.js';
 import type { ResumePoint } from './handshake.js';
-import { HintBus } from './hint-bus.js';
+import { Fanout } from './fanout/fanout.js';
 import { HistoryReads } from './history-reads.js';
 import { UserChannel } from './user-channel.js';
 
@@ -24,7 +24,7 @@ export class ChannelHub implements OnApplicationShutdown {
 
   constructor(
     history: ChannelHistory,
-    private readonly hints: HintBus,
+    private readonly fanout: Fanout,
     events: Events,
     @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
@@ -42,11 +42,14 @@ export class ChannelHub implements OnApplicationShutdown {
     this.sweeps = setInterval(() => catchUp.everyone(), SWEEP_EVERY_MS).unref();
     events.on('channel.appended', (event) => {
       this.channels.get(event.userId)?.receive(event);
-      hints.publish(event);
+      fanout.publish(event);
     });
-    hints.listen({
-      onEvent: (event) => this.channels.get(event.userId)?.receive(event),
-      onReach: ({ userId, offset }) => this.channels.get(userId)?.reachesTo(offset),
+    fanout.listen({
+      onNotification: (notification) => {
+        const channel = this.channels.get(notification.userId);
+        if ('id' in notification) channel?.receive(notification);
+        else channel?.reachesTo(notification.offset);
+      },
       onDoubt: (userId) => (userId === undefined ? catchUp.everyone() : catchUp.user(userId)),
       onBack: () => catchUp.everyone(),
     });
@@ -71,7 +74,7 @@ export class ChannelHub implements OnApplicationShutdown {
     const { userId } = connection.session;
     let channel = this.channels.get(userId);
     if (!channel) {
-      channel = new UserChannel(userId, this.reads, this.hints.subscribe(userId), this.delivery);
+      channel = new UserChannel(userId, this.reads, this.fanout.subscribe(userId), this.delivery);
       this.channels.set(userId, channel);
     }
     channel.connections.add(connection);
@@ -83,6 +86,6 @@ export class ChannelHub implements OnApplicationShutdown {
     const channel = this.channels.get(userId);
     if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
     this.channels.delete(userId);
-    this.hints.unsubscribe(userId);
+    this.fanout.unsubscribe(userId);
   }
 }

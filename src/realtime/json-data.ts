@@ -20,11 +20,6 @@ export function jsonData(data: unknown): unknown {
   return value;
 }
 
-/** Whether an event could carry a value that JSON.parse has made. */
-export function isJsonData(value: unknown): boolean {
-  return value !== undefined && isNestedWithin(value, DEEPEST);
-}
-
 function reparsed(data: unknown): unknown {
   try {
     const json = JSON.stringify(data ?? null) as string | undefined; // of a function: undefined

@@ -3,7 +3,6 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
-import { Notifications } from '../database/notifications.js';
 import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { OpenFiles } from '../http/open-files.js';
@@ -11,14 +10,15 @@ import { TokenModule } from '../token/token.module.js';
 import { AdmissionQueue } from './admission-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
-import { HintBus } from './hint-bus.js';
-import { HINT_CARRIER, type HintCarrier } from './hint-carrier.js';
-import { PostgresHints } from './postgres-hints.js';
+import { Fanout } from './fanout/fanout.js';
+import { PostgresListener } from './fanout/postgres-listener.js';
+import { PostgresTransport } from './fanout/postgres.transport.js';
+import { RedisTransport } from './fanout/redis.transport.js';
+import { FANOUT_TRANSPORT, type FanoutTransport } from './fanout/transport.js';
 import { PushController } from './push.controller.js';
 import { PushStore } from './push.store.js';
 import { RealtimeGateway } from './realtime.gateway.js';
 import { RealtimeService } from './realtime.service.js';
-import { RedisHints } from './redis-hints.js';
 import { Renewals } from './renewal.js';
 import { ChannelHub } from './channel-hub.js';
 import { WaitingRoom } from './waiting-room.js';
@@ -30,8 +30,8 @@ import { WaitingRoom } from './waiting-room.js';
     AdmissionQueue,
     ConnectionRegistry,
     Handshake,
-    HintBus,
-    { provide: HINT_CARRIER, inject: [SETTINGS, RedisConnection], useFactory: hintCarrier },
+    Fanout,
+    { provide: FANOUT_TRANSPORT, inject: [SETTINGS, RedisConnection], useFactory: fanoutTransport },
     OpenFiles,
     PushStore,
     RealtimeGateway,
@@ -44,9 +44,9 @@ import { WaitingRoom } from './waiting-room.js';
 })
 export class RealtimeModule {}
 
-/** Redis where there is one, else the database (contract §7). */
-function hintCarrier(settings: Settings, redis: RedisConnection | undefined): HintCarrier {
+/** Redis if configured, else the database (contract §7). */
+function fanoutTransport(settings: Settings, redis: RedisConnection | undefined): FanoutTransport {
   const key = settings.secretKey.derive('hints');
-  if (redis) return new RedisHints(redis, key);
-  return new PostgresHints(new Notifications(directWay(settings).Client, 'latchkey_hints'), key);
+  if (redis) return new RedisTransport(redis, key);
+  return new PostgresTransport(new PostgresListener(directWay(settings).Client, 'latchkey_hints'), key);
 }

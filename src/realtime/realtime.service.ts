@@ -4,7 +4,7 @@ import { PresenceStore } from '../channel/presence.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { EVENT_NAME } from './event-name.js';
-import { HintBus } from './hint-bus.js';
+import { Fanout } from './fanout/fanout.js';
 import { jsonData } from './json-data.js';
 import { PushStore } from './push.store.js';
 import type { Pushed } from './pushed.js';
@@ -28,7 +28,7 @@ export class RealtimeService {
   constructor(
     private readonly store: PushStore,
     private readonly presence: PresenceStore,
-    private readonly hints: HintBus,
+    private readonly fanout: Fanout,
     private readonly channels: ChannelHub,
     private readonly events: Events,
   ) {}
@@ -46,8 +46,8 @@ export class RealtimeService {
       throw new OAuthError('invalid_request', 'this event name is reserved or malformed');
     const data = jsonData(given);
     const { deviceId = null, ttl = DEFAULT_TTL, idempotencyKey } = options;
-    if (ttl === 0) this.hints.assertCarries(data);
-    await this.hints.assertUp();
+    if (ttl === 0) this.fanout.assertCarries(data);
+    await this.fanout.assertUp();
     const online = await this.isOnline(userId, deviceId);
     const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
     if (idempotencyKey === undefined) {

@@ -42,18 +42,23 @@ describe('a channel whose history cannot be read', () => {
       void (to.length > 0 && delivered.push(offset));
     const delivery = { deliver } as unknown as Delivery;
     channel = new UserChannel('ada', history, Promise.resolve(), delivery);
-    connection = {
+    connection = another();
+    channel.connections.add(connection);
+  });
+
+  function another(): Connection {
+    const one = {
       isOpen: true,
       isFull: false,
       reading: false,
       position: 0,
       end(reason: string) {
         endings.push(reason);
-        Object.assign(connection, { isOpen: false });
+        Object.assign(one, { isOpen: false });
       },
-    } as unknown as Connection;
-    channel.connections.add(connection);
-  });
+    };
+    return one as unknown as Connection;
+  }
 
   /** Waits until everything has been answered, and nothing is being read. */
   async function settle(): Promise<void> {
@@ -85,6 +90,21 @@ describe('a channel whose history cannot be read', () => {
     expect(delivered).toEqual([1, 2, 3, 4]);
   });
 
+  it('reads once for all connections at one position; a slow one continues alone', async () => {
+    const slow = Object.assign(another(), { isFull: true, drained: async () => undefined });
+    channel.connections.add(slow);
+    channel.connections.add(another());
+    answers = [
+      [event(1), event(2)],
+      [event(1), event(2)],
+    ]; // the second reading is of the slow one
+    channel.reachesTo(2);
+    await settle();
+    await delay(10);
+    expect([...channel.connections].map(({ position }) => position)).toEqual([2, 2, 2]);
+    expect(answers).toEqual([]);
+  });
+
   it('jumps over events that have expired', async () => {
     [answers, ends] = [[[event(1)]], [away, { last: 3 }]];
     channel.reachesTo(3);
@@ -93,11 +113,11 @@ describe('a channel whose history cannot be read', () => {
     expect([delivered, endings, connection.position]).toEqual([[1, 4], [], 4]);
   });
 
-  it('goes on in a history that has begun anew, whatever sockets and hints of the old one say', async () => {
+  it('goes on in a history that has begun anew, whatever sockets and notifications of the old one say', async () => {
     const old = { isOpen: true, isFull: false, reading: false, position: 500 }; // it is about to be closed
     channel.connections.add(old as unknown as Connection);
     [answers, ends] = [[[event(1)], [event(2)]], [{ last: 2 }]];
-    channel.reachesTo(500); // a hint that comes late
+    channel.reachesTo(500); // a late notification
     channel.receive(event(2)); // after the reading, and before it asks where the history ends
     await settle();
     channel.receive(event(3));

@@ -9,14 +9,14 @@ import type { HistoryReads } from './history-reads.js';
 
 const PAGE = 100;
 const RETRY_MS = 500;
-/** A hint is hardly ever as late as this: by then the database's clock was set back, or is another server's. */
-const LATEST_HINT_MS = 10_000;
+/** A notification is hardly ever as late as this: the database's clock was set back, or is another server's. */
+const LATEST_MS = 10_000;
 
 /**
  * One user's channel on this instance: who listens, and up to which offset each has been given the history.
  *
- * Events from other instances are hints. The next event in line is delivered as it is; one that is further on shows that
- * events are missing, so the history is read first. So the order on a socket is the order of the offsets.
+ * The next event in line is delivered as it is; a later one, or a notification of another instance, causes a read of the history.
+ * So the order on a socket is the order of the offsets.
  */
 export class UserChannel {
   readonly connections = new Set<Connection>();
@@ -27,7 +27,7 @@ export class UserChannel {
   constructor(
     private readonly userId: string,
     private readonly history: Pick<HistoryReads, 'state' | 'read'>,
-    /** Resolves when hints of this user arrive here. */
+    /** Resolves when notifications of this user arrive here. */
     private readonly subscribed: Promise<void>,
     private readonly delivery: Delivery,
   ) {}
@@ -37,7 +37,7 @@ export class UserChannel {
    * @param from the last event that the client has; undefined: it begins with new events
    */
   async join(connection: Connection, from: ResumePoint | undefined): Promise<void> {
-    await this.subscribed; // from now on no event can be missed between history and hints
+    await this.subscribed; // from now on no event can be missed between history and notifications
     const { last, kept, id, lastId, at } = await this.history.state(this.userId, from?.offset ?? 0);
     if (!connection.isOpen) return;
     // The client knows another history: its offset is not reached yet, or the event there is not the one that it has.
@@ -76,33 +76,35 @@ export class UserChannel {
   private deliverUnkept(event: ChannelEvent): void {
     const sentAt = Date.parse(event.sentAt);
     const ready = [...this.connections].filter(
-      ({ position, since }) => position !== undefined && (sentAt >= since || sentAt < since - LATEST_HINT_MS),
+      ({ position, since }) => position !== undefined && (sentAt >= since || sentAt < since - LATEST_MS),
     );
     for (const connection of ready) if (connection.isFull) connection.end('overloaded'); // it comes back by itself
     this.delivery.deliver(event, ready);
   }
 
-  /** The history reaches up to an offset: connections that are not there yet are given the rest. */
+  /** The history reaches up to an offset: connections behind it get the rest. Those at one position share the reading. */
   reachesTo(offset: number): void {
     this.newest = Math.max(this.newest, offset);
+    const behind = new Map<number, Connection[]>();
     for (const connection of this.connections) {
       const { position, reading } = connection;
       if (position === undefined || position >= this.newest || reading) continue;
-      this.replay(connection).catch((error: unknown) => this.comeBack([connection], error));
+      behind.set(position, [...(behind.get(position) ?? []), connection]);
     }
+    for (const [position, group] of behind) void this.replay(group, position); // never rejects
   }
 
-  /** Gives a connection what the history has beyond its position, as fast as it reads, until it has everything. */
-  private async replay(connection: Connection): Promise<void> {
-    connection.reading = true;
+  /** Delivers the history beyond `position` to connections that are there, as fast as they read, until they have all of it. */
+  private async replay(group: Connection[], position: number): Promise<void> {
+    for (const connection of group) connection.reading = true;
     try {
-      let position = connection.position!;
-      while (connection.isOpen && position < this.newest) {
+      while (position < this.newest && group.some(({ isOpen }) => isOpen)) {
         const target = this.newest;
         const events = await this.untilAnswered(() => this.history.read(this.userId, position, PAGE));
         for (const event of events ?? []) {
-          if (connection.isFull) await connection.drained();
-          this.delivery.deliver(event, [connection]);
+          if (group.length > 1) group = this.withoutFull(group, position);
+          else if (group[0]?.isFull) await group[0].drained();
+          this.delivery.deliver(event, group);
           position = event.offset!;
         }
         // A page that is not full is the last one. What is missing up to `target` has expired, or is of another history.
@@ -110,16 +112,28 @@ export class UserChannel {
           const end = await this.untilAnswered(() => this.findEnd());
           if (end !== undefined && end >= target) position = target;
         }
-        connection.position = position;
+        for (const connection of group) connection.position = position;
       }
+    } catch (error) {
+      this.comeBack(group, error);
     } finally {
-      connection.reading = false; // in the same turn in which the loop ended: no event can come in between
+      for (const connection of group) connection.reading = false; // in the turn in which the loop ended: no event can come between
     }
+  }
+
+  /** A connection whose client reads slowly continues alone, so that the others need not wait. */
+  private withoutFull(group: readonly Connection[], position: number): Connection[] {
+    for (const connection of group) {
+      if (!connection.isFull) continue;
+      connection.position = position;
+      void this.replay([connection], position);
+    }
+    return group.filter(({ isFull }) => !isFull);
   }
 
   /**
    * Asks where the history ends. That may be below what was known: a user who was removed, and signs in again, begins a new
-   * one, while sockets and hints of the old one are still about.
+   * one, while sockets and notifications of the old one still exist.
    */
   private async findEnd(): Promise<number> {
     this.newest = 0; // what arrives from now on counts

@@ -16,9 +16,7 @@ import { OidcAdapter } from '../../src/provider/adapters/oidc.adapter.js';
 import { unpacked } from '../../src/provider/content-encoding.js';
 import { parseIdentity, type Identity } from '../../src/provider/identity.js';
 import { readAnswer } from '../../src/provider/provider-answer.js';
-import { batchOf, parcelOf, parseBatch } from '../../src/realtime/hint-batch.js';
-import { parseHint, type Hint } from '../../src/realtime/hint.js';
-import { seal, unseal } from '../../src/realtime/seal.js';
+import { decodeMessage, encodeMessage, partOf } from '../../src/realtime/fanout/notification.js';
 import { parseCursor } from '../../src/token/ended-sessions.cursor.js';
 import { ClientKey } from '../support/dpop.js';
 import { fuzz, type Verdict } from './fuzz/fuzz.js';
@@ -320,111 +318,53 @@ function mustTellNoSecret(error: unknown): void {
   }
 }
 
-/**
- * What is in a message with a seal: `{"seal":"<HMAC-SHA256 of the rest, base64url>",<the rest of the object>`, where the rest is hashed
- * as the object that it is without its seal (src/realtime/seal.ts says so). Undefined where that is not what was sealed, to a character.
- */
-function sealedByTheBook(message: string, key: Buffer): string | undefined {
-  const comma = message.indexOf(',');
-  const json = `{${message.slice(comma + 1)}`;
-  const mac = createHmac('sha256', key).update(json, 'utf8').digest('base64url');
-  return comma >= 0 && message.slice(0, comma) === `{"seal":"${mac}"` ? json : undefined;
-}
-
-describe('what neighbours write', () => {
+describe('what other clients write', () => {
   const key = Buffer.alloc(32, 7);
   const ids = [randomUUID(), randomUUID(), randomUUID()] as const;
   const event = {
     id: ids[0],
     userId: ids[1],
     deviceId: null,
-    offset: 7,
+    offset: null,
     event: 'demo.x',
     data: { a: [1, 'é'] },
     sentAt: '2026-01-01T00:00:00.000Z',
   };
-  const whole = JSON.stringify({ ...event, from: ids[2] });
-  const batch = batchOf(ids[2], [
-    parcelOf(event, 2048).whole!,
-    parcelOf({ userId: ids[1], offset: 9 }, 2048).reach!,
-  ]);
-  const HINT_WORDS = [
+  const parts = [partOf(event), partOf({ userId: ids[1], offset: 9 })];
+  const WORDS_OF_MESSAGES = [
     'null',
-    '"offset":1',
     '"id":null',
-    '"event":"connect"',
-    '"event":"session.ended"',
     '"data":[[[[',
-    '"from":"x"',
-    '"__proto__":{}',
     '[]',
     '{}',
     ',',
     '"',
-    '{"seal":"',
     '0',
     '-1',
     '9007199254740993',
   ];
-  const NAME =
-    /^(?!(?:(?:session|token)\..*|ready|authenticate|connect|connect_error|disconnect|disconnecting|newListener|removeListener|error)$)[\w.:-]{1,128}$/;
 
-  /** What may be given to somebody: of the form that contract §7 says. */
-  function mustBeDeliverable(hint: Omit<Hint, 'from'>): void {
-    if (!('id' in hint)) return expect(Number.isSafeInteger(hint.offset) && hint.offset! > 0).toBe(true);
-    const {
-      event: name,
-      sentAt,
-      data,
-      offset,
-      deviceId,
-    } = hint as typeof event & { deviceId: string | null };
-    expect(name).toMatch(NAME);
-    expect([
-      Number.isNaN(Date.parse(sentAt)),
-      data === undefined,
-      offset === null || Number.isSafeInteger(offset),
-    ]).toEqual([false, false, true]);
-    expect(deviceId ?? ids[0]).toMatch(/^[\da-f-]{36}$/i);
-    JSON.stringify(data);
-  }
-
-  it('is a message of ours only if it was sealed with our key', async () => {
-    const [START, DIGITS] = [
-      '{"seal":"',
-      'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=',
-    ];
-    const sealed = seal(whole, key);
+  it('is a message between instances only if it has our signature, and never throws', async () => {
+    const message = encodeMessage(ids[2], parts, key);
     await fuzz({
-      name: 'messages between instances, their seal',
+      name: 'messages between instances',
       short: 2000,
       full: 500_000,
-      generate(random) {
-        const [kind, digit] = [random.below(10), START.length + (random.chance(0.5) ? 42 : random.below(43))];
-        if (kind === 0) return seal(mutatedText(random, whole, HINT_WORDS).replace(/^[^]?/, '{'), key);
-        if (kind === 1) return sealed.slice(0, digit) + random.pick(DIGITS) + sealed.slice(digit + 1);
-        return mutatedText(random, sealed, HINT_WORDS);
-      },
-      judge(message): Verdict {
-        const [json, expected] = [unseal(message, key), sealedByTheBook(message, key)];
-        if (json !== expected)
-          throw new Error(json === undefined ? 'refused, though sealed' : 'it was not sealed');
-        return json === undefined ? 'refused' : 'accepted';
-      },
-    });
-  });
-
-  it('is delivered only if anybody could have pushed it, and never throws', async () => {
-    await fuzz({
-      name: 'messages between instances, their content',
-      short: 2000,
-      full: 600_000,
-      generate: (random) => mutatedText(random, random.pick([whole, batch]), HINT_WORDS),
-      judge(message): Verdict {
-        const hint = parseHint(message);
-        const found = [...(hint ? [hint] : []), ...(parseBatch(message)?.hints ?? [])];
-        for (const one of found) mustBeDeliverable(one);
-        return found.length > 0 ? 'accepted' : 'refused';
+      generate: (random) =>
+        random.chance(0.5)
+          ? encodeMessage(ids[2], [mutatedText(random, parts.join(), WORDS_OF_MESSAGES)], key)
+          : mutatedText(random, message, WORDS_OF_MESSAGES),
+      judge(text): Verdict {
+        const json = `{${text.slice(text.indexOf(',') + 1)}`;
+        const signature = createHmac('sha256', key).update(json).digest('base64url');
+        const isSigned = text.startsWith(`{"signature":"${signature}",`);
+        const decoded = decodeMessage(text, key);
+        if (decoded && !isSigned) throw new Error('accepted without a signature');
+        for (const one of decoded?.notifications ?? []) {
+          if ('id' in one) JSON.stringify(one.data);
+          else expect(Number.isSafeInteger(one.offset) && one.offset > 0).toBe(true);
+        }
+        return decoded ? 'accepted' : 'refused';
       },
     });
   });

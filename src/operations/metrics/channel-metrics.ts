@@ -28,12 +28,12 @@ export function channelMetrics(registry: Registry, events: Events): void {
   );
   const sent = counter(
     'latchkey_hints_sent_total',
-    'Hints to other instances, by outcome: ok or failed.',
+    'Notifications to other instances, by outcome: ok or failed.',
     'outcome',
   );
   const received = counter(
     'latchkey_hints_received_total',
-    'Hints of other instances, by kind: event, reach (how far a history goes), or doubtful (not understood).',
+    'Notifications of other instances, by kind: offset (the latest of a history), event (ttl 0), or doubtful (unknown).',
     'kind',
   );
   const pages = new Histogram({

@@ -187,7 +187,7 @@ const ALONE: readonly PlantedFault[] = [
   },
   {
     name: 'one time in twenty an instance does not listen to what Redis has of a user',
-    file: 'realtime/redis-hints.js',
+    file: 'realtime/fanout/redis.transport.js',
     from: 'this.users.add(userId);',
     to: `if (${seldom(20)}) return; this.users.add(userId);`,
     found: 'delivered wrongly',

@@ -1,28 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { Logger } from '@nestjs/common';
-import type { ChannelEvent } from '../events.js';
-import type { RedisConnection } from '../redis/redis-connection.js';
-import type { HintCarrier, HintListener } from './hint-carrier.js';
-import { LONGEST_HINT, parseHint, type Hint, type Reach } from './hint.js';
-import { seal, unseal } from './seal.js';
+import type { RedisConnection } from '../../redis/redis-connection.js';
+import { decodeMessage, encodeMessage, partOf, type Notification } from './notification.js';
+import type { FanoutTransport, TransportListener } from './transport.js';
 
 const PREFIX = 'latchkey:user:';
 const CHANNELS_A_COMMAND = 1000;
 
 /**
- * Hints over a Redis channel for each user: an instance subscribes to those of its own users, so its load does not grow with
- * the users of the others.
- *
- * Others who can write to this Redis can hold hints back, read them, and repeat those of events that are not kept. They
- * cannot do more: a hint that is not sealed with our key only makes an instance look into the history.
+ * Notifications over one Redis channel per user: an instance subscribes to its own users, so its load does not grow with those of
+ * other instances. A client with write access to this Redis can suppress, read, and repeat messages, but not forge them: an
+ * unsigned message only causes a read of the history.
  */
-export class RedisHints implements HintCarrier {
+export class RedisTransport implements FanoutTransport {
   readonly largestUnkept = Infinity;
-  private readonly logger = new Logger(RedisHints.name);
+  private readonly logger = new Logger(RedisTransport.name);
   private readonly users = new Set<string>();
-  /** Redis also sends us our own hints; an event that is not kept would then come twice. */
+  /** Redis also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
-  private listener: HintListener | undefined;
+  private listener: TransportListener | undefined;
 
   /** @param key 32 bytes, the same on all instances */
   constructor(
@@ -30,7 +26,7 @@ export class RedisHints implements HintCarrier {
     private readonly key: Buffer,
   ) {}
 
-  listen(listener: HintListener): void {
+  listen(listener: TransportListener): void {
     this.listener = listener;
     this.redis.subscriber.on('message', (channel: string, message: string) => {
       if (channel.startsWith(PREFIX)) this.receive(channel.slice(PREFIX.length), message, listener);
@@ -60,27 +56,24 @@ export class RedisHints implements HintCarrier {
     this.redis.subscriber.unsubscribe(PREFIX + userId).catch(() => this.reconnect());
   }
 
-  async send(hint: ChannelEvent | Reach): Promise<void> {
-    const sealed = seal(JSON.stringify({ ...hint, from: this.ownName }), this.key);
+  async send(notification: Notification): Promise<void> {
     try {
-      await this.redis.client.publish(PREFIX + hint.userId, sealed);
+      const message = encodeMessage(this.ownName, [partOf(notification)], this.key);
+      await this.redis.client.publish(PREFIX + notification.userId, message);
     } catch (error) {
       this.redis.onFailure();
       throw error;
     }
   }
 
-  private receive(userId: string, message: string, listener: HintListener): void {
-    const hint = this.read(message);
-    if (hint?.from === this.ownName) return;
-    if (hint?.userId !== userId) listener.onDoubt(userId);
-    else if ('id' in hint) listener.onEvent(hint);
-    else listener.onReach(hint);
-  }
-
-  private read(message: string): Hint | undefined {
-    const json = message.length > LONGEST_HINT ? undefined : unseal(message, this.key);
-    return json === undefined ? undefined : parseHint(json);
+  private receive(userId: string, text: string, listener: TransportListener): void {
+    const message = decodeMessage(text, this.key);
+    if (message?.from === this.ownName) return;
+    if (!message || message.isDoubtful) listener.onDoubt(userId);
+    for (const notification of message?.notifications ?? []) {
+      if (notification.userId === userId) listener.onNotification(notification);
+      else listener.onDoubt(userId); // a message of another channel, repeated here
+    }
   }
 
   private async resubscribe(): Promise<void> {

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { Client, Notification } from 'pg';
+import type { DatabaseClient } from '../../database/client.js';
+import { errorCode, errorMessage } from '../../database/error-facts.js';
+
+const CONNECT_MS = 2000;
+/** After that the connection is replaced. */
+const STATEMENT_MS = 1000;
+/** A connection that only listens would not notice that it is dead. */
+const PING_EVERY_MS = 1000;
+const RETRY_MS = 100;
+const LONGEST_RETRY_MS = 1000;
+const RECEIVE_MS = 1000;
+
+/**
+ * NOTIFY takes a lock of the whole server at commit: it waits at most a second for that, and neither for the disk nor for a
+ * standby. Set for this statement only: behind a pooler the session is another client's afterwards.
+ */
+const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_notify($1, $2)`;
+
+interface ListenerEvents {
+  /** Messages can be sent and are received from now on; earlier ones may have been lost. */
+  readonly up: [];
+  readonly message: [string];
+}
+
+/**
+ * A connection that listens to one channel of PostgreSQL and notifies through it. It reconnects by itself, and counts as up after a
+ * self-test (contract §7). It never stays in a transaction, so PostgreSQL need not keep messages for it.
+ */
+export class PostgresListener extends EventEmitter<ListenerEvents> {
+  private readonly logger = new Logger(PostgresListener.name);
+  private readonly closing = new AbortController();
+  /** The connection, while it is up. */
+  private client: Client | undefined;
+  /** The last warning, until messages arrive again. */
+  private warned: string | undefined;
+  private running: Promise<void> = Promise.resolve();
+
+  /**
+   * @param DirectClient bypasses a pooler (contract §2 `DATABASE_DIRECT_URL`)
+   * @param channel lower-case letters and `_`
+   */
+  constructor(
+    private readonly DirectClient: DatabaseClient,
+    private readonly channel: string,
+  ) {
+    super();
+  }
+
+  /** Whether messages can be sent and are received. */
+  get isUp(): boolean {
+    return this.client !== undefined;
+  }
+
+  /** Resolves after the first attempt, also if it failed: the service starts without. */
+  async open(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.running = this.run(resolve);
+    });
+  }
+
+  /** Ends the connection. Messages must have been sent before. */
+  async close(): Promise<void> {
+    this.closing.abort();
+    await this.running;
+  }
+
+  /**
+   * Sends a message to all listeners, this one included.
+   * @param payload less than 8,000 bytes
+   * @throws if it is unknown whether it was sent; the connection is then replaced
+   */
+  async notify(payload: string): Promise<void> {
+    const { client } = this;
+    if (!client) throw new Error('not connected');
+    try {
+      await client.query(NOTIFY, [this.channel, payload]);
+    } catch (error) {
+      client.emit('error', error);
+      throw error;
+    }
+  }
+
+  /** Never rejects. */
+  private async run(attempted: () => void): Promise<void> {
+    let attempt = 0;
+    while (!this.closing.signal.aborted) {
+      const client = this.create();
+      try {
+        await this.connect(client);
+        attempt = 0;
+        attempted();
+        await this.serve(client);
+      } catch (error) {
+        this.onFailure(error);
+      }
+      this.client = undefined;
+      client.end().catch(() => undefined); // pg closes the socket if a statement hangs
+      attempted();
+      const wait = Math.min(RETRY_MS * ++attempt, LONGEST_RETRY_MS);
+      await delay(wait, undefined, { signal: this.closing.signal }).catch(() => undefined);
+    }
+  }
+
+  private create(): Client {
+    const client = new this.DirectClient({
+      application_name: 'latchkey-hints',
+      connectionTimeoutMillis: CONNECT_MS,
+      query_timeout: STATEMENT_MS,
+      keepAlive: true,
+    });
+    client.on('error', () => undefined); // also after its end
+    return client;
+  }
+
+  private async connect(client: Client): Promise<void> {
+    await client.connect();
+    await client.query(`LISTEN ${this.channel}`);
+    await selfTest(client, this.create());
+  }
+
+  /** @throws the error that ended the connection */
+  private async serve(client: Client): Promise<void> {
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === this.channel && payload !== undefined) this.emit('message', payload);
+    });
+    const pings = setInterval(() => {
+      client.query('SELECT').catch((error: Error) => client.emit('error', error));
+    }, PING_EVERY_MS).unref();
+    try {
+      this.client = client;
+      this.onUp();
+      await once(client, 'end', { signal: this.closing.signal }); // throws at the first `error`
+    } finally {
+      clearInterval(pings);
+    }
+  }
+
+  private onUp(): void {
+    if (this.warned !== undefined) this.logger.log('messages between instances arrive again');
+    this.warned = undefined;
+    this.emit('up');
+  }
+
+  /** Each attempt fails: only a new reason is logged. */
+  private onFailure(error: unknown): void {
+    if (this.closing.signal.aborted) return;
+    const reason = errorMessage(error) || String(errorCode(error));
+    if (this.warned !== reason)
+      this.logger.warn(
+        `no messages from other instances: ${reason}; histories are read once they arrive again`,
+      );
+    this.warned = reason;
+  }
+}
+
+/**
+ * Sends itself a message. Behind a pooler in transaction mode LISTEN is accepted, and own messages arrive with the answer to their
+ * statement, but messages of other connections never arrive.
+ *
+ * @param sender a second connection, not connected yet; it is ended
+ * @throws an error with words for the log
+ */
+async function selfTest(listener: Client, sender: Client): Promise<void> {
+  const channel = `latchkey_test_${randomBytes(8).toString('hex')}`; // of these two connections alone
+  let settle: (isReceived: boolean) => void;
+  const received = new Promise<boolean>((resolve) => (settle = resolve));
+  const onMessage = (message: Notification): void => {
+    if (message.channel === channel) settle(true);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  listener.on('notification', onMessage);
+  try {
+    await listener.query(`LISTEN ${channel}`);
+    await sender.connect();
+    await sender.query(NOTIFY, [channel, '']);
+    timer = setTimeout(() => settle(false), RECEIVE_MS);
+    if (!(await received)) {
+      throw new Error('nothing is received there (is it a pooler?): set DATABASE_DIRECT_URL');
+    }
+    await listener.query(`UNLISTEN ${channel}`);
+  } finally {
+    clearTimeout(timer);
+    listener.off('notification', onMessage);
+    sender.end().catch(() => undefined);
+  }
+}
