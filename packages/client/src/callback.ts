@@ -17,7 +17,7 @@ export interface Begun {
 
 /** What a tab remembers of its sign-in while it shows another page; sessionStorage belongs to the tab alone. */
 export interface SignInMemory {
-  /** Until the sign-in is left or ends; so no popup has a copy, which browsers make of the sessionStorage when one opens. */
+  /** Removed before a popup opens: browsers copy the sessionStorage into it, and the popup must not finish the sign-in itself. */
   begun: Stored<Begun>;
   /** A callback that waits for the page that began the sign-in to be loaded again. */
   arrived: Stored<CallbackQuery>;
@@ -46,12 +46,14 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
   const mine = begun.get();
   /** The page around is of this origin, so this may be its frame. Null for a page of another origin. */
   const isFrame = !!frameElement;
-  // Here it began: it left this page, or the provider's page has left the client's frame (`target="_top"`). An error without a state
-  // counts only where no page around can have made it up.
-  const isHere = isBareError(query)
-    ? parent === window
-    : mine?.state === query.state && (mine?.mode === 'redirect' || !isFrame);
-  if (mine && isHere) {
+  // Whether the sign-in began here: it left this page, or the provider's page left the client's frame (`target="_top"`). An error
+  // without a state counts only if no page around can have made it up.
+  const isHere =
+    mine &&
+    (isBareError(query)
+      ? parent === window
+      : mine.state === query.state && !(isFrame && mine.mode === 'iframe'));
+  if (isHere) {
     arrived.put(query);
     history.replaceState(null, '', mine.returnTo);
     location.reload(); // loads that page, even if it is this one or differs only in the fragment
@@ -67,7 +69,7 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
   return true;
 }
 
-/** An error without a state, against RFC 6749 §4.1.2.1: only the window that it comes from shows to which sign-in it belongs. */
+/** An error without a state, against RFC 6749 §4.1.2.1: only its window shows to which sign-in it belongs. */
 export const isBareError = (query: CallbackQuery): boolean => !!query.error && !query.code && !query.state;
 
 /** Reads the parameters, and removes them: a code must not stay in the address, spent or not. */

@@ -11,7 +11,7 @@ import { onWake } from './wake.js';
 const LONGEST_BACKOFF = 30;
 const RENEWAL_RETRY = 5;
 const RENEWAL_LOOK = 1;
-/** Several events announce one wake-up; and what had arrived before the sleep is delivered first, which shows nothing. */
+/** One wake-up causes several events. Frames that had arrived before the sleep are delivered first, and prove nothing. */
 const PROBE_DELAY = 0.5;
 /** Replacement starts 4 s after the wake-up. A round trip of 1 s, with a slow answer (2 s, contract §3), is in time. */
 const PROBE_TIMEOUT = 3.5;
@@ -160,14 +160,14 @@ export function openChannel(
     isProbed = false;
   };
 
-  /** The connection may have been lost during a sleep, which no event says. It is replaced unless something comes from the service. */
+  /** No event reports a connection that was lost during a sleep: the service has to answer a probe, or the client connects anew. */
   const wake = (): void => {
     if (cancelRetry) return void open();
     if (!connected) return;
     cancelProbe ??= after(PROBE_DELAY, () => {
       isProbed = true;
       cancelProbe = after(PROBE_TIMEOUT, () => later(0));
-      // Refused for want of a token, which changes nothing and takes no query: contract §7 answers every `authenticate`.
+      // Without a token it is refused, at no cost: an error is an answer, too (contract §7).
       socket!.emit('authenticate', {}, hear);
     });
   };

@@ -81,7 +81,7 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
     shadow.adoptedStyleSheets = [sheet];
     shadow.append(dialog);
     document.body.append(host);
-    dialog.autofocus = true; // not before: Chromium refuses it aloud where a page is inserted into a frame of another site
+    dialog.autofocus = true; // after the insertion: otherwise Chromium logs an error in a frame of another site
     dialog.showModal();
   };
 
@@ -125,8 +125,8 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
     },
     frame(url, onNewWindow, onRefused) {
       const { host, origin } = new URL(url);
-      // For every origin: without `*`, passkeys would end where the provider redirects to another one. No more than signing in needs:
-      // `storage-access` is allowed anyway, and keys are made (`-create`) in a window of their own.
+      // `*`: the provider may redirect to another origin. No more than a login needs: `storage-access` is allowed by default, and
+      // passkeys are created (`publickey-credentials-create`) in a window.
       const allow = 'publickey-credentials-get *';
       const frame = make('iframe', { title: texts.signIn, src: url, allow });
       const outline = makeBox('box');

@@ -5,7 +5,8 @@ import type { Texts } from './texts.js';
  * How the provider's page is shown.
  * - `iframe`: inside of the dialog, for providers that allow it
  * - `popup`: in a window of its own; `signIn()` has to be called directly from a click
- * - `redirect`: in the page's place; the browser comes back to the same address afterwards
+ * - `redirect`: in the page's place; the browser comes back to the same address afterwards. In a frame, or where the browser stores
+ *   nothing, the dialog offers a window first
  */
 export type SignInMode = 'iframe' | 'popup' | 'redirect';
 

@@ -132,7 +132,6 @@ export function makeSignIn(
       show('popup', url, sent);
     };
     const here = (): void => {
-      begun.put({ ...sent, mode: 'redirect' });
       const mine = attempt;
       // Whoever comes back by the browser's button may find the page as it was left: nothing goes on in it.
       const back = ({ persisted }: PageTransitionEvent): void => {
@@ -141,7 +140,7 @@ export function makeSignIn(
       addEventListener('pageshow', back, { once: true });
       location.assign(url);
     };
-    // A page in a frame is not left unasked: most providers refuse to be framed, and there is no way back from that.
+    // A page in a frame is left only by a click: most providers refuse to be framed, and their error page has no way back.
     if (mode === 'redirect' && isStored && parent === window) return here();
     if (mode === 'iframe') {
       return void inDialog((open) => {
@@ -151,7 +150,7 @@ export function makeSignIn(
     }
     shown = popup.show(url);
     if (!shown) {
-      // Where the browser stores nothing, the sign-in could not go on in this window: the page must not be left.
+      // If the browser stores nothing, the state is lost with the page, which must not be left then.
       const ways = isStored ? [[texts.thisWindow, here] as const] : [];
       return void inDialog((open) => open.say('alert', texts.blocked, [texts.openWindow, inWindow], ...ways));
     }

@@ -425,7 +425,7 @@ inChromium('the client signs in by a window of its own', () => {
         await isIn(page);
       });
 
-      it('from a window that was cut off: nobody can say of which sign-in it is', async () => {
+      it('from a window that was cut off: it cannot be assigned to a sign-in', async () => {
         policy = 'same-origin';
         const page = await open();
         const popup = await enter(page);
