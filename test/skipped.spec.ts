@@ -25,7 +25,7 @@ describe('skipped tests', () => {
       [{ ...one, status: 'passed' }],
     ];
     reporter.onRunComplete({}, { testResults: files.map((testResults) => ({ testResults })) });
-    expect(text).toBe('\nSkipped, since this is missing:\n  redis-server: 2 tests\n  chromium: 1 test\n');
+    expect(text).toBe('\nSkipped tests, by what they need:\n  redis-server: 2 tests\n  chromium: 1 test\n');
   });
 
   it('without any, nothing is printed', () => {

@@ -17,7 +17,7 @@ export default class Skipped {
     }
     if (counts.size === 0) return;
     const lines = [...counts].toSorted(([, one], [, other]) => other - one);
-    this.write(`\nSkipped, since this is missing:\n`);
+    this.write('\nSkipped tests, by what they need:\n');
     for (const [reason, count] of lines) this.write(`  ${reason}: ${count} test${count === 1 ? '' : 's'}\n`);
   }
 }
