@@ -1,9 +1,20 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
+import { postgresBinaries } from '../packages/embedded-postgres/src/binaries.js';
+import { clusterDirectory } from '../packages/embedded-postgres/src/cluster-directory.js';
+import { ensureCluster, SUPERUSER } from '../packages/embedded-postgres/src/cluster.js';
+import { sharedPlace } from '../packages/embedded-postgres/src/shared-place.js';
 import { Sql } from '../src/database/sql.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
+import { freePort } from './support/free-port.js';
+import { PostgresNode } from './support/postgres-node.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
+import { TcpProxy } from './support/tcp-proxy.js';
 import { until } from './support/until.js';
 
 /** Contract §4: 503 while the database cannot be written to. Where it is away: test/outage.spec.ts, standby.spec.ts. */
@@ -59,6 +70,28 @@ describe('GET /health/ready', () => {
     expect(service.log.join('')).toContain('the database can be written to again');
   });
 
+  it('is 503 at the next question once the way to the server is cut; 200 where only connections were', async () => {
+    const proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    const other = await startTestService({ DATABASE_URL: behind.href });
+    try {
+      const status = async (): Promise<number> => (await request(other.url).get('/health/ready')).status;
+      for (let i = 0; i < 5; i++) {
+        expect(await status()).toBe(200);
+        proxy.cut();
+      }
+      expect(await status()).toBe(200);
+      await proxy.refuse();
+      expect([await status(), await status()]).toEqual([503, 503]);
+      await proxy.restore();
+      await until(async () => (await status()) === 200);
+    } finally {
+      await other.close();
+      await proxy.refuse();
+    }
+  });
+
   it('is 503 once a statement has found the disk full, though a small write still succeeds', async () => {
     const full = `DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`;
     await expect(service.app.get(Sql).query({ name: 'full', text: full }, [])).rejects.toThrow('no space');
@@ -67,3 +100,92 @@ describe('GET /health/ready', () => {
     expect(await ready()).toEqual(UP);
   });
 });
+
+/** A refused connection is a fact, not a slow moment: the next question is answered with 503. */
+describe('GET /health/ready beside a PostgreSQL of its own', () => {
+  let directory: string;
+  let postgres: PostgresNode;
+  let service: TestService;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'latchkey-readiness-'));
+    const cluster = clusterDirectory(directory, () => undefined);
+    const { account, path } = cluster;
+    const binaries = postgresBinaries(account, () => sharedPlace('programs'));
+    const password = ensureCluster(path, { binaries, account, options: ['--no-sync'] });
+    postgres = await new PostgresNode(cluster, password, await freePort(), []).start();
+    service = await startTestService({ DATABASE_URL: postgres.urlOf(SUPERUSER, 'postgres') });
+  }, 60_000);
+  afterAll(async () => {
+    await service?.close();
+    await postgres?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const ready = async (): Promise<number> => (await fetch(`${service.url}/health/ready`)).status;
+  const isReady = async (): Promise<boolean> => (await ready()) === 200;
+  /** As many connections as the pool has, idle. */
+  const fillPool = () =>
+    Promise.all(
+      Array.from({ length: 10 }, () =>
+        service.app.get(Sql).query({ name: 's', text: 'SELECT pg_sleep(0.1)' }, []),
+      ),
+    );
+
+  it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+    ['all of its processes are killed', () => postgres.kill(), () => postgres.start()],
+    [
+      'its postmaster is killed',
+      async () => {
+        const [pid] = readFileSync(join(postgres.cluster.path, 'postmaster.pid'), 'utf8').split('\n');
+        process.kill(Number(pid), 'SIGKILL');
+        await until(() => !existsSync(`/proc/${pid}`) || isZombie(pid!));
+      },
+      () => postgres.start(),
+    ],
+  ])(
+    'is 503 at the next question once %s, also with a write of a moment ago, and 200 again',
+    async (_name, end, begin) => {
+      for (const used of [false, true]) {
+        await until(isReady);
+        if (used) await fillPool();
+        expect(await ready()).toBe(200);
+        await end();
+        expect(await ready()).toBe(503);
+        expect(await ready()).toBe(503);
+        await begin();
+        await until(isReady);
+      }
+    },
+  );
+
+  it('stays 200 while connections are ended and the server lives', async () => {
+    await fillPool();
+    await until(isReady);
+    for (let i = 0; i < 5; i++) {
+      await postgres.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+      );
+      expect(await ready()).toBe(200);
+    }
+  });
+
+  it('stays 200 through a slow moment, and answers without waiting for it', async () => {
+    await until(isReady);
+    postgres.freeze();
+    const began = performance.now();
+    expect(await ready()).toBe(200);
+    expect(performance.now() - began).toBeLessThan(900);
+    await delay(400);
+    postgres.thaw();
+    for (let i = 0; i < 5; i++) expect(await ready()).toBe(200);
+    postgres.freeze();
+    await until(async () => !(await isReady())); // a long one
+    postgres.thaw();
+    await until(isReady);
+  });
+});
+
+function isZombie(pid: string): boolean {
+  return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+}
