@@ -8,6 +8,7 @@ import { Sql, type Statement } from '../src/database/sql.js';
 import { Events, type EndedSession } from '../src/events.js';
 import { PastEndings, type PastPage } from '../src/token/ended-sessions.past.js';
 import { EndedSessions } from '../src/token/ended-sessions.js';
+import { endedSince, PLACE, type Place } from '../src/token/ended-sessions.store.js';
 import { endSessions } from '../src/token/session.store.js';
 import { createDatabase, type TestDatabase } from './support/database.js';
 import { needs } from './support/installed.js';
@@ -306,6 +307,57 @@ describe.each([
     it('are not told by a standby, which may not know of all', async () => {
       sql.fault.isStandby = true;
       await expect(new PastEndings(sql).begin(undefined)).rejects.toMatchObject({ error: 'server_error' });
+    });
+  });
+
+  /** A dump of another cluster was restored, which has had more transactions: its numbers are of the future here. */
+  (isDistributed ? describe.skip : describe)('of an older cluster', () => {
+    const FUTURE = 4_000_000_000;
+    let restored: string[];
+    beforeEach(async () => {
+      restored = await signedOut(1800, 1200);
+      await query(`UPDATE refresh_tokens SET signed_out_xid = ${FUTURE} + (random() * 1000)::int`);
+    });
+    const place = async (): Promise<Place> =>
+      (await sql.query<Place & Record<string, unknown>>(PLACE, []))[0]!;
+    async function pastFrom(cursor?: string): Promise<string[]> {
+      const ids: string[] = [];
+      const { pages } = await new PastEndings(sql).begin(cursor);
+      for await (const { ended } of pages) ids.push(...ended.map(({ sessionId }) => sessionId));
+      return ids;
+    }
+
+    it('are not told at every reading; what ends now is, also if its commit comes late', async () => {
+      const before = await place();
+      const [prompt, late] = [await signedIn(), await signedIn()];
+      await dataSource.transaction(async (manager) => {
+        await endSessions(manager, 'session', late);
+        await manager.query(
+          `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '1 hour' WHERE session_id = $1`,
+          [late.sessionId],
+        );
+        await dataSource.transaction((other) => endSessions(other, 'session', prompt));
+        const { ended, place: between } = await endedSince(sql, before, true, 10);
+        expect(ended.map(({ sessionId }) => sessionId)).toEqual([prompt.sessionId]);
+        Object.assign(before, between);
+      });
+      const { ended } = await endedSince(sql, before, true, 10);
+      expect(ended.map(({ sessionId }) => sessionId)).toEqual(expect.arrayContaining([late.sessionId]));
+      expect(ended.length).toBeLessThan(3);
+    });
+
+    it('are told to a new reader, and not again to one that comes back with a cursor of this cluster', async () => {
+      const { cursor } = await place();
+      expect((await pastFrom()).toSorted()).toEqual(restored.toSorted());
+      expect(await pastFrom(cursor!)).toEqual([]);
+      const [recent] = await signedOut(5);
+      expect(await pastFrom(cursor!)).toEqual([recent]);
+    });
+
+    it('are all told for a cursor of that cluster', async () => {
+      const { cursor } = await place();
+      const theirs = cursor!.replace(/\d+$/, String(FUTURE));
+      expect((await pastFrom(theirs)).toSorted()).toEqual(restored.toSorted());
     });
   });
 
