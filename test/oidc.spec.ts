@@ -385,12 +385,97 @@ describe('the adapter oidc', () => {
     });
   });
 
+  // What is not used never fails a sign-in (contract §6); openid-client alone would refuse most of these.
+  describe('does not care for the type of members that are not used', () => {
+    it.each<[string, unknown]>([
+      ['null', null],
+      ['a number as text', '3600'],
+      ['a negative number', -1],
+      ['an object', { a: 1 }],
+      ['a list', ['x']],
+      ['empty text', ''],
+      ['nothing', undefined],
+    ])('%s', async (_name, odd) => {
+      issuer.restart({ claimsInIdToken: false });
+      const other = await startTestService(
+        env({ PROVIDERS_CORP_CLAIM_USERNAME: '{preferred_username} {nothing}' }),
+      );
+      try {
+        proxy.tamper = (path, body) => {
+          switch (path) {
+            case '/token':
+              return { ...body, token_type: odd, expires_in: odd, scope: odd, refresh_token: odd, more: odd };
+            case '/me':
+              return { ...body, name: odd, updated_at: odd, address: odd, email_verified: true };
+            case '/jwks': {
+              const [key] = body['keys'] as object[];
+              const keys = [
+                odd,
+                { kty: odd },
+                { ...key, kid: 'first', use: 7 },
+                { ...key, x5c: odd, x5t: odd, use: undefined },
+              ];
+              return { ...body, more: odd, keys };
+            }
+            case '/.well-known/openid-configuration':
+              return {
+                ...body,
+                scopes_supported: odd,
+                claims_supported: odd,
+                mtls_endpoint_aliases: odd,
+                require_pushed_authorization_requests: odd,
+                response_modes_supported: odd,
+                registration_endpoint: odd,
+              };
+            default:
+              return undefined;
+          }
+        };
+        expect((await signIn('josé', other)).status).toBe(200);
+        expect(await userOf('josé', other)).toMatchObject({ username: 'josé', email: 'josé@idp.example' });
+      } finally {
+        await other.close();
+      }
+    });
+
+    it.each([null, '', 7, undefined])(
+      'an access token that is %j, if the ID token says who it is',
+      async (odd) => {
+        const posted = await callback('ida');
+        proxy.tamper = (path, body) =>
+          path === '/token' ? { id_token: body['id_token'], access_token: odd } : undefined;
+        await token(posted).expect(200);
+        expect(proxy.requests.some(({ path }) => path === '/me')).toBe(false);
+      },
+    );
+  });
+
+  it('says in the log which settings a wrong client secret is in, with the words of the provider', async () => {
+    const other = await startTestService(
+      env({ PROVIDERS_CORP_CLIENT_SECRET: 'not the secret of the issuer' }),
+    );
+    try {
+      const { status, body } = await signIn('ida', other);
+      expect([status, body]).toMatchObject([400, { error: 'invalid_client' }]);
+      const warnings = other.log.filter((line) => line.includes('"warn"') && line.includes('provider corp'));
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /invalid_client \(client authentication failed\), HTTP 401 from .*\/token; look at .*PROVIDERS_CORP_CLIENT_SECRET/,
+        ),
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('leaves no code, token or secret in the log, whatever went wrong above', () => {
     const log = service.log.join('\n');
     expect(codes.length).toBeGreaterThan(20);
     expect(proxy.tokens.length).toBeGreaterThan(20);
     const tokens = proxy.tokens.flatMap((answer) => [answer['access_token'], answer['id_token']]);
-    const secrets = [SECRET, ...codes, ...tokens].filter((secret) => typeof secret === 'string');
+    const secrets = [SECRET, ...codes, ...tokens].filter(
+      (secret) => typeof secret === 'string' && secret !== '',
+    );
     expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
   });
 

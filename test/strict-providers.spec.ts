@@ -77,6 +77,22 @@ describe('a provider that is not as the standards say', () => {
     expect(await signIn('oidc-no-nonce')).toBe(200);
   });
 
+  it.each([null, '3600', -1, { a: 1 }, ['x'], '', undefined])(
+    'members that are not used may be %j at a plain OAuth 2.0 provider',
+    async (odd) => {
+      stub.token = {
+        token_type: odd,
+        expires_in: odd,
+        scope: odd,
+        refresh_token: odd,
+        id_token: odd,
+        error: null,
+      };
+      stub.user = { updated_at: odd, email: odd, error: odd };
+      expect(await signIn('oauth2')).toBe(200);
+    },
+  );
+
   // RFC 7636 §4.6, as a provider of the contract may verify it.
   it('a provider of the contract refuses the code of another sign-in, with pkce on', async () => {
     const challenges = new Map<string, string>();

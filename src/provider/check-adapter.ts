@@ -28,6 +28,7 @@ export async function checkAdapter(
   adapter: ProviderAdapter,
   provider: ProviderSettings,
   milliseconds = CHECK_MS,
+  lineOf: (error: unknown, settings: ProviderSettings) => string = oneLine,
 ): Promise<CheckResult> {
   try {
     await within(
@@ -37,8 +38,8 @@ export async function checkAdapter(
     return { refused: [], warned: [] };
   } catch (thrown) {
     const errors = errorsIn(thrown).slice(0, MOST_LINES);
-    const refused = errors.filter(isRefusal).map((error) => faultIn(error, provider));
-    const warned = errors.filter((error) => !isRefusal(error)).map((error) => oneLine(error, provider));
+    const refused = errors.filter(isRefusal).map((error) => faultIn(error, lineOf(error, provider)));
+    const warned = errors.filter((error) => !isRefusal(error)).map((error) => lineOf(error, provider));
     return { refused, warned };
   }
 }
@@ -72,8 +73,7 @@ function isRefusal(error: unknown): boolean {
   return code === 'invalid_request' || code === 'invalid_client';
 }
 
-function faultIn(error: unknown, provider: ProviderSettings): Fault {
+function faultIn(error: unknown, line: string): Fault {
   const { setting } = error as { setting?: unknown };
-  const line = oneLine(error, provider);
   return typeof setting === 'string' && /^[a-z0-9_]{1,63}$/.test(setting) ? { setting, line } : { line };
 }

@@ -1,6 +1,8 @@
-import { ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
+import { askedOf, ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
 
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+const url = 'https://id.example/token';
+const answer = (status: number, body: unknown) => ({ url, status, body: bytes(body) });
 
 function refusalOf(work: () => unknown): { error: unknown; message: string } {
   try {
@@ -15,14 +17,20 @@ function refusalOf(work: () => unknown): { error: unknown; message: string } {
 
 describe('a provider’s answer', () => {
   it('is its JSON object', () => {
-    expect(readAnswer(200, bytes({ id: 1, error: null }))).toEqual({ id: 1, error: null });
+    expect(readAnswer(answer(200, { id: 1, error: null }))).toEqual({ id: 1, error: null });
+  });
+
+  it.each([null, false])('may have %j in place of an error', (error) => {
+    expect(readAnswer(answer(200, { error }))).toEqual({ error });
+    expect(() => readAnswer(answer(400, { error }))).toThrow('status 400 and no error code');
   });
 
   it.each<[number, unknown, string]>([
     [200, 'invalid_grant', 'the provider answered with status 200: invalid_grant'],
     [400, 'access_denied', 'the provider answered with status 400: access_denied'],
     [400, '', 'the provider answered with status 400: an unknown error'],
-    [400, false, 'the provider answered with status 400: an unknown error'],
+    [400, 0, 'the provider answered with status 400: an unknown error'],
+    [200, { code: 1 }, 'the provider answered with status 200: an unknown error'],
     [400, 'A<b>', 'the provider answered with status 400: an unknown error'],
     [400, 'bad\nline', 'the provider answered with status 400: an unknown error'],
     [400, 'x1', 'the provider answered with status 400: an unknown error'],
@@ -30,18 +38,46 @@ describe('a provider’s answer', () => {
     [400, 'a'.repeat(64), `the provider answered with status 400: ${'a'.repeat(64)}`],
     [400, 'a'.repeat(65), 'the provider answered with status 400: an unknown error'],
   ])('with status %s and error %j is a refusal', (status, error, message) => {
-    expect(refusalOf(() => readAnswer(status, bytes({ error })))).toEqual({ error, message });
+    expect(refusalOf(() => readAnswer(answer(status, { error })))).toEqual({ error, message });
+  });
+
+  it('says what was asked, with the words of the provider, and those words are not in the message', () => {
+    const said = { error: 'bad_code', error_description: 's3cret' };
+    for (const [work, asked] of [
+      [
+        () => readAnswer(answer(400, said), new Map([['bad_code', 'x']])),
+        { error: 'bad_code', description: 's3cret' },
+      ],
+      [() => readAnswer(answer(500, {})), {}],
+      [() => readAnswer({ url, status: 502, body: Buffer.from('<html>') }), {}],
+    ] as const) {
+      let thrown: unknown;
+      try {
+        work();
+      } catch (error) {
+        thrown = error;
+      }
+      expect(askedOf(new Error('outer', { cause: thrown }))).toEqual({
+        url,
+        status: expect.any(Number),
+        ...asked,
+      });
+      expect((thrown as Error).message).not.toContain('s3cret');
+    }
+    expect(askedOf(new Error('of none'))).toBeUndefined();
   });
 
   it('has its own words for errors', () => {
     const words = new Map([['bad_code', 'invalid_grant']]);
-    expect(refusalOf(() => readAnswer(400, bytes({ error: 'bad_code' }), words)).error).toBe('invalid_grant');
-    expect(refusalOf(() => readAnswer(400, bytes({ error: 'other' }), words)).error).toBe('other');
+    expect(refusalOf(() => readAnswer(answer(400, { error: 'bad_code' }), words)).error).toBe(
+      'invalid_grant',
+    );
+    expect(refusalOf(() => readAnswer(answer(400, { error: 'other' }), words)).error).toBe('other');
   });
 
   it.each([201, 302, 500])('with status %s and no error is none', (status) => {
     const message = `the provider answered with status ${status} and no error code`;
-    expect(() => readAnswer(status, bytes({}))).toThrow(new Error(message));
+    expect(() => readAnswer(answer(status, {}))).toThrow(new Error(message));
   });
 
   it.each<[string, Buffer, string]>([

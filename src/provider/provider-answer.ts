@@ -1,3 +1,18 @@
+import type { ProviderResponse } from './provider-http.js';
+
+type Answer = Readonly<Record<string, unknown>>;
+type Response = Pick<ProviderResponse, 'url' | 'status' | 'body'>;
+
+/** What the log says of a request to a provider, beside the error that it brought (contract §6). */
+export interface Asked {
+  /** Without user info, query and fragment. */
+  readonly url: string;
+  readonly status?: number;
+  /** The provider's own words, as they came. */
+  readonly error?: unknown;
+  readonly description?: unknown;
+}
+
 /**
  * Reads a provider's answer to a code: its JSON object, or an error with a code of spec §7.3. Pure.
  * The content type is not judged, and an error is known by its code whatever the status (contract §3).
@@ -5,25 +20,33 @@
  * @param words for providers with codes of their own: the code of spec §7.3 for each
  * @throws ProviderRefusal when the answer has an `error`; any other error when it has none and its status is not 200.
  */
-export function readAnswer(
-  status: number,
-  body: Uint8Array,
-  words: ReadonlyMap<unknown, string> = new Map(),
-): Readonly<Record<string, unknown>> {
-  const answer = readJson(body);
-  const error = answer['error'];
-  if (error !== undefined && error !== null) {
-    throw new ProviderRefusal(words.get(error) ?? error, `the provider answered with status ${status}`);
+export function readAnswer(response: Response, words: ReadonlyMap<unknown, string> = new Map()): Answer {
+  const answer = readObject(response);
+  const { error } = answer;
+  if (isError(error)) {
+    const what = `the provider answered with status ${response.status}`;
+    throw new ProviderRefusal(words.get(error) ?? error, what, askedIn(response));
   }
-  if (status !== 200) throw new Error(`the provider answered with status ${status} and no error code`);
+  if (response.status !== 200) {
+    throw badAnswer(`the provider answered with status ${response.status} and no error code`, response);
+  }
   return answer;
+}
+
+/** The JSON object of an answer. @throws as `readJson`, with what was asked */
+export function readObject(response: Response): Answer {
+  try {
+    return readJson(response.body);
+  } catch (error) {
+    throw badAnswer((error as Error).message, response);
+  }
 }
 
 /**
  * A JSON object in UTF-8. Bytes that are not UTF-8 are refused, since ids are compared byte for byte. The parser's own
  * messages are not passed on: they quote the text, which may hold tokens.
  */
-export function readJson(body: Uint8Array): Readonly<Record<string, unknown>> {
+export function readJson(body: Uint8Array): Answer {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -47,9 +70,40 @@ export class ProviderRefusal extends Error {
   constructor(
     readonly error: unknown,
     what: string,
+    readonly asked?: Asked,
   ) {
     super(
       `${what}: ${typeof error === 'string' && /^[a-z_]{1,64}$/.test(error) ? error : 'an unknown error'}`,
     );
   }
+}
+
+/** An answer that cannot be used and is no refusal. */
+export function badAnswer(message: string, response: Response): Error {
+  return Object.assign(new Error(message), { asked: askedIn(response) });
+}
+
+/** What was asked when an error came, if the error or one of its causes says so. */
+export function askedOf(error: unknown): Asked | undefined {
+  for (let at = error, depth = 0; depth < 8 && typeof at === 'object' && at !== null; depth++) {
+    const { asked, cause } = at as { readonly asked?: Asked; readonly cause?: unknown };
+    if (asked !== undefined) return asked;
+    at = cause;
+  }
+  return undefined;
+}
+
+export function askedIn({ url, status, body }: Response): Asked {
+  const asked = { url, status };
+  try {
+    const { error, error_description: description } = readJson(body);
+    return isError(error) ? { ...asked, error, description } : asked;
+  } catch {
+    return asked;
+  }
+}
+
+/** An `error` that is null or false says that there is none. */
+function isError(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false;
 }

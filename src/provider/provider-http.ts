@@ -17,6 +17,8 @@ export interface ProviderRequest {
 }
 
 export interface ProviderResponse {
+  /** The address that was asked, without user info, query and fragment: they may hold what must not be logged. */
+  readonly url: string;
   readonly status: number;
   readonly contentType: string | undefined;
   readonly body: Uint8Array;
@@ -31,19 +33,20 @@ export class ProviderHttp implements OnApplicationShutdown {
 
   /**
    * Sends a request with exactly these headers, `User-Agent` and `Accept-Encoding` beside them.
-   * @returns the answer, whatever its status; @throws when there is none within `signal`, or it is too large.
+   * @returns the answer, whatever its status
+   * @throws when there is none within `signal`, or it is too large; the error says what was asked (provider-answer.ts)
    */
   async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.wayTo(url, direct);
-    const response = await http.request<Buffer>({
-      method,
-      url,
-      signal,
-      data: body,
-      headers: { ...headers, 'User-Agent': 'Latchkey' },
+    const { origin, pathname } = new URL(url);
+    const asked = origin + pathname;
+    const request = { method, url, signal, data: body, headers: { ...headers, 'User-Agent': 'Latchkey' } };
+    const response = await http.request<Buffer>(request).catch((error: unknown) => {
+      throw Object.assign(error as Error, { asked: { url: asked } });
     });
     const [contentType] = [response.headers['content-type'] as unknown].flat();
     return {
+      url: asked,
       status: response.status,
       contentType: typeof contentType === 'string' ? contentType : undefined,
       body: response.data,

@@ -1,23 +1,28 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
+import { ADAPTERS } from '../config/provider-adapters.js';
 import { providerKeys } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
-import { checkAdapter, within } from './check-adapter.js';
+import { checkAdapter, oneLine, within } from './check-adapter.js';
 import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity.js';
-import { ProviderRefusal } from './provider-answer.js';
+import { askedOf, ProviderRefusal } from './provider-answer.js';
+import { isAway } from './provider-away.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
   ExchangeRequest,
   ProviderAdapter,
 } from './provider-adapter.js';
+import { refusalLine } from './refusal-line.js';
 
 const logger = new Logger('Provider');
+/** Anyone can cause these with a bad code. The log limits the lines of each context, so that they hide no others. */
+const codeLogger = new Logger('ProviderCode');
 
 /** The time that a provider has for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
@@ -68,14 +73,29 @@ export class Provider {
    * @throws OAuthError as the table above maps it, `server_error` for every other error.
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>, isOurCallback = false): Promise<Identity> {
-    return this.ask('exchange', async ({ signal }) => {
+    const { code, state, memory } = request;
+    const secrets = [code, state, ...Object.values(memory ?? {})].filter(
+      (value) => typeof value === 'string',
+    );
+    const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = await this.current();
       await this.judgeIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // once the deadline has passed, the code is not sent
       const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
       // Only there can a provider send what these are kept for: a logout token (contract §6).
       return settings.adapter === 'oidc' ? identity : { ...identity, subject: null, session: null };
+    };
+    return this.ask('exchange', work, this.deadlineMs, secrets);
+  }
+
+  /** Logs an error that the provider sent in a callback of ours (RFC 6749 §4.1.2.1). */
+  warnOfCallback(error: string, description: string | undefined): void {
+    const refusal = new ProviderRefusal(error, 'the callback says', {
+      url: 'the callback',
+      error,
+      description,
     });
+    this.warn('authorize', refusal, []);
   }
 
   /**
@@ -124,7 +144,9 @@ export class Provider {
 
   /** Lets the adapter look at the provider. @param warn gets a line for each thing that it found, or that it could not */
   async check(warn: (line: string) => void): Promise<void> {
-    const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs);
+    const lineOf = (error: unknown, settings: ProviderSettings): string =>
+      isOfProvider(error) ? refusalLine(error, settings) : oneLine(error, settings);
+    const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);
     for (const line of [...refused.map((fault) => fault.line), ...warned])
       warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
@@ -140,6 +162,7 @@ export class Provider {
     operation: ProviderOperation,
     work: (deadline: AbortController) => Promise<T>,
     deadlineMs = this.deadlineMs,
+    secrets: readonly string[] = [],
   ): Promise<T> {
     const began = performance.now();
     let error: OAuthError | undefined;
@@ -147,6 +170,7 @@ export class Provider {
       const attributes = { 'latchkey.provider': this.settings.name };
       return await inSpan(`provider ${operation}`, attributes, () => this.askWithin(deadlineMs, work));
     } catch (cause) {
+      this.warn(operation, cause, secrets);
       throw (error = this.mapError(cause));
     } finally {
       const seconds = (performance.now() - began) / 1000;
@@ -178,9 +202,25 @@ export class Provider {
     }
   }
 
+  /** A warning for whoever can mend the settings; the client gets none of it (contract §6). */
+  private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[]): void {
+    const isOwn = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
+    if (!isOfProvider(cause) && !isOwn) return;
+    const { name } = this.settings;
+    const { error } = cause as { readonly error?: unknown };
+    (error === 'invalid_grant' ? codeLogger : logger).warn(
+      `provider ${name} failed (${operation}): ${refusalLine(cause, this.latest, secrets)}`,
+    );
+  }
+
   private mapError(cause: unknown): OAuthError {
     const refusal = REFUSALS.get((cause as { error?: unknown } | null | undefined)?.error);
     if (refusal) return new OAuthError(...refusal, { cause });
     return new OAuthError('server_error', 'the identity provider cannot be used right now', { cause });
   }
+}
+
+/** Whether the provider caused an error, by its answer or by none; the others are about a sign-in, or faults of adapters. */
+function isOfProvider(error: unknown): boolean {
+  return askedOf(error) !== undefined || isAway(error);
 }

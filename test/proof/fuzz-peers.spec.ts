@@ -93,7 +93,7 @@ function identityByTheBook(body: Buffer): Partial<Identity> | undefined {
   const fields = value as Record<string, unknown>;
   const own = (name: string): unknown => (Object.hasOwn(fields, name) ? fields[name] : undefined);
   const id = own('provider_user_id');
-  if (own('error') !== undefined && own('error') !== null) return undefined;
+  if (![undefined, null, false].includes(own('error') as undefined)) return undefined;
   if (!isStorable(id, 255) || id === '') return undefined;
   const isDoubtful = ['email_verified', 'verified'].some(
     (name) => String(own(name)).toLowerCase() === 'false' && typeof own(name) !== 'object',
@@ -128,7 +128,11 @@ it('a provider of the contract names the user that a strict reader finds in its 
     judge(body): Verdict {
       const expected = identityByTheBook(body);
       try {
-        const { subject: _subject, session: _session, ...identity } = parseIdentity(readAnswer(200, body));
+        const {
+          subject: _subject,
+          session: _session,
+          ...identity
+        } = parseIdentity(readAnswer({ url: 'https://id.example/exchange', status: 200, body }));
         expect(identity).toEqual(expected);
         return 'accepted';
       } catch (error) {

@@ -21,4 +21,8 @@ export class ClientCallbackDto {
   /** Why there is no code (RFC 6749 §4.1.2.1). */
   @OptionalText()
   error?: string;
+
+  /** Logged, never sent on. */
+  @OptionalText()
+  error_description?: string;
 }

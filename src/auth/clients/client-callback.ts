@@ -49,11 +49,12 @@ export class ClientCallback {
   private async finish(
     provider: Provider,
     signIn: ClientSignIn,
-    { code, ticket, state, iss, error }: ClientCallbackDto,
+    { code, ticket, state, iss, error, error_description: description }: ClientCallbackDto,
   ): Promise<string> {
     if (error !== undefined) {
       await provider.checkIssuer(iss);
       const told = toldOfProvider(error);
+      if (told !== error) provider.warnOfCallback(error, description);
       const cause = told === error ? undefined : new ProviderRefusal(error, 'the callback says');
       throw this.refusal(signIn, told, cause);
     }

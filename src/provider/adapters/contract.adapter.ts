@@ -40,7 +40,7 @@ export class ContractAdapter implements ProviderAdapter {
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(provider.options, 'off')),
     });
-    const { status, body } = await this.http.send({
+    const answer = await this.http.send({
       method: 'POST',
       url: `${provider.internalUrl ?? provider.url}/oauth2/token/exchange`,
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', Accept: 'application/json' },
@@ -49,6 +49,6 @@ export class ContractAdapter implements ProviderAdapter {
       direct: provider.internalUrl !== undefined,
     });
     // Judged by parseIdentity, field by field.
-    return readAnswer(status, body) as unknown as ProviderIdentity;
+    return readAnswer(answer) as unknown as ProviderIdentity;
   }
 }

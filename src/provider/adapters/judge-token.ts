@@ -4,6 +4,11 @@ import { Unsupported } from './unsupported.js';
 const MAC = /^HS\d+$/;
 const MEDIA_TYPE = /^\s*application\/jwt\s*(?:;|$)/i;
 
+/** Whether an answer of the userinfo endpoint is a JWT (OpenID Connect Core §5.3.2). */
+export function isJwt(contentType = ''): boolean {
+  return MEDIA_TYPE.test(contentType);
+}
+
 /**
  * Looks at the token in an answer before openid-client does, whose errors do not tell what to change: an ID token, or
  * userinfo that is a JWT itself. It judges the form only; whatever is not clearly unsupported is the library's affair.
@@ -11,7 +16,7 @@ const MEDIA_TYPE = /^\s*application\/jwt\s*(?:;|$)/i;
  * @throws Unsupported when it is encrypted, or its signature is none that a public key could verify
  */
 export function judgeToken(body: Uint8Array, contentType: string | undefined): void {
-  if (MEDIA_TYPE.test(contentType ?? '')) {
+  if (isJwt(contentType)) {
     judge(Buffer.from(body).toString('latin1'), 'userinfoSignature', 'userinfoEncryption');
     return;
   }

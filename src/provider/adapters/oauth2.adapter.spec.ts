@@ -217,12 +217,15 @@ describe('the adapter oauth2', () => {
       expect(stub.requests).toHaveLength(1);
     });
 
-    it.each([undefined, 'bearer', 'Bearer', 'BEARER'])('may call its type %s', async (token_type) => {
-      token = [200, { access_token: 't', token_type }];
-      expect(await exchange()).toMatchObject({ provider_user_id: '7' });
-    });
+    it.each([undefined, 'bearer', 'Bearer', 'BEARER', '', '17', 7, null, {}, ['mac']])(
+      'may call its type %j',
+      async (token_type) => {
+        token = [200, { access_token: 't', token_type }];
+        expect(await exchange()).toMatchObject({ provider_user_id: '7' });
+      },
+    );
 
-    it.each(['mac', 'DPoP', '', 7, null])('may not call its type %j', async (token_type) => {
+    it.each(['mac', 'DPoP', 'N_A'])('may not call its type %j', async (token_type) => {
       token = [200, { access_token: 't', token_type }];
       await expect(exchange()).rejects.toThrow('the token URL answered with a token_type that is not bearer');
     });

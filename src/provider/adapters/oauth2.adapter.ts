@@ -9,8 +9,8 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
-import { readAnswer, readJson } from '../provider-answer.js';
-import { ProviderHttp } from '../provider-http.js';
+import { badAnswer, readAnswer, readObject } from '../provider-answer.js';
+import { ProviderHttp, type ProviderResponse } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
@@ -48,15 +48,17 @@ export class OAuth2Adapter implements ProviderAdapter {
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const accessToken = await this.requestToken(provider, request);
     await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
-    const { status, body } = await this.http.send({
+    const answer = await this.http.send({
       method: 'GET',
       url: option(provider, 'userinfo_url'),
       headers: { Accept: 'application/json', Authorization: `Bearer ${accessToken}` },
       signal: request.signal,
     });
     // The code was good already, so an error of the userinfo URL is not the client's fault, whatever it says.
-    if (status !== 200) throw new Error(`the userinfo URL answered with status ${status}`);
-    return identityOf(readJson(body), provider.options) as ProviderIdentity;
+    if (answer.status !== 200) {
+      throw badAnswer(`the userinfo URL answered with status ${answer.status}`, answer);
+    }
+    return identityOf(readObject(answer), provider.options) as ProviderIdentity;
   }
 
   private async requestToken(
@@ -76,26 +78,27 @@ export class OAuth2Adapter implements ProviderAdapter {
     // In the form unless the settings say otherwise: GitHub and Discord take it there.
     const authenticate = clientAuthentication(provider, 'client_secret_post');
     authenticate({ issuer: '' }, { client_id: provider.clientId }, form, headers);
-    const { status, body } = await this.http.send({
+    const answer = await this.http.send({
       method: 'POST',
       url: option(provider, 'token_url'),
       headers: Object.fromEntries(headers),
       body: form.toString(),
       signal,
     });
-    return readToken(status, body);
+    return readToken(answer);
   }
 }
 
-/** The access token of an answer of the token URL (RFC 6749 §5.1). @throws as `readAnswer`. */
-function readToken(status: number, body: Uint8Array): string {
-  const { access_token: token, token_type: type = 'bearer' } = readAnswer(status, body, WORDS_OF_GITHUB);
+/** The access token of an answer of the token URL (RFC 6749 §5.1); other members do not matter. @throws as `readAnswer`. */
+function readToken(answer: ProviderResponse): string {
+  const { access_token: token, token_type: type } = readAnswer(answer, WORDS_OF_GITHUB);
   // RFC 6749 §A.12: visible characters and spaces, since it goes into a header.
   if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
-    throw new Error('the token URL answered with no usable access_token');
+    throw badAnswer('the token URL answered with no usable access_token', answer);
   }
-  if (typeof type !== 'string' || type.toLowerCase() !== 'bearer') {
-    throw new Error('the token URL answered with a token_type that is not bearer');
+  // RFC 6749 §7.1: a token of another kind must not be sent as a bearer token. What names no kind says nothing.
+  if (typeof type === 'string' && /^[a-z][\w-]*$/i.test(type) && type.toLowerCase() !== 'bearer') {
+    throw badAnswer('the token URL answered with a token_type that is not bearer', answer);
   }
   return token;
 }

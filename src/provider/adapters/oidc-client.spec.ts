@@ -1,6 +1,7 @@
 import * as client from 'openid-client';
 import { OpenIdStub, type Said } from '../../../test/support/openid-stub.js';
 import type { ProviderSettings } from '../../config/provider-settings.js';
+import { askedOf, ProviderRefusal } from '../provider-answer.js';
 import { ProviderHttp } from '../provider-http.js';
 import { configure, discover, fetchKeys } from './oidc-client.js';
 import { Unsupported } from './unsupported.js';
@@ -106,8 +107,8 @@ describe('openid-client', () => {
       fetchKeys(http, stub.settings({ url }), metadata as client.ServerMetadata);
 
     it('as the provider publishes them', async () => {
-      stub.jwks = { keys: [{ kid: 'a' }] };
-      expect(await keysOf({ jwks_uri: `${stub.url}/jwks` })).toEqual({ keys: [{ kid: 'a' }] });
+      const { d: _private, ...key } = stub.key.jwk;
+      expect(await keysOf({ jwks_uri: `${stub.url}/jwks` })).toEqual({ keys: [key] });
       const [{ method, rawHeaders }] = stub.requests as [(typeof stub.requests)[0]];
       expect([method, rawHeaders]).toEqual(['GET', expect.arrayContaining(['Accept', 'application/json'])]);
     });
@@ -233,24 +234,34 @@ describe('openid-client', () => {
     ])('to know an error with %s by its code', async (_name, said) => {
       stub.said = { '/token': said };
       const error = await failure(grant());
-      expect(error).toBeInstanceOf(client.ResponseBodyError);
-      expect(error).toMatchObject({ error: 'invalid_grant', status: 400 });
+      expect(refusalIn(error)).toMatchObject({
+        error: 'invalid_grant',
+        asked: { url: `${stub.url}/token`, status: said[0], error: 'invalid_grant' },
+      });
     });
 
     it.each<[string, Said]>([
-      ['of another type', [200, '{}', { 'Content-Type': 'text/html' }]],
-      ['of no type', [200, '{}', {}]],
       ['that is no JSON', [200, '<html>', { 'Content-Type': 'application/json' }]],
       ['with an error that is no code', [500, '{"error":7}', { 'Content-Type': 'application/json' }]],
-    ])('to refuse an answer %s, which is no code', async (_name, said) => {
+      ['that is a list', [200, '[]', { 'Content-Type': 'application/json' }]],
+    ])('to refuse an answer %s', async (_name, said) => {
       stub.said = { '/token': said };
-      expect(await failure(grant())).not.toBeInstanceOf(client.ResponseBodyError);
+      const error = await failure(grant());
+      expect(askedOf(error)).toMatchObject({ url: `${stub.url}/token`, status: said[0] });
+      expect(['invalid_grant', 'invalid_client', 'invalid_request']).not.toContain(refusalIn(error)?.error);
     });
 
-    it('to pass a status on where no error is told', async () => {
+    it('to say the status if there is no error', async () => {
       stub.said = { '/token': [503, '{}'] };
       const error = await failure(grant());
-      expect((error.cause as Response).status).toBe(503);
+      expect(askedOf(error)).toEqual({ url: `${stub.url}/token`, status: 503 });
+      expect(refusalIn(error)).toBeUndefined();
+    });
+
+    it.each(['text/html', 'application/jwt', undefined])('to take JSON of the type %s', async (type) => {
+      const body = JSON.stringify({ access_token: 't', id_token: stub.idToken() });
+      stub.said = { '/token': [200, body, type === undefined ? {} : { 'Content-Type': type }] };
+      expect((await grant()).claims()).toMatchObject({ sub: 'ada' });
     });
 
     it('to say what cannot be verified, instead of what the library says of it', async () => {
@@ -278,6 +289,12 @@ describe('openid-client', () => {
     });
   });
 });
+
+/** The refusal of a provider among an error and its causes. */
+function refusalIn(error: unknown): ProviderRefusal | undefined {
+  if (!(error instanceof Error)) return undefined;
+  return error instanceof ProviderRefusal ? error : refusalIn(error.cause);
+}
 
 function answer(body: string): string {
   return `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n${body}`;

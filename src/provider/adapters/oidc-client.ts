@@ -1,34 +1,30 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings.js';
-import { readJson } from '../provider-answer.js';
-import type { ProviderHttp } from '../provider-http.js';
+import { askedIn, askedOf, badAnswer, readAnswer, readObject } from '../provider-answer.js';
+import type { ProviderHttp, ProviderResponse } from '../provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
-import { judgeToken } from './judge-token.js';
+import { isJwt, judgeToken } from './judge-token.js';
 import { Unsupported } from './unsupported.js';
+import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
 
 /** Seconds for a discovery document. Several requests may wait for it, so it does not follow the signal of one of them. */
 const DISCOVERY_SECONDS = 5;
 
 /**
- * Fetches the discovery document of a provider, whose `url` is the issuer.
+ * Fetches the discovery document of a provider, whose `url` is the issuer: the members that are used.
  * @throws Unsupported when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
  */
 export async function discover(
   http: ProviderHttp,
   provider: ProviderSettings,
 ): Promise<client.ServerMetadata> {
-  // Given the whole path, the library leaves the comparison to us. A slash at the end must not matter: settings have none
-  // (contract §2), some issuers do.
-  const address = new URL(`${provider.url}/.well-known/openid-configuration`);
-  const configuration = await client.discovery(address, provider.clientId, undefined, undefined, {
-    [client.customFetch]: libraryFetch(http),
-    timeout: DISCOVERY_SECONDS,
-    execute: isInsecure(provider) ? [client.allowInsecureRequests] : [],
-  });
-  const metadata = configuration.serverMetadata();
+  const answer = await fetchDocument(http, `${provider.url}/.well-known/openid-configuration`);
+  if (answer.status !== 200) throw badAnswer('the discovery document cannot be had', answer);
+  const metadata = usedMetadata(readObject(answer));
+  // A slash at the end must not matter: settings have none (contract §2), some issuers do.
   if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
-    throw new Unsupported('issuer', nameOf(metadata.issuer));
+    throw Object.assign(new Unsupported('issuer', nameOf(metadata.issuer)), { asked: askedIn(answer) });
   }
   return metadata;
 }
@@ -49,15 +45,24 @@ export async function fetchKeys(
 ): Promise<Readonly<Record<string, unknown>>> {
   if (url === undefined) throw new Error('the discovery document names no jwks_uri');
   if (!isInsecure(provider) && !/^https:/i.test(url)) throw new Error('the jwks_uri is not https');
+  const answer = await fetchDocument(http, url);
+  if (answer.status !== 200) throw badAnswer(`the jwks_uri answered with status ${answer.status}`, answer);
+  return usedKeys(readObject(answer));
+}
+
+/** One document of a provider. @throws with the code ETIMEDOUT when it took too long */
+async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
   const signal = AbortSignal.timeout(DISCOVERY_SECONDS * 1000);
-  const { status, body } = await http.send({
-    method: 'GET',
-    url,
-    headers: { Accept: 'application/json' },
-    signal,
-  });
-  if (status !== 200) throw new Error(`the jwks_uri answered with status ${status}`);
-  return readJson(body);
+  try {
+    const headers = { Accept: 'application/json' };
+    const answer = await http.send({ method: 'GET', url, headers, signal });
+    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
+    return answer;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    const late = new Error(`no answer within ${DISCOVERY_SECONDS} s`);
+    throw Object.assign(late, { code: 'ETIMEDOUT', asked: askedOf(error) });
+  }
 }
 
 /**
@@ -73,7 +78,7 @@ export function configure(
 ): client.Configuration {
   const authentication = clientAuthentication(provider, usualMethod(metadata));
   const configuration = new client.Configuration(metadata, provider.clientId, undefined, authentication);
-  configuration[client.customFetch] = libraryFetch(http, signal);
+  configuration[client.customFetch] = libraryFetch(http, metadata, signal);
   client.enableNonRepudiationChecks(configuration);
   if (isInsecure(provider)) client.allowInsecureRequests(configuration);
   return configuration;
@@ -92,8 +97,16 @@ function isInsecure(provider: ProviderSettings): boolean {
   return provider.url?.startsWith('http:') ?? false;
 }
 
-/** The library's requests, held to the limits of every adapter (contract §6). */
-function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFetch {
+/**
+ * The library's requests, held to the limits of every adapter (contract §6). Of the answers it gets only what is used, and as
+ * JSON: the content type is not judged (contract §3).
+ */
+function libraryFetch(
+  http: ProviderHttp,
+  { jwks_uri: jwksUri }: client.ServerMetadata,
+  signal?: AbortSignal,
+): client.CustomFetch {
+  const keysAt = jwksUri === undefined ? undefined : new URL(jwksUri).href;
   return async (url, { method, headers, body, signal: librarySignal }) => {
     const answer = await http.send({
       method: method as 'GET' | 'POST',
@@ -103,23 +116,24 @@ function libraryFetch(http: ProviderHttp, signal?: AbortSignal): client.CustomFe
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DISCOVERY_SECONDS * 1000),
     });
     await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
-    // An OAuth error is known by its code alone (contract §3). The library wants a status, a content type and no
-    // challenge beside it.
-    if (hasError(answer.body)) {
-      return new Response(answer.body, { status: 400, headers: { 'Content-Type': 'application/json' } });
+    if (method === 'POST') return json(usedTokens(readTokens(answer)));
+    // The code was good already, so an error of these is not the client's fault, whatever it says.
+    if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
+    if (url === keysAt) return json(usedKeys(readObject(answer)));
+    if (isJwt(answer.contentType)) {
+      judgeToken(answer.body, answer.contentType);
+      return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } });
     }
-    judgeToken(answer.body, answer.contentType);
-    return new Response(answer.body, {
-      status: answer.status,
-      headers: answer.contentType === undefined ? {} : { 'Content-Type': answer.contentType },
-    });
+    return json(readObject(answer));
   };
 }
 
-function hasError(body: Uint8Array): boolean {
-  try {
-    return typeof readJson(body)['error'] === 'string';
-  } catch {
-    return false;
-  }
+function readTokens(answer: ProviderResponse): Readonly<Record<string, unknown>> {
+  const tokens = readAnswer(answer);
+  judgeToken(answer.body, undefined);
+  return tokens;
+}
+
+function json(body: object): Response {
+  return Response.json(body);
 }

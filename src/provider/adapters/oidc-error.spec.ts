@@ -1,4 +1,3 @@
-import { ResponseBodyError } from 'openid-client';
 import { ProviderRefusal } from '../provider-answer.js';
 import { withoutSecrets } from './oidc-error.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
@@ -7,15 +6,14 @@ const coded = (code: unknown, message = ''): Error => Object.assign(new Error(me
 
 describe('an error of openid-client, as it may be logged', () => {
   it('is the code of an answer with an error', () => {
-    const response = new Response('{}', { status: 400 });
-    const error = new ResponseBodyError('x', {
-      cause: { error: 'access_denied', secret: 's3cret' },
-      response,
-    });
-    const told = withoutSecrets(error);
-    expect(told).toBeInstanceOf(ProviderRefusal);
-    expect(told.message).toBe('the provider answered: access_denied');
-    expect(told.cause).toBeUndefined();
+    const refusal = new ProviderRefusal('access_denied', 'the provider answered');
+    expect(withoutSecrets(new Error('something went wrong', { cause: refusal }))).toBe(refusal);
+  });
+
+  it('says what was asked, wherever that lies', () => {
+    const asked = { url: 'https://id.example/token', status: 500 };
+    const error = new Error('a', { cause: Object.assign(new Error('b'), { asked }) });
+    expect(withoutSecrets(error)).toMatchObject({ message: 'a: b', asked });
   });
 
   it.each([

@@ -1,6 +1,5 @@
 import { types } from 'node:util';
-import { ResponseBodyError } from 'openid-client';
-import { ProviderRefusal } from '../provider-answer.js';
+import { askedOf, ProviderRefusal } from '../provider-answer.js';
 import { isAway } from '../provider-away.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
 
@@ -9,21 +8,22 @@ import { Unsupported, UnsupportedProvider } from './unsupported.js';
  * causes. Only the library's fixed texts are kept.
  */
 export function withoutSecrets(error: unknown): Error {
-  if (error instanceof ResponseBodyError) return new ProviderRefusal(error.error, 'the provider answered');
-  if (error instanceof ProviderRefusal || error instanceof UnsupportedProvider) return error;
+  if (error instanceof UnsupportedProvider) return error;
   const words: string[] = [];
   let known: string | undefined; // why it is away, if it is (provider-away.ts)
   let at: unknown = error;
   while (types.isNativeError(at)) {
     if (isAway({ code: code(at) })) known ??= code(at);
-    if (at instanceof Unsupported) return at;
+    if (at instanceof Unsupported || at instanceof ProviderRefusal) return at;
     const said = at.message || code(at);
     if (at.name !== 'SyntaxError' && !words.includes(said)) words.push(said); // the parser quotes what it could not read
     at = at.cause;
   }
+  const asked = askedOf(error);
   return Object.assign(
     new Error(words.join(': ') || 'unknown error'),
     known !== undefined && { code: known },
+    asked !== undefined && { asked },
   );
 }
 

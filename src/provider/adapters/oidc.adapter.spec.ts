@@ -291,7 +291,7 @@ describe('the adapter oidc', () => {
       stub.said = { '/token': [403, '{"error":"invalid_grant","error_description":"s3cret"}'] };
       expect(await failure(exchange())).toMatchObject({
         error: 'invalid_grant',
-        message: 'the provider answered: invalid_grant',
+        message: 'the provider answered with status 403: invalid_grant',
       });
     });
 

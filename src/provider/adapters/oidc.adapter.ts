@@ -20,6 +20,7 @@ import { OidcDiscovery } from './oidc-discovery.js';
 import { withoutSecrets } from './oidc-error.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
+import { accessTokenIn } from './used-members.js';
 
 /** What its end of a session is told. */
 export interface LogoutRequest {
@@ -118,8 +119,10 @@ export class OidcAdapter implements ProviderAdapter {
     const claims = checkIdToken(tokens, nonce);
     const names = { subject: claims.sub, session: claims['sid'] as string }; // judged by parseIdentity, as the rest
     const identity = { ...identityOf(claims, options), ...names };
-    if (isComplete(claims, options) || !configuration.serverMetadata().userinfo_endpoint) return identity;
-    const more = await client.fetchUserInfo(configuration, tokens.access_token, claims.sub); // compares sub
+    const accessToken = accessTokenIn(tokens);
+    if (isComplete(claims, options) || accessToken === undefined) return identity;
+    if (!configuration.serverMetadata().userinfo_endpoint) return identity;
+    const more = await client.fetchUserInfo(configuration, accessToken, claims.sub); // compares sub
     // Either of the two may call the address unverified: the other may not mention it, or be older.
     const doubt = callsUnverified(more) ? { email_verified: false } : {};
     return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
@@ -170,8 +173,9 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
   // Not the provider's mistake: the code belongs to another sign-in (RFC 9700 §4.5.3.2), so it is no valid grant here.
   if (nonce !== undefined && claims.nonce !== nonce)
     throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
-  const atHash = claims['at_hash'];
-  if (atHash !== undefined && !atHashMatches(tokens.id_token, tokens.access_token, atHash)) {
+  const [atHash, accessToken] = [claims['at_hash'], accessTokenIn(tokens)];
+  if (atHash === undefined || accessToken === undefined) return claims;
+  if (!atHashMatches(tokens.id_token, accessToken, atHash)) {
     throw new Error('the at_hash of the ID token is not the one of the access token');
   }
   return claims;

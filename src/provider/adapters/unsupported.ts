@@ -1,3 +1,5 @@
+import { askedOf, type Asked } from '../provider-answer.js';
+
 /**
  * What real OpenID providers do that Latchkey does not support (contract §6): what is found, and what to change. The table in
  * docs/providers.md ("Not supported") says where that is in the usual products; test/unsupported.spec.ts compares the two.
@@ -70,8 +72,10 @@ export class Unsupported extends Error {
 /** A provider with which nobody can sign in until somebody changes its settings: all that was found about it. */
 export class UnsupportedProvider extends AggregateError {
   override readonly name = 'UnsupportedProvider';
+  readonly asked: Asked | undefined;
 
   constructor(provider: string, errors: readonly Unsupported[]) {
     super(errors, `provider ${provider} cannot be used: ${errors.map(({ message }) => message).join(' — ')}`);
+    this.asked = errors.map(askedOf).find((asked) => asked !== undefined);
   }
 }

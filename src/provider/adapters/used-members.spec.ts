@@ -1,0 +1,80 @@
+import { accessTokenIn, usedKeys, usedMetadata, usedTokens } from './used-members.js';
+
+const ODD: readonly unknown[] = [null, '', '3600', 7, true, {}, [], ['x'], { a: null }];
+
+describe('the members that are used', () => {
+  it('of an answer with tokens are two', () => {
+    for (const odd of ODD) {
+      const others = { scope: odd, expires_in: odd, refresh_token: odd, token_type: odd, more: odd };
+      expect(usedTokens({ access_token: 'a', id_token: 'i', ...others })).toEqual({
+        access_token: 'a',
+        token_type: 'Bearer',
+        id_token: 'i',
+      });
+    }
+  });
+
+  it.each([undefined, null, '', 7, {}, ['a']])('of an answer without an access token: %j', (access_token) => {
+    const used = usedTokens({ access_token, id_token: access_token }) as { access_token: string };
+    expect(Object.keys(used)).toEqual(['access_token', 'token_type']);
+    expect(accessTokenIn(used)).toBeUndefined();
+    expect(accessTokenIn({ access_token: 'a' })).toBe('a');
+  });
+
+  it('of a discovery document have the right type, or are left out', () => {
+    const good = {
+      issuer: 'https://id.example',
+      token_endpoint: 'https://id.example/token',
+      response_types_supported: ['code'],
+      authorization_response_iss_parameter_supported: true,
+    };
+    for (const odd of [null, '', 7, {}, [], [7, null]]) {
+      const document = {
+        ...good,
+        userinfo_endpoint: odd,
+        end_session_endpoint: odd,
+        token_endpoint_auth_methods_supported: odd,
+        id_token_signing_alg_values_supported: odd,
+        require_pushed_authorization_requests: odd,
+        claims_supported: odd,
+        mtls_endpoint_aliases: odd,
+      };
+      expect(usedMetadata(document)).toEqual(good);
+    }
+    expect(usedMetadata({ token_endpoint_auth_methods_supported: 'client_secret_post' })).toEqual({
+      issuer: '',
+      token_endpoint_auth_methods_supported: ['client_secret_post'],
+    });
+    const mixed = { ...good, response_types_supported: [7, 'code', null] };
+    expect(usedMetadata(mixed)).toEqual(good);
+  });
+
+  const EC = { kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ', kid: 'a' };
+
+  it.each<[string, unknown, unknown[]]>([
+    ['that is no list', { a: EC }, []],
+    ['that is not there', undefined, []],
+    [
+      'with keys of all types',
+      [EC, { kty: 'RSA', n: 'bg', e: 'AQAB' }, { kty: 'OKP', crv: 'Ed25519', x: 'eA' }],
+      [EC, { kty: 'RSA', n: 'bg', e: 'AQAB' }, { kty: 'OKP', crv: 'Ed25519', x: 'eA' }],
+    ],
+    ['with things that are no keys', [null, 7, 'x', [], {}, EC], [EC]],
+    ['with other types of keys', [{ kty: 'oct', k: 'aw' }, { kty: 'AKP' }, { kty: ['EC'] }, EC], [EC]],
+    [
+      'with keys that lack a part',
+      [{ ...EC, y: undefined }, { ...EC, x: 7 }, { ...EC, crv: '' }, { kty: 'RSA', n: 'bg' }, EC],
+      [EC],
+    ],
+    ['with a key for an odd use', [{ ...EC, use: 7 }, { ...EC, alg: ['ES256'] }, EC], [EC]],
+    ['with a key twice', [EC, { ...EC, x5c: ['x'] }], [EC]],
+    ['with odd members beside the used ones', [{ ...EC, x5c: 7, x5t: null, d: 's3cret', exp: {} }], [EC]],
+    ['with members that say nothing', [{ ...EC, use: null, alg: null, key_ops: null }], [EC]],
+    ['with a kid that is no text', [{ ...EC, kid: 7 }], [{ kty: 'EC', crv: 'P-256', x: 'eA', y: 'eQ' }]],
+    [
+      'with what a key is for',
+      [{ ...EC, use: 'enc', alg: 'ES256', key_ops: ['verify'] }],
+      [{ ...EC, use: 'enc', alg: 'ES256', key_ops: ['verify'] }],
+    ],
+  ])('of a key set %s', (_what, keys, used) => expect(usedKeys({ keys })).toEqual({ keys: used }));
+});
