@@ -55,7 +55,7 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
   beforeAll(async () => {
     provider = await StubProvider.start();
     const env = { ...provider.env(), PUBLIC_URL: ISSUER, SERVICE_KEYS: SERVICE_KEY };
-    service = await startTestService(env, { unhurried: true });
+    service = await startTestService(env);
     other = await startTestService({ ...env, DATABASE_URL: service.databaseUrl });
   });
   afterAll(async () => {

@@ -21,7 +21,10 @@ describe('locks', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    service = await startTestService(
+      { ...provider.env(), SERVICE_KEYS: SERVICE_KEY },
+      { hasOwnLimits: true },
+    );
   });
   afterAll(async () => {
     await service?.close();

@@ -24,7 +24,7 @@ describe('races', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000' };
-    const first = await startTestService(env, { unhurried: true });
+    const first = await startTestService(env);
     instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
   });
   afterAll(async () => {

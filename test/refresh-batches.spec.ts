@@ -30,7 +30,7 @@ describe('refreshes that wait for their statement', () => {
   });
   afterAll(() => provider.close());
   beforeEach(async () => {
-    service = await startTestService(provider.env(), { unhurried: true });
+    service = await startTestService(provider.env());
     tokens = await signIn(service.url);
     lock = new Client(service.databaseUrl);
     await lock.connect();

@@ -26,7 +26,7 @@ let removal: Removal;
 
 beforeAll(async () => {
   const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue(); // runs only when told to
-  service = await startTestService();
+  service = await startTestService({}, { hasOwnLimits: true });
   timer.mockRestore();
   removal = service.app.get(Removal);
 });

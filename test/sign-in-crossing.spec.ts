@@ -20,7 +20,7 @@ describe('sign-ins that share statements, and whatever else locks the same rows'
   beforeAll(async () => {
     provider = await StubProvider.start();
     const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    const first = await startTestService(env, { unhurried: true });
+    const first = await startTestService(env);
     instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
   });
   afterAll(async () => {

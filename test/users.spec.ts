@@ -25,7 +25,7 @@ describe('users, by service key', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
-    here = await startTestService(env, { unhurried: true });
+    here = await startTestService(env);
     const more = { ...env, DATABASE_URL: here.databaseUrl };
     instances = [here, await startTestService(more), await startTestService(more)];
   });
