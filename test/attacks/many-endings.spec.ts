@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Verifier } from '../../packages/server/src/verifier.js';
-import { Sql } from '../../src/database/sql.js';
+import { Sql, type Statement } from '../../src/database/sql.js';
 import { BEGINNING, endedSince, PAGE, PLACE, type Place } from '../../src/token/ended-sessions.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { query } from '../support/query.js';
@@ -114,6 +114,30 @@ describe('10,000 sessions of one user that end at once', () => {
       ({ next } = page);
     }
     expect([found.length, new Set(found).size, pages]).toEqual([SESSIONS, SESSIONS, SESSIONS / PAGE + 1]);
+  });
+
+  it('are found by an index, among those of other users', async () => {
+    await sql(
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at, signed_out_xid)
+       SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', at, at, -i
+       FROM generate_series(1, 50000) i, LATERAL (SELECT now() - interval '1 hour' - i * interval '1 ms') AS t (at)`,
+    );
+    const database = service.app.get(Sql);
+    const [place] = await database.query<Place & Record<string, unknown>>(PLACE, []);
+    await endAll();
+    await sql('ANALYZE refresh_tokens');
+    const asked: [Statement, unknown[]][] = [];
+    const spy = {
+      query: (...call: [Statement, unknown[]]) => Promise.resolve(asked.push(call) && [place]),
+    } as unknown as Sql;
+    await endedSince(spy, place!, true, 10);
+    const [[{ text }, values]] = asked as [[Statement, unknown[]]];
+    const plan = await sql(`EXPLAIN (ANALYZE) ${text}`, values);
+    const lines = plan.map((row) => String(row['QUERY PLAN'])).join('\n');
+    expect(lines).not.toContain('Seq Scan on refresh_tokens');
+    const ms = Number(/Execution Time: ([\d.]+) ms/.exec(lines)![1]);
+    process.stdout.write(`a page of 10,000 endings beside 50,000 others: ${ms} ms of the database\n`);
+    expect(ms).toBeLessThan(500);
   });
 
   it('a reader that reads nothing is closed all the same, and keeps no more than the shared pieces', async () => {
