@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { fewAtATime, parts } from '../database/few-at-a-time.js';
 import { PresenceStore, type Place } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;
@@ -54,22 +55,21 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
     this.writing = this.writing.then(work).catch((error: unknown) => this.logger.debug({ err: error }));
   }
 
+  /** What could not be written is told with the next write; it does not keep the rest from being written. */
   private async write(): Promise<void> {
-    const changed = this.changed;
+    const left = new Set(parts([...this.changed], LARGEST_WRITE));
     this.changed = new Map();
     try {
-      const places = [...changed];
-      for (let i = 0; i < places.length; i += LARGEST_WRITE) {
-        const some = places.slice(i, i + LARGEST_WRITE);
+      await fewAtATime([...left], async (some) => {
         const [taken, free] = [true, false].map((is) =>
           some.filter(([key]) => this.sockets.has(key) === is).map(([, place]) => place),
         );
         if (taken!.length > 0) await this.store.arrive(this.instanceId, taken!);
         if (free!.length > 0) await this.store.leave(this.instanceId, free!);
-      }
-    } catch (error) {
-      for (const [key, place] of changed) this.changed.set(key, place); // told with the next write
-      throw error;
+        left.delete(some);
+      });
+    } finally {
+      for (const [key, place] of [...left].flat()) this.changed.set(key, place);
     }
   }
 

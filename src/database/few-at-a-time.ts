@@ -30,3 +30,9 @@ export async function fewAtATime<Item>(
   await Promise.all(Array.from({ length: AT_A_TIME }, lane));
   if (failures > 0) throw first;
 }
+
+/** @returns the items in their order, so many together at most */
+export function parts<Item>(items: readonly Item[], most: number): Item[][] {
+  const count = Math.ceil(items.length / most);
+  return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
+}

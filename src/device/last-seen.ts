@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { fewAtATime } from '../database/few-at-a-time.js';
+import { fewAtATime, parts } from '../database/few-at-a-time.js';
 import { Sql } from '../database/sql.js';
 import { Events, type Session } from '../events.js';
 
@@ -68,11 +68,11 @@ export class LastSeen implements OnApplicationShutdown {
     }
   }
 
-  private async writeTogether(sessions: readonly Session[]): Promise<void> {
-    for (let i = 0; i < sessions.length; i += LARGEST_WRITE) {
-      const some = sessions.slice(i, i + LARGEST_WRITE);
-      await this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]);
-    }
+  /** A part that fails does not keep the others from being written. */
+  private writeTogether(sessions: readonly Session[]): Promise<void> {
+    return fewAtATime(parts(sessions, LARGEST_WRITE), (some) =>
+      this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]),
+    );
   }
 
   private writeEach(sessions: readonly Session[]): Promise<void> {
