@@ -474,7 +474,7 @@ describe('the adapter oidc', () => {
     expect(proxy.tokens.length).toBeGreaterThan(20);
     const tokens = proxy.tokens.flatMap((answer) => [answer['access_token'], answer['id_token']]);
     const secrets = [SECRET, ...codes, ...tokens].filter(
-      (secret) => typeof secret === 'string' && secret !== '',
+      (secret): secret is string => typeof secret === 'string' && secret !== '',
     );
     expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
   });
