@@ -22,7 +22,7 @@ function List() {
         <input name="item" placeholder="What is missing?" maxLength={80} required autoComplete="off" />
         <button>Add</button>
         {list.map((item) => (
-          <button key={item} type="button" onClick={() => toggle(item)} children={item} />
+          <button key={item} type="button" onClick={() => void toggle(item)} children={item} />
         ))}
       </fieldset>
       <p role="status">{isLive ? 'Live on all your devices' : 'Connecting …'}</p>

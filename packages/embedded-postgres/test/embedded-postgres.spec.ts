@@ -178,7 +178,8 @@ describe('variables of the shell', () => {
     use(join(ROOM, 'shell'));
     Object.assign(process.env, OF_THE_SHELL);
     for (let time = 0; time < 2; time++) {
-      const { url, stop } = await start();
+      const server = await start();
+      const { url } = server;
       const settings = ['default_transaction_isolation', 'search_path', 'TimeZone', 'lc_messages'];
       const sql = `SELECT current_user::text AS name, pg_encoding_to_char(encoding) AS encoding,
         ${settings.map((setting) => `current_setting('${setting}') AS ${setting.toLowerCase()}`).join()}
@@ -196,7 +197,7 @@ describe('variables of the shell', () => {
       expect(await dataSource.query(sql)).toEqual([expected]);
       await dataSource.destroy();
       expect(runningEmbeddedPostgres(dataDir)).toBe(url);
-      await stop();
+      await server.stop();
     }
   });
 });
