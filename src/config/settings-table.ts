@@ -80,7 +80,7 @@ export const settingsTable = {
     section: 'Storage',
     kind: kinds.directory,
     default: './data',
-    doc: 'Directory of the embedded database and of generated secrets (mode 0600).',
+    doc: 'Directory of the embedded database and of generated secrets (mode 0600). Other accounts must not own it or write to it.',
   },
   redisUrl: {
     name: 'REDIS_URL',

@@ -14,11 +14,13 @@ import {
   symlinkSync,
   unlinkSync,
 } from 'node:fs';
+import type { Dirent } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
 import { changeMode, makeDirectoryFor, makeFileFor, readOwnFile, replaced } from './own-file.js';
+import { errorCode } from './error-facts.js';
 import { isAlive } from './postmaster.js';
 
 /** The cluster's administrator, which PostgreSQL must have; the service has another role (provision.ts). */
@@ -76,10 +78,19 @@ export function readPassword(path: string): string {
  * @throws a sentence if there is one, or anything else that is neither a file nor a directory
  */
 export function refuseSpecialFiles(path: string): void {
-  for (const entry of readdirSync(path, { recursive: true, withFileTypes: true })) {
+  for (const entry of entriesBelow(path)) {
     const name = join(entry.parentPath, entry.name);
     const found = entry.isSymbolicLink() ? statSync(name, { throwIfNoEntry: false }) : entry;
     if (found && !found.isFile() && !found.isDirectory()) throw replaced(name);
+  }
+}
+
+function entriesBelow(path: string): Dirent[] {
+  try {
+    return readdirSync(path, { recursive: true, withFileTypes: true });
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return []; // the last process of a killed server removes its temporary files
+    throw error;
   }
 }
 
