@@ -69,6 +69,10 @@ describe('what a stock client asks for', () => {
     ]);
   });
 
+  it('may say that the answer is in the query', async () => {
+    expect(await begin({ response_mode: 'query' })).toHaveProperty('address');
+  });
+
   it('leads to a page where there are several', async () => {
     expect(await begin({}, ['corp', 'forum'])).toHaveProperty('page');
     expect(saved).toEqual([]);
@@ -103,6 +107,13 @@ describe('what a stock client asks for', () => {
       ['corp'],
       'unsupported_response_type',
       'must%20be%20code',
+    ],
+    [
+      'it wants the answer elsewhere',
+      { response_mode: 'form_post' },
+      ['corp', 'forum'],
+      'invalid_request',
+      'only%20response_mode%20query%20is%20supported',
     ],
   ])('is told where %s', async (_what, change, names, error, description) => {
     await expect(begin(change, names)).rejects.toMatchObject({

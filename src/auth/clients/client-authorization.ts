@@ -63,6 +63,9 @@ export class ClientAuthorization {
     if (request.response_type !== 'code') {
       throw this.refusal(client, 'unsupported_response_type', 'response_type must be code');
     }
+    if (request.response_mode !== undefined && request.response_mode !== 'query') {
+      throw this.refusal(client, 'invalid_request', 'only response_mode query is supported');
+    }
     const { code_challenge: challenge, code_challenge_method: method } = request;
     if (challenge === undefined || method !== 'S256' || !/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
       throw this.refusal(

@@ -18,6 +18,10 @@ export class ClientAuthorizeDto {
   @RequiredText()
   redirect_uri!: string;
 
+  /** `query`, or left out: the answer is in the query of the redirect URI. */
+  @OptionalText()
+  response_mode?: string;
+
   /** Comes back untouched. */
   @OptionalText({ matches: { pattern: /^[\x20-\x7e]{1,2048}$/, as: 'at most 2048 printable characters' } })
   state?: string;

@@ -25,6 +25,26 @@ describe('the page of an error', () => {
     },
   );
 
+  it.each([
+    ['redirect_uri is required', 'Add this parameter to the address of this page.'],
+    ['client_id is required', 'Add this parameter to the address of this page.'],
+    [
+      'client_id must be text of at most 255 characters',
+      'Correct this parameter in the address of this page.',
+    ],
+    ['redirect_uri is not on the allow-list', 'Add it to REDIRECT_URIS in the settings of the service.'],
+  ])('says what to do about a wrong request: %s', (description, cure) => {
+    const { text } = errorPage(new OAuthError('invalid_request', description));
+    expect(text).toContain(`<code>${description}</code>. ${cure}`);
+    expect(text).toContain('not complete or not allowed');
+    expect(text).not.toMatch(/finished already|taken too long/);
+  });
+
+  it('says that a sign-in may be over only where it may be', () => {
+    expect(page('invalid_grant')).toMatch(/finished already.*taken too long/);
+    expect(page('payload_too_large')).not.toContain('finished already');
+  });
+
   it.each<ErrorCode>(['server_error', 'invalid_grant'])('has a title and says whose it is: %s', (error) => {
     expect(page(error)).toContain('<title>Sign-in is not possible</title>');
     expect(page(error)).toMatch(/class="brand">.*Sign in<\/p>/s);
