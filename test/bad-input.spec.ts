@@ -201,7 +201,7 @@ describe('bad input', () => {
       ['no code', { state: STATE }],
       ['an empty code', { code: '', state: STATE }],
       ['a blank code', { code: ' \t ', state: STATE }],
-      ['a code over 4096 characters', { code: 'c'.repeat(4097), state: STATE }],
+      ['a code over 16384 characters', { code: 'c'.repeat(16_385), state: STATE }],
       ['NUL in the code', { code: 'a\0b', state: STATE }],
       ['no state', { code: 'c' }],
       ['an empty state', { code: 'c', state: '' }],

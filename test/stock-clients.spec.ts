@@ -114,6 +114,13 @@ describe('a stock OAuth client', () => {
       ['another response_type', { response_type: 'token' }, 'unsupported_response_type'],
       ['code and something', { response_type: 'code id_token' }, 'unsupported_response_type'],
       ['no code_challenge', { code_challenge: undefined }, 'invalid_request'],
+      ...['form_post', 'fragment', 'query.jwt', 'web_message', 'Query', ' '].map(
+        (mode): [string, object, string] => [
+          `response_mode ${mode}`,
+          { response_mode: mode },
+          'invalid_request',
+        ],
+      ),
       ['no method', { code_challenge_method: undefined }, 'invalid_request'],
       ['plain', { code_challenge_method: 'plain' }, 'invalid_request'],
       ['a challenge that is no hash', { code_challenge: 'a'.repeat(42) }, 'invalid_request'],
@@ -299,6 +306,15 @@ describe('a stock OAuth client', () => {
       expect(codes).toEqual(['ST-1', 'c-2']);
     });
 
+    // The head of a request has 16 KiB: a longer code does not arrive at the callback.
+    it('takes a code as long as the head of a request allows', async () => {
+      provider.answerWith(200, { provider_user_id: 'long' });
+      const { headers } = await returnWith(here.url, await begin(), { code: 'a'.repeat(15_000) }).expect(302);
+      expect(headers['location']).toContain('?code=lkc_');
+      const tooLong = { code: 'a'.repeat(16_385), state: answerIn(await begin()).state };
+      await request(here.url).get('/providers/stub/callback').query(tooLong).expect(400);
+    });
+
     it('says 400 where nothing can be trusted, and spends nothing for a fault of the request itself', async () => {
       const begun = await begin();
       const { state } = answerIn(begun);
@@ -311,7 +327,7 @@ describe('a stock OAuth client', () => {
         { code: ['ada', 'bob'], state },
         { code: 'ada', state: [state, state] },
         { code: 'ada', state, iss: ['a', 'b'] },
-        { code: 'a'.repeat(4097), state },
+        { code: 'a'.repeat(14_000), state: 'short' },
       ]) {
         const { status, body, headers } = await call(faulty);
         expect([status, (body as { error: string }).error, headers['location']]).toEqual([

@@ -6,7 +6,7 @@ import { STATE } from './state.js';
 @OAuthParameters()
 export class TokenDto {
   /** Authorization code from the callback's query. */
-  @RequiredText({ max: 4096 })
+  @RequiredText({ max: 16_384 })
   code!: string;
 
   /** State of the authorization request: 64 hex characters, used once. */

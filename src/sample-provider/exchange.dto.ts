@@ -9,7 +9,8 @@ export class ExchangeDto {
   @RequiredText({ max: 1024 })
   client_secret!: string;
 
-  @RequiredText({ max: 255 })
+  /** As long as the service accepts (contract §3), so that an unknown code is an `invalid_grant`. */
+  @RequiredText({ max: 16_384 })
   code!: string;
 
   @RequiredText({ max: 2048 })

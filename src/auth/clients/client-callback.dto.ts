@@ -7,11 +7,11 @@ export class ClientCallbackDto {
   @RequiredText({ matches: { pattern: STATE, as: '64 hex characters' } })
   state!: string;
 
-  @OptionalText({ max: 4096 })
+  @OptionalText({ max: 16_384 })
   code?: string;
 
   /** What providers of another kind call their code (CAS). */
-  @OptionalText({ max: 4096 })
+  @OptionalText({ max: 16_384 })
   ticket?: string;
 
   /** The provider, in its own words (RFC 9207). */

@@ -5,7 +5,7 @@ import { UUID } from '../../http/uuid.js';
 @OAuthParameters()
 export class ClientTokenDto {
   /** As the callback of the client received it. */
-  @RequiredText({ max: 4096 })
+  @RequiredText({ max: 16_384 })
   code!: string;
 
   /** As in the authorization request. */

@@ -208,7 +208,7 @@ export const ADVISED: readonly BrokenProvider[] = [
     },
   },
   codes('six digits', (serial) => String(100_000 + serial)),
-  codes('too long', (serial) => `${serial}`.padEnd(4097, 'a')),
+  codes('too long', (serial) => `${serial}`.padEnd(16_385, 'a')),
   identity('identity-limits', 'a long name', () => ({ username: 'a'.repeat(256) })),
   identity('identity-limits', 'a data URL', () => ({ avatar_url: 'data:image/png;base64,AA' })),
   identity('identity-limits', 'a long id', () => ({ provider_user_id: 'a'.repeat(256) })),

@@ -1,7 +1,7 @@
 import { fail, pass, skip, type Rule } from '../../rule.js';
 
 const LEAST_BITS = 128; // RFC 6749 §10.10
-const LONGEST = 4096; // characters; the service refuses longer codes
+const LONGEST = 16_384; // characters; the service refuses longer codes
 
 export const codeStrength: Rule = {
   id: 'code-strength',
