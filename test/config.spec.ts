@@ -69,6 +69,44 @@ describe('.env', () => {
     mkdirSync(join(cwd, '.env'));
     expect(faultsOf({})).toEqual([expect.stringContaining('.env: cannot be read (EISDIR)')]);
   });
+
+  const SETTINGS_TEXT = 'LOG_LEVEL=warn\nPORT=4000\n';
+  const bigEndian = Buffer.from(`\ufeff${SETTINGS_TEXT}`, 'utf16le').swap16();
+  it.each<[string, Buffer | string]>([
+    ['UTF-8 with a byte order mark', `\ufeff${SETTINGS_TEXT}`],
+    ["UTF-16, as PowerShell's > writes it", Buffer.from(`\ufeff${SETTINGS_TEXT}`, 'utf16le')],
+    ['UTF-16, big-endian', bigEndian],
+  ])('may be %s', (_name, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    expect(loadSettings({}, cwd).port).toBe(4000);
+  });
+
+  it.each<[string, Buffer]>([
+    ['UTF-16 without a byte order mark', Buffer.from(SETTINGS_TEXT, 'utf16le')],
+    ['a NUL', Buffer.from(`${SETTINGS_TEXT}\0`)],
+    ['Latin-1', Buffer.from('PORT=4000\n# sch\u00f6n\n', 'latin1')],
+    ['half of a character', bigEndian.subarray(0, -1)],
+  ])('is a fault if it is no text: %s', (_name, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    expect(faultsOf({})).toEqual([expect.stringMatching(/^\s*\.env: cannot be read \(not text in UTF-8/)]);
+  });
+
+  it('a value in the quotation marks that docker --env-file leaves is a warning, without the value', () => {
+    const quoted = { SERVICE_KEYS: `'${'k'.repeat(32)}'`, 'providers.idp.client_secret': '"hunter2hunter2"' };
+    expect(faultsOf({ SERVICE_KEYS: quoted.SERVICE_KEYS })[0]).toContain('quotation mark');
+    const { warnings } = loadSettings(
+      {
+        'providers.idp.url': 'https://idp.example',
+        'providers.idp.client_id': 'x',
+        'providers.idp.client_secret': quoted['providers.idp.client_secret'],
+        SOMETHING_ELSE: '"x"',
+      },
+      cwd,
+    );
+    const found = warnings.filter((line) => line.includes('quotation mark'));
+    expect(found).toEqual([expect.stringContaining('providers.idp.client_secret')]);
+    expect(found.join()).not.toContain('hunter2');
+  });
 });
 
 describe('<NAME>_FILE', () => {

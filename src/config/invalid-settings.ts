@@ -53,6 +53,11 @@ export function quote(value: string): string {
   return `was ${escaped}`;
 }
 
+/** Whether a value begins and ends with the same quotation mark, as `docker --env-file` leaves it. */
+export function isQuoted(value: string): boolean {
+  return /^(?:"[^]*"|'[^]*')$/.test(value);
+}
+
 /** What a fault says about a secret. */
 export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
 

@@ -6,6 +6,7 @@ import { existingSecretKey, exposureOfDataDir, keptSecretKey } from './kept-secr
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
+import { decodeText } from './read-secret-file.js';
 import { readSecretFiles } from './secret-files.js';
 import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
@@ -57,10 +58,10 @@ function load(
 
 function readDotEnv(cwd: string, faults: Faults): Environment {
   try {
-    return parse(readFileSync(join(cwd, '.env')));
+    return parse(decodeText(readFileSync(join(cwd, '.env'))));
   } catch (error) {
     const code = fileErrorCode(error);
-    if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a readable file, or none');
+    if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a file in UTF-8, or none');
     return {};
   }
 }

@@ -46,6 +46,23 @@ export async function readSecretFileLater(path: string): Promise<string> {
   }
 }
 
+/**
+ * Decodes a file of settings by its byte order mark, which PowerShell's `>` writes; without one as UTF-8.
+ * @throws Error with a `code`, as those of node:fs, for bytes that are no text
+ */
+export function decodeText(bytes: Buffer): string {
+  const mark = bytes.toString('hex', 0, 2);
+  const encoding = mark === 'fffe' ? 'utf-16le' : mark === 'feff' ? 'utf-16be' : 'utf-8';
+  try {
+    const text = new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    if (!text.includes('\0')) return text;
+  } catch {
+    // reported below
+  }
+  const message = 'not text in UTF-8, nor in UTF-16 with a byte order mark';
+  throw Object.assign(new Error(message), { code: message });
+}
+
 class Content {
   private readonly bytes = Buffer.alloc(MOST + 1);
   private length = 0;
@@ -56,7 +73,7 @@ class Content {
   }
 
   get text(): string {
-    return this.bytes.toString('utf8', 0, this.length);
+    return decodeText(this.bytes.subarray(0, this.length));
   }
 
   /** @returns whether there may be more */

@@ -44,13 +44,12 @@ export function readSecretFiles(env: Environment, cwd: string, faults: Faults): 
 }
 
 /**
- * What a file says, without the line break at its end, and without the mark of the byte order with which some editors begin;
- * undefined when it says nothing.
+ * Content of a file without the line break at its end; undefined if it is blank.
  */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
   while (content[end - 1] === '\n' || content[end - 1] === '\r') end--; // /[\r\n]+$/ takes seconds for breaks inside
-  const text = content.slice(content.startsWith('\uFEFF') ? 1 : 0, end);
+  const text = content.slice(0, end);
   return text.trim() === '' ? undefined : text;
 }
 

@@ -1,4 +1,4 @@
-import { NOT_SHOWN, quote } from './invalid-settings.js';
+import { isQuoted, NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { Refused } from './kinds.js';
 import type { Kind } from './kinds.js';
@@ -38,7 +38,8 @@ export function read<T>(
     return setting.kind.parse(text);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const was = error.was ?? (setting.secret ? NOT_SHOWN : quote(error.part));
+    const secret = isQuoted(text) ? `${NOT_SHOWN} that begins and ends with a quotation mark` : NOT_SHOWN;
+    const was = error.was ?? (setting.secret ? secret : quote(error.part));
     faults.add(variable, was, setting.kind.accepts);
     return undefined;
   }

@@ -1,10 +1,11 @@
 import { isIPv6 } from 'node:net';
+import { isQuoted } from './invalid-settings.js';
 import { isThisMachine } from './loopback.js';
 import { defaultsToOn } from './parse-provider.js';
 import { SAMPLE_PROVIDER } from './enabled-providers.js';
 import { isOpenId } from './provider-adapters.js';
 import { adapterKeys, providerKeys } from './provider-keys.js';
-import type { ProviderVariables } from './provider-variables.js';
+import { isProviderVariable, type ProviderVariables } from './provider-variables.js';
 import type { Environment } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
 import type { Values } from './settings.js';
@@ -38,6 +39,7 @@ export function warningsFor(
       (variable) =>
         `${variable} has an entry with *: entries are compared as they are, so * stands for itself.`,
     ),
+    ...quotedSettings(env),
     ...unknownVariables(env, providers),
     ...traceWarnings(env),
   ];
@@ -72,6 +74,18 @@ function injectionWarning(name: string, given: ProviderVariables): readonly stri
   return [
     `Provider ${name} has neither pkce nor nonce: whoever steals a code of it can sign in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
   ];
+}
+
+/** `.env` takes quotation marks off; `docker --env-file` and other lists of variables keep them. */
+function quotedSettings(env: Environment): readonly string[] {
+  const names = new Set<string>(Object.values(settingsTable).map(({ name }) => name));
+  return Object.entries(env).flatMap(([variable, text = '']) =>
+    isQuoted(text) && (names.has(variable) || isProviderVariable(variable))
+      ? [
+          `${variable} begins and ends with a quotation mark, which is part of the value. If it is not meant, remove both marks.`,
+        ]
+      : [],
+  );
 }
 
 /** The allow-lists of redirect URIs that were written as patterns. */

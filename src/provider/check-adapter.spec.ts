@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { providerSettings } from '../../test/support/provider-settings.js';
-import { checkAdapter, oneLine, within } from './check-adapter.js';
+import { checkAdapter, masked, oneLine, within } from './check-adapter.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 
 const provider = providerSettings('acme', { clientSecret: 's3cret' });
@@ -104,4 +104,13 @@ describe('an error on one line', () => {
   it('is looked at for 10,000 characters, so that a long one costs little', () => {
     expect(oneLine(new Error('s3cret'.repeat(2000)), provider)).toHaveLength(400);
   });
+});
+
+it.each([
+  ['b', 'cannot be loaded', 'cannot be loaded'],
+  ['b', 'the secret b, "b" and (b) of a bible', 'the secret ***, "***" and (***) of a bible'],
+  ['$1.*', 'was $1.* here', 'was *** here'],
+  ['eightlet', 'xeightletx', 'x***x'],
+])('the secret %j is masked in %j', (secret, line, expected) => {
+  expect(masked(line, secret)).toBe(expected);
 });

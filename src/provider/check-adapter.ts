@@ -6,6 +6,8 @@ export const CHECK_MS = 5000;
 
 /** So many faults of one provider are told. */
 const MOST_LINES = 20;
+/** Characters of a secret that is masked anywhere in a text. */
+const SHORTEST_MASKED = 8;
 
 export interface CheckResult {
   /** The settings cannot work: a line each. */
@@ -58,8 +60,16 @@ export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings,
   const { message } = (error ?? {}) as { message?: unknown };
   const [line = ''] = (typeof message === 'string' ? message.slice(0, 10_000) : 'unknown error').split('\n');
   // oxlint-disable-next-line no-control-regex -- control characters are what is removed
-  const printable = line.replaceAll(clientSecret, '***').replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
+  const printable = masked(line, clientSecret).replace(/[\u0000-\u001f\u007f-\u009f]/g, ' ');
   return printable.slice(0, 400);
+}
+
+/** Short secrets are masked only as a whole word: elsewhere they would mask letters of the message ("cannot ***e loaded"). */
+export function masked(line: string, secret: string): string {
+  if (secret === '') return line;
+  if (secret.length >= SHORTEST_MASKED) return line.replaceAll(secret, '***');
+  const pattern = secret.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+  return line.replace(new RegExp(`(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])`, 'gu'), '***');
 }
 
 function errorsIn(thrown: unknown): readonly unknown[] {

@@ -1,12 +1,10 @@
 import { siblingVariable } from '../config/provider-variables.js';
 import type { ProviderSettings } from '../config/settings.js';
-import { oneLine } from './check-adapter.js';
+import { masked, oneLine } from './check-adapter.js';
 import { askedOf, type Asked } from './provider-answer.js';
 
 /** Of what a provider wrote. */
 const LONGEST = 200;
-/** Shorter texts are no secrets, and would blot out letters of the message. */
-const SHORTEST_SECRET = 6;
 
 /**
  * What the log says of an error that a provider caused (contract §6): the provider's own words or what failed, the HTTP status,
@@ -65,10 +63,10 @@ function settingsFor(
 function clean(text: unknown, secrets: readonly (string | undefined)[]): string {
   if (typeof text !== 'string') return text === undefined || text === null ? '' : 'an error that is no text';
   const spellings = secrets
-    .filter((secret) => secret !== undefined && secret.length >= SHORTEST_SECRET)
-    .flatMap((secret) => [secret!, encodeURIComponent(secret!.toWellFormed())]);
-  const masked = spellings.reduce((rest, secret) => rest.replaceAll(secret, '***'), text.slice(0, 10_000));
-  return masked
+    .filter((secret) => secret !== undefined)
+    .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())]);
+  return spellings
+    .reduce(masked, text.slice(0, 10_000))
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim()

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { InvalidSettings, unreadable } from '../config/invalid-settings.js';
 import { parseUrl } from '../config/parse-url.js';
+import { decodeText } from '../config/read-secret-file.js';
 import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
@@ -42,7 +43,7 @@ export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProv
 export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   let content: string;
   try {
-    content = readFileSync(path, 'utf8');
+    content = decodeText(readFileSync(path));
   } catch (error) {
     const was = unreadable(path, error);
     throw new InvalidSettings([`${variable}: ${was}; accepted: a readable JSON file of accounts`]);
