@@ -32,7 +32,7 @@ const WRITE = {
 /** Between two writes: whether there is still a server. */
 const READ = { name: 'read-check', text: 'SELECT' };
 
-// What a server that is there, but slow or full, makes of a statement; and what is told of a connection that has ended.
+// Errors of a slow or full server, and of a connection that has ended.
 const CANCELED = '57014';
 const RESOURCES = /^53/;
 const LOST = new Set(['57P01', '57P02', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE']);

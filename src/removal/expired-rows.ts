@@ -39,9 +39,9 @@ export interface ExpiredRows {
    * first, and removes those that are not needed any more and not locked by others. It returns one row: `Batch`.
    */
   readonly removeBatch: Statement;
-  /** The same for a batch of fewer rows than BATCH, where a whole one has failed. */
+  /** `removeBatch` with fewer rows than BATCH, if a whole batch has failed. */
   readonly removeFewer: (rows: number) => Statement;
-  /** Its parameter is the same. It only looks at the next batch, and returns one row: `Look`. */
+  /** Looks at the next batch and removes nothing. Parameter as of `removeBatch`; returns one row: `Look`. */
   readonly look: Statement;
   /** Condition on an expired row: it is not needed any more. */
   readonly mayGo: string;
@@ -58,7 +58,7 @@ export interface Batch {
 export interface Look {
   /** How many expired rows there are to look at. */
   readonly seen: number;
-  /** Where to go on behind the first of them; null when nothing was seen. */
+  /** Position behind the first of these rows; null if nothing was seen. */
   readonly behind: string | null;
 }
 

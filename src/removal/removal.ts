@@ -81,8 +81,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * A batch that fails is halved, down to one row. If that fails as well, the run goes on behind it: rows that cannot be removed
-   * must not keep the others.
+   * Halves a batch that fails, down to one row. If one row fails as well, the run continues behind it: rows that cannot be removed
+   * must not keep other rows.
    */
   private async remove(rows: ExpiredRows): Promise<number> {
     const { table } = rows;

@@ -4,7 +4,7 @@ import { cursorAt } from './ended-sessions.cursor.js';
 import { LONGEST_TOKEN_TTL } from './key-life.js';
 
 /** A session that was signed out, as it is read. */
-export type Ended = Session & { readonly endedAt: Date };
+type Ended = Session & { readonly endedAt: Date };
 
 /** Until where sign-outs were read: all that the snapshot sees, and that was signed out before the time. */
 export interface Place {

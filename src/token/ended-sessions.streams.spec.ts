@@ -219,9 +219,9 @@ describe('a stream of ended sessions', () => {
       expect(reader.news()).toBe(told('new') + READY);
     });
 
-    const COUNT = 10_000;
-    function endMany(count = COUNT): void {
-      for (let i = 0; i < count; i++) {
+    const SESSIONS = 10_000;
+    function endMany(sessions = SESSIONS): void {
+      for (let i = 0; i < sessions; i++) {
         events.emit('session.ended', session(`${i}`));
         if (i % 1000 === 999) events.emit('sessions.read', { cursor: null });
       }
@@ -251,9 +251,9 @@ describe('a stream of ended sessions', () => {
         expect([stream.isOpen, response.writableLength]).toEqual([true, before]);
         socket.resume();
         await until(() => text.includes('id: 8-8'));
-        expect(text.match(/event: ended/g)).toHaveLength(COUNT);
+        expect(text.match(/event: ended/g)).toHaveLength(SESSIONS);
         await stopReading();
-        endMany(6 * COUNT);
+        endMany(6 * SESSIONS);
         expect(stream.isOpen).toBe(false);
         await until(() => count() === 0);
       } finally {

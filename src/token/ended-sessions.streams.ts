@@ -13,7 +13,7 @@ const ALIVE = ':\n\n';
 
 /** Characters that are written to a reader at once: some 70 sessions. */
 const PIECE = 16 * 1024;
-/** Characters that may wait for a reader: 35,000 sessions. All readers share the same pieces, so a slow one holds no copy. */
+/** Characters that may wait for a reader: 35,000 sessions. All readers share the pieces, so a slow reader holds no copy. */
 const MOST_WAITING = 8 * 1024 * 1024;
 
 /** The streams of this instance that tell of ended sessions and withdrawn keys (contract §8). */
@@ -83,7 +83,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     if (stream.isOpen) this.ready.add(stream);
   }
 
-  /** Tells all streams what was read. Only those who know the past may go on from here. */
+  /** Writes what was read to all streams. A cursor is only for streams that have sent the past. */
   private tell(cursor: string | null): void {
     const { pieces } = this;
     this.pieces = [];

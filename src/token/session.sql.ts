@@ -150,8 +150,8 @@ export const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
 const MOST_ACCESS_TOKENS = 50_000;
 
 /**
- * Which expired sessions stay. The key of `access_tokens` finds the tokens of a user, not those of a session, and one more index
- * would slow each refresh. So a batch reads the tokens of each user once, however many sessions of that user it holds.
+ * Which expired sessions stay. The key of `access_tokens` finds the tokens of a user, not of a session, and one more index would
+ * slow each refresh. So a batch reads the tokens of each user once, however many sessions of that user it holds.
  */
 export const KEPT_SESSIONS: Retention = {
   mayGo: NEEDED_NO_MORE,

@@ -72,7 +72,7 @@ describe('10,000 sessions of one user that end at once', () => {
     for (const reader of [quick, slow, late]) {
       expect(new Set(reader.sessions).size).toBe(SESSIONS);
       const from = reader.readings.length;
-      await until(() => reader.readings.length > from + 1); // it goes on
+      await until(() => reader.readings.length > from + 1); // the feed continues
       expect(reader.response.destroyed).toBe(false);
     }
     const during = quick.readings.filter((at) => at > began - 1000);

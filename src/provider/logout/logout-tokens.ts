@@ -45,7 +45,7 @@ export class LogoutTokens {
     }
     const { verification, isCertain } = await orTryAgain(keys.newest(since));
     return this.judge(token, settings, verification).catch((error: unknown) => {
-      // Anyone can use up the fetch for unknown keys: the provider, whose token may be good, has to send it again.
+      // Tokens of a stranger can use up the fetch for unknown keys, so the provider may send this one again (contract §6).
       if (!isCertain && mayFitOthers(error) && isOfUnknownKey(error, token))
         throw unavailable(withoutClaims(error), keys.mayFetchIn);
       throw bad(error);
@@ -98,7 +98,7 @@ function mayFitOthers(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
-/** A signature that is wrong tells nothing of the key where the token names none. */
+/** Without `kid` in the token, a wrong signature may mean a new key. */
 function isOfUnknownKey(error: unknown, token: string): boolean {
   const { kid } = decodeProtectedHeader(token) as { kid?: unknown };
   return kid === undefined || (typeof kid === 'string' && error instanceof errors.JWKSNoMatchingKey);
