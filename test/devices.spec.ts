@@ -114,6 +114,125 @@ describe('users and their devices', () => {
     expect(devices.map(({ current }) => current)).toEqual([false]);
   });
 
+  describe('more than 100 devices', () => {
+    const page = async (tokens: Tokens, cursor?: string) => {
+      const { body } = await as(tokens)
+        .get(`/devices${cursor === undefined ? '' : `?cursor=${cursor}`}`)
+        .expect(200);
+      return body as { devices: DeviceView[]; next_cursor?: string };
+    };
+    /** Devices without a session. @param lastSeen of the i-th, SQL */
+    const add = (tokens: Tokens, count: number, lastSeen: string) =>
+      query(
+        service.databaseUrl,
+        `INSERT INTO devices (user_id, device_id, last_seen_at)
+         SELECT $1, gen_random_uuid(), ${lastSeen} FROM generate_series(1, $2::int) i`,
+        [tokens.user_id, count],
+      );
+
+    it.each([
+      ['of different times', `now() - i * interval '1.234567 s'`],
+      ['of one time', `now() - interval '1 hour'`],
+    ])('%s come in pages, each once, newest use first', async (_what, lastSeen) => {
+      const tokens = await onDevice();
+      await add(tokens, 249, lastSeen);
+      const pages = [await page(tokens)];
+      while (pages.at(-1)!.next_cursor !== undefined)
+        pages.push(await page(tokens, pages.at(-1)!.next_cursor));
+      expect(pages.map(({ devices }) => devices.length)).toEqual([100, 100, 50]);
+      const all = pages.flatMap(({ devices }) => devices);
+      expect(new Set(all.map(({ device_id }) => device_id)).size).toBe(250);
+      const times = all.map(({ last_seen_at }) => last_seen_at);
+      expect(times).toEqual(times.toSorted().toReversed());
+      expect(all.map(({ current }) => current)).toEqual(all.map((_, i) => i === 0));
+      expect(all.map(({ signed_in }) => signed_in)).toEqual(all.map((_, i) => i === 0));
+      expect(pages.at(-1)).not.toHaveProperty('next_cursor');
+    });
+
+    it('a full page that is the last has no cursor', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 99, 'now()');
+      const { devices, ...rest } = await page(tokens);
+      expect([devices.length, rest]).toEqual([100, {}]);
+    });
+
+    it('one that is used between two pages moves to the first: no other is left out or comes twice', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 149, `now() - i * interval '1 hour'`);
+      const first = await page(tokens);
+      const [{ device_id: last }] = (await query(
+        service.databaseUrl,
+        `UPDATE devices SET last_seen_at = now() WHERE (user_id, last_seen_at) = (
+           SELECT user_id, min(last_seen_at) FROM devices WHERE user_id = $1 GROUP BY user_id) RETURNING device_id`,
+        [tokens.user_id],
+      )) as [{ device_id: string }];
+      const second = await page(tokens, first.next_cursor);
+      const ids = [...first.devices, ...second.devices].map(({ device_id }) => device_id);
+      expect([ids.length, new Set(ids).size, ids.includes(last)]).toEqual([149, 149, false]);
+      expect((await page(tokens)).devices[0]!.device_id).toBe(last);
+    });
+
+    it.each([
+      '',
+      'x',
+      '1',
+      '1-',
+      `-${randomUUID()}`,
+      `1-${randomUUID()}x`,
+      `1.5-${randomUUID()}`,
+      `${'1'.repeat(17)}-${randomUUID()}`,
+      `-1-${randomUUID()}`,
+      '%00',
+      `1-${randomUUID()}&cursor=1-${randomUUID()}`,
+      "1-'%20OR%201=1--",
+    ])('the cursor %j is refused', async (cursor) => {
+      const { body } = await as(await onDevice())
+        .get(`/devices?cursor=${cursor}`)
+        .expect(400);
+      expect(body).toMatchObject({ error: 'invalid_request' });
+    });
+
+    it.each(['0', '9'.repeat(16)])('a cursor of the time %s is a place like any other', async (time) => {
+      const tokens = await onDevice();
+      const { devices } = await page(tokens, `${time}-${randomUUID()}`);
+      expect(devices).toHaveLength(time === '0' ? 0 : 1);
+    });
+
+    it('a cursor shows the devices of nobody else', async () => {
+      const other = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      await add(other, 100, 'now()');
+      const { next_cursor } = await page(other);
+      const { devices } = await page(await onDevice(), next_cursor);
+      expect(devices).toEqual([]);
+    });
+
+    it('are listed 600 times a minute and user at most, while RATE_LIMIT is on', async () => {
+      const limited = await startTestService({
+        ...provider.env(),
+        DATABASE_URL: service.databaseUrl,
+        PUBLIC_URL: service.url,
+        RATE_LIMIT: 'on',
+        TRUST_PROXY: 'false',
+      });
+      try {
+        const [tokens, other] = [await onDevice(), await signIn(service.url, randomUUID())];
+        const list = ({ access_token }: Tokens) => bearer(limited.url, access_token).get('/devices');
+        const statuses = new Map<number, number>();
+        for (let i = 0; i < 31; i++) {
+          const answers = await Promise.all(Array.from({ length: 20 }, () => list(tokens)));
+          for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+        const refused = await list(tokens).expect(429);
+        expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+        expect(statuses.get(200)).toBe(600);
+        await list(other).expect(200);
+        await bearer(limited.url, tokens.access_token).post('/sign-out').expect(204);
+      } finally {
+        await limited.close();
+      }
+    });
+  });
+
   it('the same device signing in again keeps one row, and its older refresh token its own life (spec §2.2)', async () => {
     const device = randomUUID();
     const first = await onDevice(device);

@@ -44,13 +44,21 @@ export const CALLER: Operations = {
     id: 'devices',
     tag,
     summary: 'The caller’s devices',
+    description: 'Newest use first, 100 a page. A device that is used between two pages moves to the first one.',
     answers: {
       200: {
-        description: 'Newest use first.',
+        description: 'A page of devices.',
         types: [DeviceList],
-        examples: { 'one device': { devices: [DEVICE] } },
+        examples: {
+          'one device': { devices: [DEVICE] },
+          'more than 100 devices': {
+            devices: [DEVICE],
+            next_cursor: `1735732800000000-${EXAMPLE.deviceId}`,
+          },
+        },
       },
     },
+    parameters: { cursor: `1735732800000000-${EXAMPLE.deviceId}` },
   },
   'PATCH /devices/{device_id}': {
     id: 'renameDevice',

@@ -43,7 +43,7 @@ export class BeyondBounds extends Error {
   override readonly name = 'BeyondBounds';
 
   constructor(readonly beyond: Beyond) {
-    super(`the user has too many ${beyond}`);
+    super(`the user has too many ${beyond}s`);
   }
 }
 
@@ -81,9 +81,9 @@ export async function signInInSteps(
   await manager.query(USER, [userId, provider, providerUserId, username, email, avatarUrl]);
   const has = async (...query: [string, unknown[]]): Promise<boolean> =>
     (await manager.query<unknown[]>(...query)).length > 0;
-  if (await has(HAS_MOST_SESSIONS, [userId])) throw new BeyondBounds('sessions');
+  if (await has(HAS_MOST_SESSIONS, [userId])) throw new BeyondBounds('session');
   if (deviceId !== null && (await has(IS_DEVICE_BEYOND, [userId, deviceId])))
-    throw new BeyondBounds('devices');
+    throw new BeyondBounds('device');
   if (deviceId !== null) await manager.query(DEVICE, [userId, deviceId, deviceName, userAgent]);
   await manager.query(REFRESH_TOKEN, [
     userId,

@@ -46,8 +46,8 @@ const RECORD = {
   text: `
     WITH given AS MATERIALIZED (
       SELECT s.*, CASE
-          WHEN ${hasMostSessions('s.user_id')} THEN 'sessions'
-          WHEN ${isDeviceBeyond('s.user_id', 's.device_id')} THEN 'devices'
+          WHEN ${hasMostSessions('s.user_id')} THEN 'session'
+          WHEN ${isDeviceBeyond('s.user_id', 's.device_id')} THEN 'device'
         END AS beyond
       FROM unnest(${arrays}) AS s (${names}),
         set_config('lock_timeout', coalesce(${PATIENCE}, current_setting('lock_timeout')), true)
@@ -83,7 +83,7 @@ type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | nu
   >;
 
 /** What a user has too many of for a sign-in (contract §4, POST /oauth2/token). */
-export type Beyond = 'sessions' | 'devices';
+export type Beyond = 'session' | 'device';
 
 /**
  * Records sign-ins of different users: all of them, or none. One that is beyond the user's bounds is left out. The bounds are

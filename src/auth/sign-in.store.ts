@@ -25,7 +25,7 @@ const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 /** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
 const LATEST_MS = 1000;
 
-/** How often a sign-in on a new device makes room for it: another sign-in of the user may take the room. */
+/** How often a sign-in on a new device makes room for it: another sign-in of the user may do the same, or take the room. */
 const TRIES = 3;
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';
@@ -62,7 +62,7 @@ export class SignInStore {
   async record(signIn: SignIn): Promise<void> {
     const { session, provider } = signIn;
     let row = await this.recordOnce(signIn);
-    for (let left = TRIES; row === 'devices' && left > 0 && (await this.makeRoom(session.userId)); left--)
+    for (let left = TRIES; row === 'device' && left > 0 && (await this.makeRoom(session.userId)); left--)
       row = await this.recordOnce(signIn);
     if (typeof row === 'string') throw tooMany(row);
     this.events.emit('session.started', { ...session, provider });
@@ -79,11 +79,11 @@ export class SignInStore {
     }
   }
 
-  /** Removes the device that has been signed out the longest, if there is one. */
+  /** Removes the device that has been signed out the longest. @returns whether there is one */
   private async makeRoom(userId: string): Promise<boolean> {
-    const deviceId = await this.dataSource.transaction((manager) => removeSignedOutLongest(manager, userId));
-    if (deviceId !== undefined) this.events.emit('device.removed', { userId, deviceId });
-    return deviceId !== undefined;
+    const room = await this.dataSource.transaction((manager) => removeSignedOutLongest(manager, userId));
+    if (room?.isRemoved) this.events.emit('device.removed', { userId, deviceId: room.deviceId });
+    return room !== undefined;
   }
 
   private async recordAtOnce(signIn: SignIn): Promise<Recorded> {
@@ -167,7 +167,7 @@ function inTime(began: number): void {
 }
 
 function tooMany(what: Beyond): OAuthError {
-  return new OAuthError('slow_down', `the user has too many ${what}: sign out of some of them first`, {
+  return new OAuthError('slow_down', `the user has too many ${what}s: sign out of some of them first`, {
     headers: { 'Retry-After': RETRY_AFTER },
   });
 }

@@ -10,11 +10,12 @@ const SLICE = 1000;
 // Whoever appends, and trims, holds it as well.
 const LOCK_COUNTER = 'SELECT FROM channels WHERE user_id = $1 FOR UPDATE';
 
-// Counted by rows: those that had a short `ttl` have left gaps between the offsets.
+// Counted by rows: those that had a short `ttl` have left gaps between the offsets. An array, since `IN` may be a join that reads
+// each of them for each.
 const REMOVE_SLICE = `
   DELETE FROM channel_events
-  WHERE user_id = $1 AND event_offset IN (
-    SELECT event_offset FROM channel_events WHERE user_id = $1 ORDER BY event_offset LIMIT ${SLICE})`;
+  WHERE user_id = $1 AND event_offset = ANY (ARRAY(
+    SELECT event_offset FROM channel_events WHERE user_id = $1 ORDER BY event_offset LIMIT ${SLICE}))`;
 
 /** Removes what a user's channel holds, for the removal of the user. */
 @Injectable()

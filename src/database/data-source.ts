@@ -12,7 +12,7 @@ import { SignOutIndexes1700000006000 } from './migrations/1700000006000-sign-out
 import { BoundSessions1700000007000 } from './migrations/1700000007000-bound-sessions.js';
 import { ProviderSessionIndexes1700000008000 } from './migrations/1700000008000-provider-session-indexes.js';
 import { StockClients1700000009000 } from './migrations/1700000009000-stock-clients.js';
-import { LivingSessionIndex1700000011000 } from './migrations/1700000011000-living-session-index.js';
+import { OpenSessionIndex1700000011000 } from './migrations/1700000011000-open-session-index.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -60,7 +60,7 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
       BoundSessions1700000007000,
       ProviderSessionIndexes1700000008000,
       StockClients1700000009000,
-      LivingSessionIndex1700000011000,
+      OpenSessionIndex1700000011000,
     ],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,

@@ -17,9 +17,10 @@ export class DeviceController {
     private readonly limits: RateLimits,
   ) {}
 
-  /** The caller's devices, newest use first, in pages. */
+  /** The caller's devices, newest use first, in pages. Limited for each user: a page costs as much as many refreshes. */
   @Get()
   async list(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
+    await this.limits.countUser('read', caller.userId);
     const { devices, next } = await this.devices.list(
       caller.userId,
       cursor === undefined ? undefined : placeOf(cursor),
@@ -51,5 +52,5 @@ export class DeviceController {
 
 /** What a DeviceView is made from. */
 function asSeen(device: KnownDevice, caller: Session): object {
-  return { ...device, current: device.deviceId === caller.deviceId };
+  return Object.assign({ current: device.deviceId === caller.deviceId }, device);
 }

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { isOnline } from '../channel/presence.sql.js';
-import { hasLivingSession, selectDeviceEnds } from '../token/session.sql.js';
+import { selectEndedSessions, selectLivingDevices } from '../token/session.sql.js';
 import { Device } from './device.entity.js';
 
 /** A device, whether it has a session that lives, and whether it has an open socket on some instance. */
@@ -18,18 +18,18 @@ export interface DevicePlace {
 
 const PLACE = '(extract(epoch FROM last_seen_at) * 1000000)::bigint';
 
-// It spans rooms: session.sql.ts says whether a session lives, presence.sql.ts whether a socket is open. Each part names the
-// user, so that on Citus it goes to the user's node.
+// It spans rooms: session.sql.ts says where sessions live, presence.sql.ts whether a socket is open. Each part names the user,
+// so that on Citus it goes to the user's node.
 const known = (from: string): string => `
   SELECT user_id AS "userId", device_id AS "deviceId", device_name AS "deviceName", user_agent AS "userAgent",
-    created_at AS "createdAt", last_seen_at AS "lastSeenAt",
-    ${hasLivingSession('$1', 'd.device_id')} AS "signedIn", ${isOnline('$1', 'd.device_id')} AS online, ${PLACE} AS place
+    created_at AS "createdAt", last_seen_at AS "lastSeenAt", ${PLACE} AS place,
+    device_id IN (${selectLivingDevices('$1')}) AS "signedIn", ${isOnline('$1', 'd.device_id')} AS online
   FROM (${from}) AS d`;
 
 const DEVICE = known('SELECT * FROM devices WHERE user_id = $1 AND device_id = $2');
 
-// The page is selected first, so that sessions and sockets of no other devices are read. No index by `last_seen_at`: each use of
-// a device would write it.
+// The page is selected first, so that sockets of no other devices are looked for. No index by `last_seen_at`: each use of a
+// device would write it.
 const DEVICES = `${known(`
     SELECT * FROM devices
     WHERE user_id = $1 AND ($2::bigint IS NULL OR (-${PLACE}, device_id) > (-$2::bigint, $3::uuid))
@@ -74,29 +74,37 @@ export async function removeDevices(manager: EntityManager, userId: string): Pro
   await manager.delete(Device, { userId });
 }
 
-// It spans rooms as DEVICES does. FOR UPDATE holds off sign-ins on the device; one that another sign-in removes is skipped.
+// It spans rooms as DEVICES does. Grouped, not joined: see selectLivingDevices.
 const SIGNED_OUT_LONGEST = `
-  SELECT d.device_id AS "deviceId" FROM devices d
-  LEFT JOIN (${selectDeviceEnds('$1')}) AS e ON e.device_id = d.device_id
-  WHERE d.user_id = $1 AND NOT ${hasLivingSession('$1', 'd.device_id')}
-  ORDER BY e.ended_at NULLS FIRST, d.last_seen_at LIMIT 1
-  FOR UPDATE OF d SKIP LOCKED`;
+  SELECT device_id AS "deviceId"
+  FROM (
+    SELECT device_id, NULL::timestamptz AS ended_at, last_seen_at FROM devices
+    WHERE user_id = $1 AND device_id NOT IN (${selectLivingDevices('$1')})
+    UNION ALL
+    SELECT device_id, ended_at, NULL FROM (${selectEndedSessions('$1')}) AS ended
+  ) AS facts
+  GROUP BY device_id HAVING max(last_seen_at) IS NOT NULL
+  ORDER BY max(ended_at) NULLS FIRST, max(last_seen_at) LIMIT 1`;
 
-// Once its row is locked: a session may have begun on it since the statement before.
+const LOCK_ONE = 'SELECT FROM devices WHERE user_id = $1 AND device_id = $2 FOR UPDATE';
+
+// Once its row is locked: a session may have begun on it before.
 const REMOVE_SIGNED_OUT = `
-  DELETE FROM devices d WHERE user_id = $1 AND device_id = $2 AND NOT ${hasLivingSession('$1', '$2')}`;
+  DELETE FROM devices WHERE user_id = $1 AND device_id = $2 AND device_id NOT IN (${selectLivingDevices('$1')})`;
 
 /**
- * Removes the device of a user that has been signed out the longest. Sessions are removed some time after their end: a device
- * without any comes first, by its last use.
- * @returns its id; undefined if all devices are signed in
+ * Looks for the device of a user that has been signed out the longest, and removes it. Rows of sessions are removed some time
+ * after their end: devices without any come first, by their last use.
+ * @returns undefined if all devices are signed in; else the device, and whether nobody else was at it at the same time
  */
 export async function removeSignedOutLongest(
   manager: EntityManager,
   userId: string,
-): Promise<string | undefined> {
-  const [device] = await manager.query<{ deviceId: string }[]>(SIGNED_OUT_LONGEST, [userId]);
-  if (!device) return undefined;
-  const [, removed] = await manager.query<[unknown, number]>(REMOVE_SIGNED_OUT, [userId, device.deviceId]);
-  return removed > 0 ? device.deviceId : undefined;
+): Promise<{ readonly deviceId: string; readonly isRemoved: boolean } | undefined> {
+  const [found] = await manager.query<{ deviceId: string }[]>(SIGNED_OUT_LONGEST, [userId]);
+  if (!found) return undefined;
+  const { deviceId } = found;
+  await manager.query(LOCK_ONE, [userId, deviceId]);
+  const [, removed] = await manager.query<[unknown, number]>(REMOVE_SIGNED_OUT, [userId, deviceId]);
+  return { deviceId, isRemoved: removed > 0 };
 }

@@ -3,7 +3,7 @@ import { ChannelHistory, type ChannelTransaction } from '../channel/channel.hist
 import { CONFIRM_READ } from '../database/confirm-read.js';
 import { Sql } from '../database/sql.js';
 import { Events, type DomainEvents } from '../events.js';
-import { hasLivingSession } from '../token/session.sql.js';
+import { selectLivingDevices } from '../token/session.sql.js';
 import {
   endSessionsAtProvider,
   usersAtProvider,
@@ -23,11 +23,10 @@ const LOCK_DEVICES = `
   ORDER BY device_id FOR UPDATE`;
 
 // Contract §7: `device.signed_out` says that no session of the device lives any more. The statement spans
-// rooms: session.sql.ts, of the room that owns sessions, says whether one lives.
+// rooms: session.sql.ts, of the room that owns sessions, says which devices have one.
 const SIGNED_OUT_DEVICES = `
-  SELECT ${DEVICE_FACTS} AS facts FROM devices d
-  WHERE user_id = $1 AND device_id = ANY($2)
-    AND NOT ${hasLivingSession('d.user_id', 'd.device_id')}
+  SELECT ${DEVICE_FACTS} AS facts FROM devices
+  WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})
   ORDER BY device_id`;
 
 type Asker = DomainEvents['sign_out.requested'][0]['by'];

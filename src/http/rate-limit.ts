@@ -5,7 +5,7 @@ import type { Request } from 'express';
 export type Limit = 'authorize' | 'token' | 'refresh' | 'bad_token' | 'connect';
 
 /** What is counted for each user, per minute. */
-export type UserLimit = 'write';
+export type UserLimit = 'read' | 'write';
 
 export const RATE_LIMIT = 'latchkey:rate-limit';
 

@@ -8,6 +8,9 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
+/** Pages of devices a minute and user. Each may read all sessions of the user: milliseconds of the database. */
+const READS = 600;
+
 /** The limits of contract §2, for each address and for each user. */
 @Injectable()
 export class Limits extends RateLimits {
@@ -26,6 +29,7 @@ export class Limits extends RateLimits {
       refresh: new Counter('refresh', settings.rateLimitRefresh, redis),
       bad_token: new Counter('bad_token', settings.rateLimitBadToken, redis),
       connect: new Counter('connect', settings.rateLimitConnect, redis),
+      read: new Counter('read', READS, redis),
       write: new Counter('write', settings.rateLimitWrite, redis),
     };
   }

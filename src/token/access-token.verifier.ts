@@ -18,21 +18,23 @@ export interface VerifiedToken {
   readonly kid: string;
 }
 
-// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued.
+// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. The session
+// is named, so that both rows are found by their whole keys: by the user alone, all sessions of a user may be read.
 const IS_LIVE = {
   name: 'access-token-is-live',
   text: `
     SELECT FROM access_tokens a
     JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
-    WHERE a.user_id = $1 AND a.jti = $2 AND a.token = $3 AND r.signed_out_at IS NULL`,
+    WHERE a.user_id = $1 AND a.session_id = $2 AND a.jti = $3 AND a.token = $4 AND r.signed_out_at IS NULL`,
 };
 
 const ARE_LIVE = {
   name: 'access-tokens-are-live',
   text: `
-    SELECT n.place::int FROM unnest($1::uuid[], $2::uuid[], $3::text[]) WITH ORDINALITY AS n (user_id, jti, token, place)
-    JOIN access_tokens a ON a.user_id = n.user_id AND a.jti = n.jti AND a.token = n.token
-    JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
+    SELECT n.place::int
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS n (user_id, session_id, jti, token, place)
+    JOIN access_tokens a ON a.user_id = n.user_id AND a.session_id = n.session_id AND a.jti = n.jti AND a.token = n.token
+    JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
     WHERE r.signed_out_at IS NULL`,
 };
 
@@ -82,16 +84,18 @@ export class AccessTokenVerifier {
   }
 
   private async areLive(presented: Presented[]): Promise<boolean[]> {
-    const [userIds, jtis, tokens] = [
+    const columns = [
       presented.map(({ claims }) => claims.sub),
+      presented.map(({ claims }) => claims.sid),
       presented.map(({ claims }) => claims.jti),
       presented.map(({ token }) => token),
     ];
     if (presented.length === 1) {
-      return [(await this.sql.query(IS_LIVE, [userIds[0], jtis[0], tokens[0]])).length > 0];
+      const values = columns.map(([value]) => value);
+      return [(await this.sql.query(IS_LIVE, values)).length > 0];
     }
     // Our signature is on them: they are as we have written them, UUIDs and base64url.
-    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, [userIds, jtis, tokens].map(plainArray));
+    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, columns.map(plainArray));
     const live = new Set(rows.map(({ place }) => place));
     return presented.map((_, i) => live.has(i + 1));
   }

@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
-import { KEPT_SESSIONS } from './session.sql.js';
+import { KEPT_SESSIONS, OPEN } from './session.sql.js';
 
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
 @Expires({ unless: KEPT_SESSIONS })
@@ -8,7 +8,7 @@ import { KEPT_SESSIONS } from './session.sql.js';
 @Index('refresh_tokens_signed_out_xid', ['signedOutXid', 'signedOutAt'], {
   where: 'signed_out_xid IS NOT NULL',
 })
-@Index('refresh_tokens_living', ['userId', 'deviceId', 'expiresAt'], { where: 'signed_out_at IS NULL' })
+@Index('refresh_tokens_open', ['userId', 'deviceId', 'expiresAt'], { where: OPEN })
 export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'user_id' })
   userId!: string;

@@ -92,39 +92,47 @@ export function isProofUsed(error: unknown): boolean {
 }
 
 /**
- * A condition, made from SQL expressions: the user has a living session on the device. It looks at `signed_out_at` as well
- * as at the expiry: `now()` is when this transaction began, and a session that was ended since then expires after it.
+ * A condition on a row of `refresh_tokens`: the session is not signed out. It is that of the index `refresh_tokens_open`. Its
+ * second half is implied by the first, and keeps statements that find a session by its id from that index: PostgreSQL, which
+ * does not know that a user has many, would read all of them.
  */
-export function hasLivingSession(userId: string, deviceId: string): string {
-  return `EXISTS (
-    SELECT FROM refresh_tokens r
-    WHERE r.user_id = ${userId} AND r.device_id = ${deviceId}
-      AND r.signed_out_at IS NULL AND r.expires_at > now())`;
+export const OPEN = 'signed_out_at IS NULL AND signed_out_xid IS NULL';
+
+/** Looks at OPEN as well: `now()` is when this transaction began, and a session that was ended since then expires after it. */
+const LIVING = `${OPEN} AND expires_at > now()`;
+
+// Asked for in the order of the index: by their cost alone, PostgreSQL may as well read all rows of the user.
+const BY_OPEN = 'ORDER BY device_id, expires_at';
+
+/**
+ * The devices on which a user has a living session. For `IN`, which reads the sessions once, however few devices PostgreSQL
+ * expects: a join may read all sessions for each device.
+ */
+export function selectLivingDevices(userId: string): string {
+  return `
+    SELECT device_id FROM refresh_tokens
+    WHERE user_id = ${userId} AND device_id IS NOT NULL AND ${LIVING} ${BY_OPEN}`;
 }
 
 /** Living sessions that a user may have (contract §4, POST /oauth2/token). */
-export const MOST_SESSIONS = 10_000;
+const MOST_SESSIONS = 10_000;
 
 /** A condition, made from an SQL expression: the user has MOST_SESSIONS. For a user with few it reads an index entry each. */
 export function hasMostSessions(userId: string): string {
   return `EXISTS (
-    SELECT FROM refresh_tokens r
-    WHERE r.user_id = ${userId} AND r.signed_out_at IS NULL AND r.expires_at > now()
-    OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
+    SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING}
+    ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
 }
 
-/**
- * When the sessions of each device of a user ended, for devices without a living one: `device_id`, `ended_at`. A user can end any
- * number of sessions; of more than READ_ENDED rows some are not read.
- */
-export function selectDeviceEnds(userId: string): string {
+/** Of more ended sessions some are not read: a user can end any number before their rows are removed. */
+const READ_ENDED = 20_000;
+
+/** The sessions of a user that have ended: `device_id`, `ended_at`. */
+export function selectEndedSessions(userId: string): string {
   return `
-    SELECT device_id, max(expires_at) AS ended_at
-    FROM (SELECT device_id, expires_at FROM refresh_tokens WHERE user_id = ${userId} LIMIT ${READ_ENDED}) AS stored
-    GROUP BY device_id`;
+    SELECT device_id, expires_at AS ended_at FROM refresh_tokens
+    WHERE user_id = ${userId} AND expires_at <= now() LIMIT ${READ_ENDED}`;
 }
-
-const READ_ENDED = 30_000;
 
 /**
  * Every instance must have read that a session was signed out (contract §4), also one that was away for a while; and other

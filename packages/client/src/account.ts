@@ -24,12 +24,20 @@ export function makeAccount(
     keeper.know(user);
     return user;
   });
-  const list = inTurn(() => api<{ devices: Device[] }>('GET', '/devices'));
+  const list = inTurn(async () => {
+    const devices: Device[] = [];
+    for (let query = ''; ;) {
+      const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', `/devices${query}`);
+      if (!Array.isArray(page.devices)) throw new LatchkeyError('unexpected_answer');
+      devices.push(...page.devices);
+      if (!page.next_cursor) return devices;
+      query = `?cursor=${encodeURIComponent(page.next_cursor)}`;
+    }
+  });
   return {
     me,
     async devices() {
-      const { devices } = await list();
-      if (!Array.isArray(devices)) throw new LatchkeyError('unexpected_answer');
+      const devices = await list();
       // The service hears of a connection some seconds late, and of a lost one up to a minute. Of this device we know better;
       // but while this client has no channel, another tab of it may have one.
       return devices.map((device) => ({

@@ -99,7 +99,8 @@ export interface Latchkey<Events extends object = any> {
   readonly me: () => Promise<User>;
 
   /**
-   * The user's devices, newest use first. Call it as often as something may have changed: calls at the same time share a request.
+   * The user's devices, newest use first. Call it as often as something may have changed: calls at the same time share a request
+   * for each 100 devices.
    * `online` of this device is what its channel says, if this client has opened one.
    */
   readonly devices: () => Promise<Device[]>;

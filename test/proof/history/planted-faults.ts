@@ -69,8 +69,8 @@ const ALONE: readonly PlantedFault[] = [
   {
     name: 'one sign-out in fifty is answered and not done',
     file: 'device/sign-out.service.js',
-    from: 'async signOut(scope, of, within, by) {',
-    to: `async signOut(scope, of, within, by) { if (!within && ${seldom(50)}) return;`,
+    from: 'async signOut(scope, of, { by, last } = {}) {',
+    to: `async signOut(scope, of, { by, last } = {}) { if (!last && ${seldom(50)}) return;`,
     found: 'accepted after its end',
   },
   {
@@ -84,8 +84,8 @@ const ALONE: readonly PlantedFault[] = [
   {
     name: 'the access token of a session that was signed out is accepted',
     file: 'token/access-token.verifier.js',
-    from: 'AND a.token = $3 AND r.signed_out_at IS NULL',
-    to: 'AND a.token = $3',
+    from: 'AND a.token = $4 AND r.signed_out_at IS NULL',
+    to: 'AND a.token = $4',
     found: 'accepted after its end',
   },
   {
@@ -210,8 +210,8 @@ const ALONE: readonly PlantedFault[] = [
   {
     name: 'device.signed_out is never written',
     file: 'device/sign-out.service.js',
-    from: `await append(userId, 'device.signed_out', facts);`,
-    to: 'void facts;',
+    from: `await append(userId, 'device.signed_out', signedOut.map(({ facts }) => facts));`,
+    to: 'void signedOut;',
     found: 'delivered wrongly',
   },
   {
