@@ -10,7 +10,7 @@ import { PastEndings, type PastPage } from '../src/token/ended-sessions.past.js'
 import { EndedSessions } from '../src/token/ended-sessions.js';
 import { endedSince, PLACE, type Place } from '../src/token/ended-sessions.store.js';
 import { endSessions } from '../src/token/session.store.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 import { needs } from './support/installed.js';
 
 /** How an instance's readings are changed for a test. */
@@ -54,7 +54,7 @@ describe.each([
   let events: Events;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 6)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 6))).initialize();
     events = new Events();
     sql = new FaultySql(dataSource, isDistributed, events);
   });
@@ -362,7 +362,7 @@ describe.each([
   });
 
   it('are read by statements that are planned once for each connection', async () => {
-    const one = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    const one = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 1))).initialize();
     try {
       const alone = new FaultySql(one, isDistributed, events);
       const past = await new PastEndings(alone).begin('1-1');

@@ -1,7 +1,7 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { NEEDED_NO_MORE } from '../src/token/session.sql.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 /** How long a session is kept after its end (contract §4, §8), on a database without a service; removal.spec.ts removes them. */
 describe('a session', () => {
@@ -9,7 +9,7 @@ describe('a session', () => {
   let dataSource: DataSource;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 2)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 2))).initialize();
     await dataSource.query(
       `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, active_at, token_ttl) VALUES ('k', '{}', '\\x00', now(), 3600)`,
     );

@@ -5,7 +5,7 @@ import { Events } from '../src/events.js';
 import { hashOfName } from '../src/provider/logout/hash-of-name.js';
 import { LoggedOut } from '../src/provider/logout/logged-out.js';
 import { rememberLogout } from '../src/provider/logout/logout-token.store.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 interface Names {
   readonly subject: string | null;
@@ -20,7 +20,7 @@ describe('what was logged out', () => {
   let events: Events;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
     events = new Events();
   });
   afterEach(async () => {

@@ -16,7 +16,7 @@ import { Events } from '../src/events.js';
 import { hashOfName } from '../src/provider/logout/hash-of-name.js';
 import { LoggedOut } from '../src/provider/logout/logged-out.js';
 import type { Logout } from '../src/provider/logout/logout-claims.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 import { signInOf } from './support/written-sign-in.js';
 
 /** What a good logout token does (contract §6), on a database without a service; tokens are judged already. */
@@ -35,7 +35,7 @@ describe('a provider’s logout', () => {
   beforeEach(async () => {
     [told, counted, warned] = [[], [], []];
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
     const events = new Events();
     events.on('provider_logout.obeyed', (event) => void told.push(event));
     sql = new Sql(dataSource, false, events);

@@ -18,7 +18,7 @@ import { Device } from '../src/device/device.entity.js';
 import { SignOutService } from '../src/device/sign-out.service.js';
 import { Events } from '../src/events.js';
 import { User } from '../src/user/user.entity.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 import { signInOf } from './support/written-sign-in.js';
 
 const NOT_FOUND = { error: 'not_found', description: 'there is no such user or device' };
@@ -50,7 +50,10 @@ describe.each([
   beforeEach(async () => {
     database = await createDatabase();
     const entities = [Channel, Device, Instance, StoredChannelEvent, User];
-    dataSource = await new DataSource({ ...dataSourceOptions(database.url, 4), entities }).initialize();
+    dataSource = await new DataSource({
+      ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+      entities,
+    }).initialize();
     const events = new Events();
     told = [];
     events.on('sign_out.requested', (event) => void told.push(event));

@@ -6,7 +6,7 @@ import type { SignIn } from '../src/auth/sign-in.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
 import { parseIdentity } from '../src/provider/identity.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 import { signInOf } from './support/written-sign-in.js';
 
 /** What sign-ins leave in the database, without a service: in one statement, and in the steps that are taken on Citus. */
@@ -18,7 +18,7 @@ describe.each([
   let dataSource: DataSource;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 2)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 2))).initialize();
   });
   afterEach(async () => {
     await dataSource.destroy();

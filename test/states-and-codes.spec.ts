@@ -10,7 +10,7 @@ import { Sql } from '../src/database/sql.js';
 import { Events } from '../src/events.js';
 import { parseIdentity } from '../src/provider/identity.js';
 import { userIdOf } from '../src/user/user-id.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 const SETTINGS = { stateTtl: 600 } as Settings;
 const EXPIRED = { stateTtl: 0 } as Settings;
@@ -22,7 +22,7 @@ describe('what is good for one exchange', () => {
   let told: unknown[];
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
     told = [];
   });
   afterEach(async () => {

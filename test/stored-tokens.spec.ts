@@ -12,7 +12,7 @@ import { AccessTokenVerifier } from '../src/token/access-token.verifier.js';
 import type { KeyService } from '../src/token/key.service.js';
 import { hashRefreshToken, makeRefreshToken } from '../src/token/refresh-token.js';
 import { encodePart } from '../src/token/sign-jwt.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Settings;
 const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
@@ -28,7 +28,7 @@ describe('stored access tokens', () => {
   let known: boolean;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
     [events, learned, known] = [new Events(), [], true];
   });
   afterEach(async () => {
@@ -161,7 +161,7 @@ describe('stored access tokens', () => {
   });
 
   it('are stored and looked for by statements that are planned once for each connection', async () => {
-    const one = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    const one = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 1))).initialize();
     try {
       await dataSource.destroy();
       dataSource = one;

@@ -8,7 +8,7 @@ import {
   type NamesAtProvider,
 } from '../src/token/provider-sessions.store.js';
 import { endSessions, type ScopeOf, type SessionScope } from '../src/token/session.store.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 /** Which sessions end, as the database has them, without a service (contract §4, §6). */
 describe('which sessions end', () => {
@@ -16,7 +16,7 @@ describe('which sessions end', () => {
   let dataSource: DataSource;
   beforeEach(async () => {
     database = await createDatabase();
-    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
   });
   afterEach(async () => {
     await dataSource.destroy();

@@ -1,5 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
+import type { DatabaseOptions } from '../../src/database/data-source.js';
+
+/** Instead of the service's limits of 1 s for a statement and for a connection, which a busy machine exceeds. */
+export const UNHURRIED_MS = 30_000;
+const UNHURRIED = `statement_timeout=${UNHURRIED_MS}&query_timeout=${UNHURRIED_MS}`;
 
 export interface TestDatabase {
   readonly url: string;
@@ -25,6 +30,21 @@ export async function createDatabase(): Promise<TestDatabase> {
 /** A database without any table, for tests of the migrations themselves. */
 export function createEmptyDatabase(): Promise<TestDatabase> {
   return createFrom('template0');
+}
+
+/** The same database, whose statements may take UNHURRIED_MS. */
+export function unhurried(url: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${UNHURRIED}`;
+}
+
+export function isUnhurried(url: string): boolean {
+  return url.endsWith(UNHURRIED);
+}
+
+/** The same options of a data source, with UNHURRIED_MS for statements and connections. */
+export function unhurriedOptions(options: DatabaseOptions): DatabaseOptions {
+  const extra = { ...options.extra, query_timeout: UNHURRIED_MS, statement_timeout: UNHURRIED_MS };
+  return { ...options, connectTimeoutMS: UNHURRIED_MS, extra };
 }
 
 async function createFrom(template: string): Promise<TestDatabase> {

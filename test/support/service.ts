@@ -6,7 +6,7 @@ import { parseSettings } from '../../src/config/parse-settings.js';
 import type { Settings } from '../../src/config/settings.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService, type Service } from '../../src/start.js';
-import { createDatabase } from './database.js';
+import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
 import { expectNoSecret } from './no-secret.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
@@ -23,9 +23,6 @@ export interface TestService {
   close(): Promise<void>;
 }
 
-/** Query parameters of `DATABASE_URL`: limits of a statement, in milliseconds. */
-const UNHURRIED = 'statement_timeout=30000&query_timeout=30000';
-
 /**
  * Starts the real service in this process, on a free port and a fresh database. What it answers is compared with
  * docs/openapi.json.
@@ -40,8 +37,7 @@ export async function startTestService(
 ): Promise<TestService> {
   const port = await freePort();
   const database = env['DATABASE_URL'] ? undefined : await createDatabase();
-  const databaseUrl =
-    env['DATABASE_URL'] ?? (hasOwnLimits ? database!.url : withQuery(database!.url, UNHURRIED));
+  const databaseUrl = env['DATABASE_URL'] ?? (hasOwnLimits ? database!.url : unhurried(database!.url));
   const variables = {
     PORT: String(port),
     SECRET_KEY: '5e'.repeat(32),
@@ -56,9 +52,9 @@ export async function startTestService(
     settings,
     createLog(settings.logLevel, { write: (line) => void log.push(line) }),
   );
-  if (databaseUrl.includes(UNHURRIED)) {
+  if (isUnhurried(databaseUrl)) {
     const { master } = service.app.get(DataSource).driver as PostgresDriver;
-    (master as { options: PoolConfig }).options.connectionTimeoutMillis = 30_000;
+    (master as { options: PoolConfig }).options.connectionTimeoutMillis = UNHURRIED_MS;
   }
   service.app.getHttpServer().prependListener('request', (request, response) => {
     watchAnswer(request, response, globalThis.answered);
@@ -75,8 +71,4 @@ export async function startTestService(
       expectNoSecret(log.join(''), variables);
     },
   };
-}
-
-function withQuery(url: string, query: string): string {
-  return `${url}${url.includes('?') ? '&' : '?'}${query}`;
 }
