@@ -21,10 +21,7 @@ describe('locks', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService(
-      { ...provider.env(), SERVICE_KEYS: SERVICE_KEY },
-      { hasOwnLimits: true },
-    );
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
   });
   afterAll(async () => {
     await service?.close();

@@ -31,7 +31,7 @@ describe('sign-ins that arrive together', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), CHANNEL_HISTORY: '150' }, { hasOwnLimits: true });
+    service = await startTestService({ ...provider.env(), CHANNEL_HISTORY: '150' });
     const events = service.app.get(Events);
     events.on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     events.on('channel.appended', (event) => void appended.push(event));
