@@ -378,14 +378,16 @@ needs({ 'redis-server': hasRedis }).describe('with Redis', () => {
   });
 
   it('killed: each instance counts alone until it is back, and says so once', async () => {
+    // A busy machine may have lost the connection before.
+    const [away, back] = [logged('Redis is away'), logged('Redis is back')];
     await redis.kill();
     expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
     await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
-    expect(logged('Redis is away')).toBe(2);
+    expect(logged('Redis is away')).toBe(away + 2);
 
     await redis.start();
     await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
-    expect(logged('Redis is back')).toBe(2);
+    expect(logged('Redis is back')).toBe(back + 2);
     expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
   });
 

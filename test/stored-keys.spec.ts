@@ -16,7 +16,7 @@ import { KeyService } from '../src/token/key.service.js';
 import { KeyStore } from '../src/token/key.store.js';
 import { encodePart } from '../src/token/sign-jwt.js';
 import { SigningKey } from '../src/token/signing-key.entity.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 const DAY = 86_400;
 const [SECRET, OTHER] = [new SecretKey(randomBytes(32)), new SecretKey(randomBytes(32))];
@@ -45,7 +45,7 @@ describe('stored signing keys', () => {
   let sql: CountingSql;
   beforeEach(async () => {
     database = await createDatabase();
-    const options = { ...dataSourceOptions(database.url, 6), entities: [SigningKey] };
+    const options = { ...unhurriedOptions(dataSourceOptions(database.url, 6)), entities: [SigningKey] };
     dataSource = await new DataSource(options).initialize();
     sql = new CountingSql(dataSource);
   });
