@@ -5,9 +5,10 @@ import { StreamableFile, type NestApplicationOptions } from '@nestjs/common';
 import { ExpressAdapter } from '@nestjs/platform-express';
 import express, { type Express, type Response } from 'express';
 import { answerDate } from './answer-date.js';
-import { answerForeignUpgrades } from './foreign-upgrades.js';
+import { ignoreForeignUpgrades } from './foreign-upgrades.js';
 import { boundUnreadAnswers } from './unread-answers.js';
 
+const SOCKETS = '/socket.io/'; // Engine.IO handles its upgrades
 const SWEEP_EVERY_MS = 50;
 const DRAIN_MS = 10_000;
 /** Connections that wait to be accepted. Of more the kernel drops some, whose clients try again after a second or more. */
@@ -48,7 +49,7 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
       socket.once('close', () => this.open.delete(socket));
     });
     boundUnreadAnswers(this.httpServer);
-    answerForeignUpgrades(this.httpServer, types.ServerResponse!);
+    ignoreForeignUpgrades(this.httpServer, ({ url }) => url!.startsWith(SOCKETS));
     if (options?.forceCloseConnections)
       throw new Error('forceCloseConnections would cut off requests in flight');
   }

@@ -1,41 +1,61 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { exchangesOn } from './unread-answers.js';
-import { refuseOn } from './unreadable-requests.js';
 
-const SOCKETS = '/socket.io/'; // Engine.IO handles its upgrades
-const LONGEST_MS = 10_000;
-const LINGER_MS = 1000;
+/** Of Node.js's parser: llhttp ends after the head, and the connection is handed to the `upgrade` listeners. */
+const DETACH = 2;
+
+/** What a connection has while Node.js parses its requests. */
+interface Parsed {
+  readonly parser: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number };
+}
 
 /**
- * Answers requests with an `Upgrade` header that we do not serve (h2c, or a WebSocket on another path) as if the header were
- * not there: a server may ignore it (RFC 9110 §7.8).
+ * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8). Such a request is parsed again without the
+ * header. Node.js alone would either not read its body, or lose what follows it in the same packet.
  *
- * Node.js hands such a connection over completely: it no longer listens for its errors, the first of which would end the
- * process, and no longer reads from it, so that it would not see its end. Both are done here, and it lives 10 s at most.
+ * @param isOffered whether a request is for an `upgrade` listener of the server
  */
-export function answerForeignUpgrades(server: Server, Response: typeof ServerResponse): void {
-  server.prependListener('upgrade', (request, stream) => {
-    if (request.url?.startsWith(SOCKETS)) return;
+export function ignoreForeignUpgrades(
+  server: Server,
+  isOffered: (request: IncomingMessage) => boolean = () => false,
+): void {
+  const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
+  const [parse] = server.listeners(event) as [(socket: Socket) => void]; // Node.js's own, which attaches a parser
+  server.on(event, watch);
+
+  function watch(socket: Socket): void {
+    const { parser } = socket as unknown as Parsed;
+    const { onIncoming } = parser;
+    parser.onIncoming = (request, keepAlive) =>
+      isForeign(request) ? DETACH : onIncoming(request, keepAlive);
+  }
+
+  function isForeign(request: IncomingMessage & { readonly upgrade?: boolean }): boolean {
+    return request.upgrade === true && request.method !== 'CONNECT' && !isOffered(request);
+  }
+
+  server.prependListener('upgrade', (request, stream, rest) => {
+    if (isOffered(request)) return;
     const socket = stream as Socket;
-    socket.on('error', () => undefined);
-    socket.resume();
-    setTimeout(() => socket.destroy(), LONGEST_MS).unref();
-    if (exchangesOn(socket).underWay.length > 0) return socket.destroySoon(); // ours would be taken for the answer to an earlier request
-    const { 'content-length': length, 'transfer-encoding': chunked } = request.headers;
-    // Node's parser is detached, so nothing would read the body.
-    if (chunked !== undefined || (length !== undefined && length !== '0')) return refuseOn(socket);
-    const response = new Response(request);
-    response.shouldKeepAlive = false;
-    try {
-      response.assignSocket(socket);
-    } catch {
-      return socket.destroy(); // the answer to an earlier request is still being sent
-    }
-    response.once('finish', () => {
-      socket.destroySoon();
-      setTimeout(() => socket.destroy(), LINGER_MS).unref();
-    });
-    server.emit('request', request, response);
+    const lost = (): void => void socket.destroy();
+    socket.on('error', lost).on('timeout', lost); // nothing else listens until it is parsed again
+    const again = (): void => {
+      if (socket.destroyed) return;
+      socket.unshift(Buffer.concat([headOf(request), rest]));
+      parse.call(server, socket);
+      watch(socket);
+      socket.off('error', lost).off('timeout', lost);
+    };
+    const earlier = exchangesOn(socket).underWay.at(-1); // a new parser does not know of an answer under way
+    if (earlier) earlier.once('close', again);
+    else again();
   });
+}
+
+function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+  let head = `${method} ${url} HTTP/${httpVersion}\r\n`;
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]!.toLowerCase() !== 'upgrade') head += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
+  return Buffer.from(`${head}\r\n`, 'latin1');
 }

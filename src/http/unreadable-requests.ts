@@ -35,7 +35,7 @@ export function refuseUnreadableRequests(server: Server, told: () => void): void
 }
 
 /** The same answer on a connection that has no response any more. */
-export function refuseOn(socket: Socket): void {
+function refuseOn(socket: Socket): void {
   socket.end(refusalText(UNREADABLE));
   destroyLater(socket);
 }

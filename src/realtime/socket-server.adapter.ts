@@ -28,7 +28,7 @@ export class SocketServerAdapter extends IoAdapter {
       connectTimeout: HANDSHAKE_MS,
       serveClient: false,
       perMessageDeflate: false,
-      destroyUpgrade: false, // upgrades of other paths are answered (http/foreign-upgrades.ts)
+      destroyUpgrade: false, // those of other paths are ignored (http/foreign-upgrades.ts)
       wsEngine: LimitedWebSocketServer,
       httpCompression: false,
       cors: {

@@ -4,6 +4,7 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/
 import type { Settings } from '../../config/settings.js';
 import { SETTINGS } from '../../config/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { ignoreForeignUpgrades } from '../../http/foreign-upgrades.js';
 import { refuse } from '../../http/refusal.js';
 import { ANSWER_HEADERS } from '../../http/security-headers.js';
 import { refuseUnreadableRequests } from '../../http/unreadable-requests.js';
@@ -37,6 +38,7 @@ export class MetricsServer implements OnApplicationShutdown {
     });
     this.server.setTimeout(PATIENCE_MS);
     this.server.maxConnections = MOST_CONNECTIONS;
+    ignoreForeignUpgrades(this.server);
     refuseUnreadableRequests(this.server, () => undefined); // the metric is of the main port
   }
 
