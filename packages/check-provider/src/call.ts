@@ -49,5 +49,7 @@ function parse(bytes: Buffer): unknown {
 function noAnswer(error: unknown): NoAnswer {
   const { name, message, cause } = error as Error & { cause?: { code?: string; message?: string } };
   if (name === 'TimeoutError') return { problem: `no complete answer within ${TIME_LIMIT} s`, away: false };
+  if (cause?.code === 'UND_ERR_HEADERS_OVERFLOW')
+    return { problem: 'answered with headers over 16 KiB', away: false };
   return { problem: `no answer (${cause?.code ?? cause?.message ?? message})`, away: true };
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { codeOf } from './arrival.js';
+import { codeOf, type Spelling } from './arrival.js';
 import type { Options } from './arguments.js';
 import { CannotRun } from './cannot-run.js';
 import type { Evidence, Exchanges } from './evidence.js';
@@ -44,11 +44,36 @@ export async function collect(
   const arrival = await signIns.signIn(hexState(), redirectUri);
   const code = arrival && codeOf(arrival);
   const exchanges: Exchanges = {};
-  const evidence = { providerUrl, redirectUri, landing, arrival, exchanges, codes: signIns.codes };
+  const evidence = {
+    providerUrl,
+    redirectUri,
+    landing,
+    arrival,
+    exchanges,
+    // Read when the evidence is complete.
+    get codes() {
+      return signIns.codes;
+    },
+    get misread() {
+      return signIns.misread;
+    },
+  };
   if (code !== undefined) {
-    exchanges.first = await send(code);
-    if (isMissing(exchanges.first)) return { ...evidence, odd: undefined };
-    if (isSuccess(exchanges.first)) exchanges.again = await send(code);
+    const spellings: readonly Spelling[] = ['percent', 'form', 'raw'];
+    const tried = new Set<string>();
+    for (const spelling of spellings) {
+      const spelled = codeOf(arrival!, spelling)!;
+      if (tried.has(spelled)) continue;
+      tried.add(spelled);
+      const reply = await send(spelled);
+      exchanges.first ??= reply;
+      if (isMissing(reply)) return { ...evidence, odd: undefined };
+      if (!isSuccess(reply)) continue;
+      signIns.spelling = spelling;
+      exchanges.first = reply;
+      exchanges.again = await send(spelled);
+      break;
+    }
   }
   exchanges.unknownCode = await send(other());
   if (code === undefined && isMissing(exchanges.unknownCode)) return { ...evidence, odd: undefined };
@@ -66,7 +91,7 @@ export async function collect(
   exchanges.second = await attempt({});
 
   const odd = await oddSignIn(signIns, redirectUri);
-  const oddCode = odd.arrival && codeOf(odd.arrival);
+  const oddCode = odd.arrival && codeOf(odd.arrival, signIns.spelling);
   if (oddCode !== undefined) {
     exchanges.otherRedirectUri = await send(oddCode, { redirect_uri: `${redirectUri}/elsewhere` });
   }

@@ -15,6 +15,8 @@ export interface Evidence {
   readonly exchanges: Exchanges;
   /** Every code that was issued. */
   readonly codes: readonly string[];
+  /** A character of a code that the redirect does not encode, so that clients read another code. */
+  readonly misread: string | undefined;
 }
 
 /** Replies of the exchange endpoint (spec §4.5.2), by what was sent to it. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { codeOf, type Arrival } from './arrival.js';
+import { codeOf, misreadIn, type Arrival, type Spelling } from './arrival.js';
 import type { Options } from './arguments.js';
 import { CannotRun } from './cannot-run.js';
 import { land, type Landing } from './landing.js';
@@ -12,13 +12,26 @@ export function hexState(): string {
 
 /** Signs in at the provider: alone where the page sends the browser back at once, else with a person's help. */
 export class SignIns {
-  /** Every code that was issued. */
-  readonly codes: string[] = [];
+  /** How the provider writes its codes; `collect` finds it out with the first one. */
+  spelling: Spelling = 'percent';
+  private readonly arrivals: Arrival[] = [];
 
   constructor(
     private readonly options: Options,
     private readonly person: Person,
   ) {}
+
+  /** Every code that was issued. */
+  get codes(): readonly string[] {
+    return this.arrivals
+      .map((arrival) => codeOf(arrival, this.spelling))
+      .filter((code) => code !== undefined);
+  }
+
+  /** A character that a provider did not encode, so that clients read another code. */
+  get misread(): string | undefined {
+    return this.arrivals.map((arrival) => misreadIn(arrival, this.spelling)).find((one) => one !== undefined);
+  }
 
   /** Opens the authorization page (spec §4.5.1) without a person. */
   look(state: string, redirectUri: string): Promise<Landing> {
@@ -34,15 +47,14 @@ export class SignIns {
       landing.kind === 'callback'
         ? { ...sent, url: landing.url, method: 'GET', status: landing.status }
         : { ...sent, ...(await this.person.signIn(this.address(state, redirectUri))), status: undefined };
-    const code = codeOf(arrival);
-    if (code !== undefined) this.codes.push(code);
+    this.arrivals.push(arrival);
     return arrival;
   }
 
   /** A fresh code from one more sign-in; an earlier one has worked. */
   async code(): Promise<string> {
     const arrival = await this.signIn(hexState(), this.person.redirectUri);
-    const code = arrival && codeOf(arrival);
+    const code = arrival && codeOf(arrival, this.spelling);
     if (code === undefined) throw new CannotRun('a first sign-in worked, and a later one brought no code');
     return code;
   }

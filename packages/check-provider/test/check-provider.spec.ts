@@ -8,6 +8,7 @@ import { LoopbackPerson } from '../src/loopback-person.js';
 import { judge, type Report } from '../src/report.js';
 import { tableReport } from '../src/report-table.js';
 import { RULES } from '../src/rules.js';
+import { codeStrength } from '../src/rules/code/code-strength.js';
 import { https } from '../src/rules/https.js';
 import { matchesSourceExpression } from '../src/rules/authorization-page/source-expression.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
@@ -55,6 +56,27 @@ describe('a provider that keeps the contract', () => {
     expect(report.results.map(({ id }) => id)).toEqual(RULES.map(({ id }) => id));
     expect(idsOf(report, 'skipped')).toEqual(['code-expiry']);
     expect(idsOf(report, 'pass')).toHaveLength(RULES.length - 1);
+  });
+
+  it.each([
+    ['encodes every character', 'a+b/c=d&e#f%g h%41', encodeURIComponent],
+    ['writes a space as +', 'a b+c', (code: string) => new URLSearchParams({ '': code }).toString().slice(1)],
+    ['leaves = / : as they are', 'a=b/c:d==', (code: string) => code],
+  ])('may have any code that it encodes: %s', async (_name, odd, encode) => {
+    const encoding: Faults = {
+      authorize: (query, good) => {
+        const reply = authorize(query, good);
+        const old = good.issued.pop()!;
+        const code = `${old}${odd}`;
+        good.issued.push(code);
+        good.codes.set(code, good.codes.get(old)!);
+        const { Location = '', ...others } = reply.headers ?? {};
+        return { ...reply, headers: { ...others, Location: Location.replace(old, () => encode(code)) } };
+      },
+    };
+    const { code, report } = await checkFaulty(encoding);
+    expect([idsOf(report, 'fail'), idsOf(report, 'advice')]).toEqual([[], []]);
+    expect(code).toBe(0);
   });
 
   it('may drop a code after a failed attempt', async () => {
@@ -153,6 +175,26 @@ describe('a broken provider', () => {
     expect(code).toBe(0);
   });
 
+  it.each([
+    ['+', 'percent-encode the code: + as %2B'],
+    ['&', 'percent-encode the code: & as %26'],
+    ['%', 'percent-encode the code: % as %25'],
+    ['%41', 'percent-encode the code: % as %25'],
+  ])('is told which character of a code to encode: %s', async (characters, advice) => {
+    const faults = BROKEN.find(({ fault }) => fault === `does not encode ${characters}`)!;
+    const { report } = await checkFaulty(faults);
+    const { seen, mend } = report.results.find(({ id }) => id === 'redirect-form')!;
+    expect(seen).toMatch(/^a [+&%] in the code that is not encoded/);
+    expect(mend).toContain(advice);
+  });
+
+  it('answers with a head that is too long, and the check says so', async () => {
+    const { code, report } = await checkFaulty(withHeaders({ 'X-Long': 'x'.repeat(17_000) }));
+    expect(code).toBe(1);
+    const { seen } = report.results.find(({ id }) => id === 'authorization-page')!;
+    expect(seen).toContain('headers over 16 KiB');
+  });
+
   it('cannot make the report show its secrets', async () => {
     const echoing: Faults = {
       exchange: (form) => ({
@@ -172,6 +214,16 @@ describe('a broken provider', () => {
 });
 
 describe('what no provider on this machine can show', () => {
+  // fetch reads heads of 16 KiB, so only a pasted address can bring such a code.
+  it.each([
+    [16_384, 'pass'],
+    [16_385, 'fail'],
+  ])('a code of %i characters: %s', (length, verdict) => {
+    expect(
+      codeStrength.run({ codes: ['aB'.repeat(length).slice(0, length)] } as unknown as Evidence).verdict,
+    ).toBe(verdict);
+  });
+
   it.each([
     ['http://login.example', 'fail'],
     ['https://login.example', 'pass'],

@@ -50,8 +50,8 @@ const form = (rule: string, fault: string, name: string, value: string): BrokenP
   },
 });
 /** The good provider with another kind of code. */
-const codes = (fault: string, make: (serial: number) => string): BrokenProvider => ({
-  rule: 'code-strength',
+const codes = (fault: string, make: (serial: number) => string, rule = 'code-strength'): BrokenProvider => ({
+  rule,
   fault,
   authorize: (query, good) => {
     const reply = authorize(query, good);
@@ -92,6 +92,18 @@ export const BROKEN: readonly BrokenProvider[] = [
   location('redirect-form', 'adds a slash', (url) => url.replace('?', '/?')),
   location('redirect-form', 'uses the fragment', (url) => url.replace('?', '#')),
   location('redirect-form', 'sends an error', (url) => url.replace(/code=[^&]*/, 'error=access_denied')),
+  ...['+', '%', '%zz', '%ff', '%41', '&', '#', '&x=', '+%2B'].map((characters) =>
+    codes(
+      `does not encode ${characters}`,
+      (serial) => `${serial}${'a1'.repeat(20)}${characters}b`,
+      'redirect-form',
+    ),
+  ),
+  codes(
+    'does not encode the + of later codes',
+    (serial) => `${serial}${'a1'.repeat(20)}${serial > 0 ? '+' : ''}b`,
+    'redirect-form',
+  ),
   location('redirect-form', 'goes elsewhere', (url) => url.replace(/^[^?]*/, 'http://app.invalid/cb')),
   location('state-echo', 'drops it', (url) => url.replace(/&state=.*/, '')),
   location('state-echo', 'cuts it', (url) => url.replace(/(state=.{32}).*/, '$1')),
@@ -208,7 +220,6 @@ export const ADVISED: readonly BrokenProvider[] = [
     },
   },
   codes('six digits', (serial) => String(100_000 + serial)),
-  codes('too long', (serial) => `${serial}`.padEnd(16_385, 'a')),
   identity('identity-limits', 'a long name', () => ({ username: 'a'.repeat(256) })),
   identity('identity-limits', 'a data URL', () => ({ avatar_url: 'data:image/png;base64,AA' })),
   identity('identity-limits', 'a long id', () => ({ provider_user_id: 'a'.repeat(256) })),

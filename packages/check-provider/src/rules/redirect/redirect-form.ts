@@ -7,8 +7,15 @@ export const redirectForm: Rule = {
   clause: '§4.5.1 (3)',
   title: 'to <redirect_uri>?code=<code>&state=<state>',
   level: 'required',
-  run({ arrival }) {
+  run({ arrival, misread }) {
     if (!arrival) return skip('nobody was sent back');
+    if (misread !== undefined) {
+      const encoded = encodeURIComponent(misread);
+      return fail(
+        `a ${misread} in the code that is not encoded, so that clients read another code`,
+        `percent-encode the code: ${misread} as ${encoded} (encodeURIComponent), or make codes of letters, digits, - and _`,
+      );
+    }
     const query = queryOf(arrival);
     const names = [...new URLSearchParams(query ?? '').keys()];
     if (query !== undefined && names.join() === 'code' && /^code=[^&#]+$/.test(query)) {
