@@ -25,6 +25,7 @@ import { parseSettings } from '../src/config/parse-settings.js';
 import type { Environment } from '../src/config/setting-row.js';
 import type { Settings } from '../src/config/settings.js';
 import { SETTINGS, settingsModule } from '../src/config/settings.module.js';
+import { needs } from './support/installed.js';
 
 let cwd: string;
 beforeEach(() => {
@@ -295,8 +296,8 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     PUBLIC_URL: 'https://id.example',
   };
   const NAMED = { DATABASE_URL: 'postgres://u:p@db.example/x', SECRET_KEY: 'ab'.repeat(32) };
-  const itOnUnix = process.getuid ? it : it.skip;
-  const itAsRoot = process.getuid?.() === 0 ? it : it.skip;
+  const itOnUnix = needs({ 'Linux or macOS': process.getuid !== undefined }).it;
+  const itAsRoot = needs({ root: process.getuid?.() === 0 }).it;
   const accepted =
     'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
   const state = (): string => join(cwd, 'state');

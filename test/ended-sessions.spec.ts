@@ -311,7 +311,7 @@ describe.each([
   });
 
   /** A dump of another cluster was restored, which has had more transactions: its numbers are of the future here. */
-  (isDistributed ? describe.skip : describe)('of an older cluster', () => {
+  needs({ 'one PostgreSQL, not Citus': !isDistributed }).describe('of an older cluster', () => {
     const FUTURE = 4_000_000_000;
     let restored: string[];
     beforeEach(async () => {

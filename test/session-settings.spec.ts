@@ -8,6 +8,7 @@ import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
+import { needs } from './support/installed.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
@@ -146,7 +147,7 @@ describe('settings that a role or a database has for other applications', () => 
   });
 
   describe('behind PgBouncer', () => {
-    const test = hasPgBouncer ? it : it.skip;
+    const test = needs({ pgbouncer: hasPgBouncer }).it;
 
     test('in session mode change nothing, also if it ignores what is sent at the start', async () => {
       database = await createDatabase();

@@ -26,13 +26,14 @@ import {
 } from '../../packages/embedded-postgres/src/postmaster.js';
 import { postgresAccount } from '../../packages/embedded-postgres/src/system-account.js';
 import { query } from '../support/query.js';
+import { needs } from '../support/installed.js';
 
 const onLinux = process.platform === 'linux';
 const account = onLinux ? postgresAccount() : undefined;
 const NOBODY = { uid: 65534, gid: 65534 };
-const itAsRoot = account ? it : it.skip;
+const itAsRoot = needs({ root: account !== undefined }).it;
 
-(onLinux ? describe : describe.skip)('the embedded database (skipped where there is no Linux)', () => {
+needs({ Linux: onLinux }).describe('the embedded database', () => {
   let room: string;
   let dataDir: string;
   let cluster: string;

@@ -99,7 +99,13 @@ describe('settings', () => {
               .join(''),
           ),
         ),
-      judge: (bytes) => judged(withDotEnv(bytes), parse(bytes)),
+      judge(bytes) {
+        const found = withDotEnv(bytes);
+        const text = utf8(bytes);
+        if (text !== undefined) return judged(found, parse(text));
+        expect(found).toContainEqual(expect.stringMatching(/^\.env: cannot be read \(not text/));
+        return 'refused';
+      },
     });
   });
 
@@ -113,6 +119,15 @@ describe('settings', () => {
     }
   }
 });
+
+function utf8(bytes: Buffer): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
 
 function parsed(input: string): EnvCase[] {
   try {
