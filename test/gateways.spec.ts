@@ -4,7 +4,7 @@ import { SubscribeMessage, WebSocketGateway, type OnGatewayInit } from '@nestjs/
 import type { Server, Socket } from 'socket.io';
 import { AppModule } from '../src/app.module.js';
 import type { Admission } from '../src/realtime/handshake.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurried } from './support/database.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn } from './support/sign-in.js';
 import { SocketClient } from './support/socket-client.js';
@@ -76,7 +76,7 @@ describe('a gateway besides our own', () => {
       const module = complete(settings);
       return { ...module, providers: [...module.providers!, gateway] };
     });
-    return startTestService({ ...provider.env(), DATABASE_URL: database.url });
+    return startTestService({ ...provider.env(), DATABASE_URL: unhurried(database.url) });
   }
 
   it.each([

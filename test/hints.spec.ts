@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from './support/bearer.js';
 import type { Pushed } from './support/cluster.js';
 import { Crowd } from './support/crowd.js';
-import { createDatabase, type TestDatabase } from './support/database.js';
+import { createDatabase, type TestDatabase, unhurried } from './support/database.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
@@ -25,7 +25,7 @@ describe('hints over PostgreSQL', () => {
   beforeAll(async () => {
     provider = await StubProvider.start();
     database = await createDatabase();
-    const env = { ...provider.env(), DATABASE_URL: database.url, SERVICE_KEYS: SERVICE_KEY };
+    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url), SERVICE_KEYS: SERVICE_KEY };
     const PUBLIC_URL = 'http://latchkey.test';
     instances = [];
     proxy = await TcpProxy.before(database.url);
@@ -153,7 +153,7 @@ describe('hints over PostgreSQL', () => {
     const there = await connect(instances[0]!, tokens);
     const last = await startTestService({
       ...provider.env(),
-      DATABASE_URL: database.url,
+      DATABASE_URL: unhurried(database.url),
       SERVICE_KEYS: SERVICE_KEY,
       PUBLIC_URL: 'http://latchkey.test',
     });

@@ -6,7 +6,7 @@ import { KeyReader } from '../src/token/key.reader.js';
 import { KeyService } from '../src/token/key.service.js';
 import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
-import { createDatabase } from './support/database.js';
+import { createDatabase, unhurried } from './support/database.js';
 import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -40,7 +40,11 @@ describe('key rotation', () => {
   afterAll(() => provider.close());
   beforeEach(async () => {
     database = await createDatabase();
-    const env = { ...provider.env(), DATABASE_URL: database.url, PUBLIC_URL: 'http://localhost:9' };
+    const env = {
+      ...provider.env(),
+      DATABASE_URL: unhurried(database.url),
+      PUBLIC_URL: 'http://localhost:9',
+    };
     instances = await Promise.all([startTestService(env), startTestService(env)]);
     store = new KeyStore(instances[0]!.app.get(DataSource), instances[0]!.settings);
     tokens = await signIn(instances[0]!.url);

@@ -9,7 +9,7 @@ import { KeyReader } from '../src/token/key.reader.js';
 import { KeyService } from '../src/token/key.service.js';
 import { KeyStore } from '../src/token/key.store.js';
 import { bearer } from './support/bearer.js';
-import { createDatabase } from './support/database.js';
+import { createDatabase, unhurried } from './support/database.js';
 import { dump, query } from './support/query.js';
 import { startTestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
@@ -41,7 +41,7 @@ describe('signing keys (contract §5)', () => {
   afterEach(() => database.drop());
 
   const start = (env: Record<string, string> = {}) =>
-    startTestService({ DATABASE_URL: database.url, ...env });
+    startTestService({ DATABASE_URL: unhurried(database.url), ...env });
 
   it('instances that start together on an empty database make one key, which signs at once', async () => {
     const instances = await Promise.all(Array.from({ length: 4 }, () => start()));

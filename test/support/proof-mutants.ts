@@ -94,7 +94,7 @@ export function* proofMutants(key: ClientKey, htu: string): Generator<[name: str
     yield [`htu ${other}`, key.proof(other)];
   }
   const now = Math.floor(Date.now() / 1000);
-  for (const off of [-86_400, -3600, -120, -70, 70, 120, 3600, 86_400, 1e9]) {
+  for (const off of [-86_400, -3600, -120, -70, 120, 3600, 86_400, 1e9]) {
     yield [`iat off by ${off}`, key.proof(htu, { claims: { iat: now + off } })];
   }
   yield ['iat in milliseconds', key.proof(htu, { claims: { iat: Date.now() } })];
