@@ -44,7 +44,8 @@ export const CALLER: Operations = {
     id: 'devices',
     tag,
     summary: 'The caller’s devices',
-    description: 'Newest use first, 100 a page. A device that is used between two pages moves to the first one.',
+    description:
+      'Newest use first, 100 a page. A device that is used between two pages moves to the first one.',
     answers: {
       200: {
         description: 'A page of devices.',

@@ -78,9 +78,9 @@ export class BackchannelLogout {
   }
 
   /**
-   * The token is remembered in the transaction of the last slice (contract §6): if one fails, the token is as good as before, and
-   * its repeat ends the other sessions. The commit writes in any case, so a 200 that ended nothing is confirmed as well (see
-   * CONFIRM_READ). It is remembered first, and taken back if slices are left: the same token, sent twice at once, waits here.
+   * Stores the `jti` in the transaction of the last slice (contract §6). After a failure before that, a repeat of the token ends the
+   * other sessions. The commit writes in any case, so a 200 that ended nothing is confirmed as well (see CONFIRM_READ). Each slice
+   * stores the `jti` first and deletes it if sessions are left: two requests with one token wait for each other here.
    */
   private async endSlice(
     transaction: ChannelTransaction,
@@ -113,7 +113,7 @@ export class BackchannelLogout {
     }
   }
 
-  /** Each slice in a transaction of its own, until nothing is left to end. */
+  /** Ends slices, one in a transaction, until no session is left. */
   private async inSlices(
     ended: Ended,
     endSlice: (transaction: ChannelTransaction) => Promise<Slice>,

@@ -15,7 +15,7 @@ const USER = upsertUser({
   email: '$5',
   avatarUrl: '$6',
 });
-// Once the user's row is locked, so that the bounds hold for sign-ins at the same moment as well.
+// After the user's row is locked, so that concurrent sign-ins cannot exceed the bounds.
 const HAS_MOST_SESSIONS = selectUser('$1', hasMostSessions('$1'));
 const IS_DEVICE_BEYOND = selectUser('$1', isDeviceBeyond('$1', '$2'));
 const DEVICE = upsertNamedDevice({ userId: '$1', deviceId: '$2', deviceName: '$3', userAgent: '$4' });

@@ -25,7 +25,7 @@ const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 /** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
 const LATEST_MS = 1000;
 
-/** How often a sign-in on a new device makes room for it: another sign-in of the user may do the same, or take the room. */
+/** Attempts of a sign-in on a new device to make room for it: a concurrent sign-in of the user may take the room. */
 const TRIES = 3;
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';

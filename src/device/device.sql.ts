@@ -46,7 +46,7 @@ export function hasDevice(userId: string, deviceId: string): string {
 }
 
 /** Devices that a user may have (contract §4, POST /oauth2/token). */
-export const MOST_DEVICES = 2000;
+const MOST_DEVICES = 2000;
 
 /** A condition, made from SQL expressions: the device, or null, is new to the user, who has MOST_DEVICES. */
 export function isDeviceBeyond(userId: string, deviceId: string): string {

@@ -38,7 +38,7 @@ const DEVICES = `${known(`
 
 /**
  * A page of the user's devices, newest use first. A device that is used between two pages moves to the first one.
- * @param after where the page before ended; undefined: the first page
+ * @param after last device of the previous page; undefined: the first page
  */
 export async function findDevices(
   manager: EntityManager,
@@ -95,7 +95,7 @@ const REMOVE_SIGNED_OUT = `
 /**
  * Looks for the device of a user that has been signed out the longest, and removes it. Rows of sessions are removed some time
  * after their end: devices without any come first, by their last use.
- * @returns undefined if all devices are signed in; else the device, and whether nobody else was at it at the same time
+ * @returns undefined if all devices are signed in. `isRemoved` is false if a concurrent call has removed or signed in the device
  */
 export async function removeSignedOutLongest(
   manager: EntityManager,

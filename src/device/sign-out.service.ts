@@ -62,8 +62,8 @@ export class SignOutService {
    * Signs sessions out, and appends `device.signed_out` to the user's channel for each device that has no living session any
    * more. Where there is nothing to end, nothing is written, so it needs no limit (contract §2).
    *
-   * Each slice has a transaction of its own (contract §4, "Effect of a sign-out"). What fails between two slices may be
-   * repeated: a device is announced in the transaction that ends its last session.
+   * One transaction ends one slice (contract §4, "Effect of a sign-out"). After a failure between two slices, a repeat ends the
+   * other sessions: a device is announced in the transaction that ends its last session.
    *
    * @param of the session, device and user that the scope refers to
    */

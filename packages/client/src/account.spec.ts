@@ -4,7 +4,7 @@ import type { Call } from './service.js';
 
 const device = (id: number) => ({ device_id: String(id), current: false, online: false });
 
-/** An account whose service answers `GET /devices` with these pages, one after the other. */
+/** Account calls of a service that answers `GET /devices` with these pages in turn. */
 function accountOf(...pages: object[]) {
   const api = jest.fn((_method: string, _path: string) => Promise.resolve(pages.shift()));
   const account = makeAccount(

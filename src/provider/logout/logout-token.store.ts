@@ -27,7 +27,7 @@ export async function rememberLogout(
 
 const FORGET = 'DELETE FROM logout_tokens WHERE token_hash = $1';
 
-/** Takes back what `rememberLogout` has stored in the same transaction. */
+/** Deletes what `rememberLogout` has stored, for a transaction that does not end all sessions. */
 export async function forgetLogout(
   manager: EntityManager,
   provider: string,
