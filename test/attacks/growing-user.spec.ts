@@ -22,7 +22,7 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
 
   beforeAll(async () => {
     const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
-    service = await startTestService();
+    service = await startTestService({}, { hasOwnLimits: true }); // statements must stay below the limit of 1 s
     timer.mockRestore();
     removal = service.app.get(Removal);
   });
@@ -101,7 +101,7 @@ describe('rows that cannot be removed', () => {
 
   beforeAll(async () => {
     const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
-    service = await startTestService();
+    service = await startTestService({}, { hasOwnLimits: true }); // statements must stay below the limit of 1 s
     timer.mockRestore();
     removal = service.app.get(Removal);
   });
