@@ -72,7 +72,7 @@ function injectionWarning(name: string, given: ProviderVariables): readonly stri
   const isOff = pkce?.text === 'off' && nonce?.text === 'off';
   if (!isOff || !isOpenId(adapter?.text ?? '') || enabled?.text === 'false') return [];
   return [
-    `Provider ${name} has neither pkce nor nonce: whoever steals a code of it can sign in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
+    `Provider ${name} has neither pkce nor nonce, so a stolen code of it signs the thief in as its user; set ${pkce.variable} or ${nonce.variable} to on.`,
   ];
 }
 

@@ -33,7 +33,7 @@ export class ProviderHttp implements OnApplicationShutdown {
 
   /**
    * Sends a request with exactly these headers, `User-Agent` and `Accept-Encoding` beside them.
-   * @returns the answer, whatever its status
+   * @returns the answer with any status
    * @throws when there is none within `signal`, or it is too large; the error says what was asked (provider-answer.ts)
    */
   async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {

@@ -202,7 +202,7 @@ export class Provider {
     }
   }
 
-  /** A warning for whoever can mend the settings; the client gets none of it (contract §6). */
+  /** Logs a warning that names the settings to look at; the client gets none of it (contract §6). */
   private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[]): void {
     const isOwn = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
     if (!isOfProvider(cause) && !isOwn) return;

@@ -12,7 +12,7 @@ import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
 const DISCOVERY_SECONDS = 5;
 
 /**
- * Fetches the discovery document of a provider, whose `url` is the issuer: the members that are used.
+ * Fetches the members of a provider's discovery document that are used; `url` of the provider is the issuer.
  * @throws Unsupported when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
  */
 export async function discover(
@@ -117,7 +117,7 @@ function libraryFetch(
     });
     await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
     if (method === 'POST') return json(usedTokens(readTokens(answer)));
-    // The code was good already, so an error of these is not the client's fault, whatever it says.
+    // The code was good already, so no error of these is the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return json(usedKeys(readObject(answer)));
     if (isJwt(answer.contentType)) {
