@@ -48,6 +48,8 @@ export class LatchkeyExpressAdapter extends ExpressAdapter {
       this.open.add(socket);
       socket.once('close', () => this.open.delete(socket));
     });
+    // Node.js drops lines beyond a number without an error, and with them X-Forwarded-For. The 16 KiB of a head bound them, too.
+    (this.httpServer as http.Server).maxHeadersCount = 0;
     boundUnreadAnswers(this.httpServer);
     ignoreForeignUpgrades(this.httpServer, ({ url }) => url!.startsWith(SOCKETS));
     if (options?.forceCloseConnections)

@@ -107,6 +107,21 @@ describe('requests that break off or are followed by what is none', () => {
     socket.destroy();
   });
 
+  it.each([1000, 12_000])('%i empty lines of a head hide no other line', async (lines) => {
+    const proxied = await startTestService({ TRUST_PROXY: '1' });
+    try {
+      const socket = connect({ port: proxied.settings.port, host: '127.0.0.1' });
+      sockets.push(socket);
+      const empty = Array.from({ length: lines }, () => 'a:');
+      socket.write(head('GET /health/live', ...empty, 'X-Forwarded-For: 192.0.2.1', 'Connection: close'));
+      await once(socket.resume(), 'close');
+      await until(() => proxied.log.join('').includes('/health/live'));
+      expect(proxied.log.join('')).toContain('"address":"192.0.2.1"');
+    } finally {
+      await proxied.close();
+    }
+  });
+
   it('a body that never ends is not answered twice', async () => {
     const { socket, heard } = await open();
     socket.write(head('POST /nothing', 'Content-Length: 60000') + 'x');
