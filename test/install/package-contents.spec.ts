@@ -22,7 +22,7 @@ const COMPILED = '[a-z0-9.-]+\\.js(?:\\.map)?';
 const TYPES = '[a-z0-9.-]+\\.d\\.ts';
 const CONTENTS: Record<Packed, Contents> = {
   latchkey: {
-    most: 1_050_000,
+    most: 1_100_000,
     files: [
       new RegExp(`^dist/src/(?:[a-z-]+/)*${COMPILED}$`),
       new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
@@ -43,17 +43,17 @@ const CONTENTS: Record<Packed, Contents> = {
     exports: ['.', './react', './package.json'],
   },
   server: {
-    most: 60_000,
+    most: 62_000,
     files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
   },
   'check-provider': {
-    most: 60_000,
+    most: 62_000,
     files: [new RegExp(`^dist/(?:rules/(?:[a-z-]+/)?)?${COMPILED}$`)],
     exports: ['./package.json'],
   },
   'embedded-postgres': {
-    most: 60_000,
+    most: 62_000,
     files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './temporary', './package.json'],
   },
