@@ -171,7 +171,7 @@ describe('for development', () => {
     const lines = (await project.run(script, 'script.js', ['--conditions=development'])).trim().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(/^\[latchkey\].* http:\/\/127\.0\.0\.1:9,.*fetchOrigins: \['http:\/\/127/),
-      expect.stringMatching(/^\[latchkey\].*socket\.io-client/),
+      expect.stringMatching(/^\[latchkey\].*Socket\.IO/),
     ]);
     expect(lines.join()).not.toContain('secret');
   });

@@ -24,16 +24,13 @@ export function makeAccount(
     keeper.know(user);
     return user;
   });
-  const list = inTurn(async () => {
-    const devices: Device[] = [];
-    for (let query = ''; ;) {
-      const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', `/devices${query}`);
-      if (!Array.isArray(page.devices)) throw new LatchkeyError('unexpected_answer');
-      devices.push(...page.devices);
-      if (!page.next_cursor) return devices;
-      query = `?cursor=${encodeURIComponent(page.next_cursor)}`;
-    }
-  });
+  const pagesFrom = async (query: string): Promise<Device[]> => {
+    const page = await api<{ devices: Device[]; next_cursor?: string }>('GET', '/devices' + query);
+    const { devices, next_cursor: more } = page; // the cursor is safe in a URL
+    if (!Array.isArray(devices)) throw new LatchkeyError('unexpected_answer');
+    return more ? devices.concat(await pagesFrom('?cursor=' + more)) : devices;
+  };
+  const list = inTurn(() => pagesFrom(''));
   return {
     me,
     async devices() {

@@ -57,15 +57,15 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
     if (error instanceof LatchkeyError) throw error;
   });
   if (typeof module?.io === 'function') return module;
-  if (IS_DEVELOPMENT) advise(`connect() found no Socket.IO client: ${HELP}`);
+  if (IS_DEVELOPMENT) advise(`connect(): ${HELP}`);
   throw new LatchkeyError('missing_peer', HELP);
 }
 
-const HELP = 'loadSocketIo has to bring a Socket.IO client';
+const HELP = 'loadSocketIo brings no Socket.IO';
 
 /** Our own sockets need a WebSocket, which Node.js has since version 22. */
 export async function ownSockets(): Promise<SocketIo> {
-  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', `no WebSocket here: ${HELP}`);
+  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', HELP);
   return import('./sockets.js').catch(() => {
     throw new LatchkeyError('network');
   });
