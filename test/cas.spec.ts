@@ -92,7 +92,7 @@ describe('CAS', () => {
 
     it('signs in: the ticket comes through the callback page', async () => {
       const page = await browser.newPage();
-      page.setDefaultTimeout(15_000);
+      page.setDefaultTimeout(60_000);
       await page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
       const [sent] = await Promise.all([
         page.waitForRequest((one) => one.method() === 'POST' && one.url().endsWith('/oauth2/token')),

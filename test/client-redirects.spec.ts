@@ -62,7 +62,7 @@ inChromium('the client, where the service answers with redirects', () => {
   beforeEach(async () => {
     [status, asked, arrived] = [307, [], []];
     context = await browser.newContext();
-    context.setDefaultTimeout(8000);
+    context.setDefaultTimeout(60_000);
   });
   afterEach(() => context.close());
 

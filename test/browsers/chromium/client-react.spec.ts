@@ -92,7 +92,7 @@ inChromium('@latchkey/client/react', () => {
     afterAll(() => app?.pages.close());
     beforeEach(async () => {
       context = await browser.newContext();
-      context.setDefaultTimeout(8000);
+      context.setDefaultTimeout(60_000);
       complaints = [];
       [opened, open] = [0, 0];
       context.on('page', (made) => {

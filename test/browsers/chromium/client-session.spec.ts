@@ -44,7 +44,7 @@ inChromium('the client keeps a session', () => {
 
   async function newDevice(): Promise<BrowserContext> {
     const made = await browser.newContext();
-    made.setDefaultTimeout(8000);
+    made.setDefaultTimeout(60_000);
     return made;
   }
 

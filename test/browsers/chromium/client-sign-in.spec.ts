@@ -35,7 +35,7 @@ inChromium('the client signs in', () => {
       }
     });
     page = await context.newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(60_000);
     page.on('pageerror', (error) => violations.push(error.message));
     page.on('console', (message) => {
       if (message.text().includes('Content Security Policy')) violations.push(message.text());

@@ -26,7 +26,7 @@ inChromium("the texts of the client's dialog", () => {
   async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<void> {
     context = await browser.newContext({ reducedMotion: 'reduce', ...device });
     page = await context.newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(60_000);
     await page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
   }
   const dialog = () => page.getByRole('dialog');

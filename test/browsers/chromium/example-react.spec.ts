@@ -33,7 +33,7 @@ inChromium('examples/react', () => {
 
   async function device(): Promise<Page> {
     const page = await (await browser.newContext()).newPage();
-    page.setDefaultTimeout(8000);
+    page.setDefaultTimeout(60_000);
     page.on('pageerror', ({ message }) => complaints.push(message));
     await page.goto(served.url);
     await page.getByRole('button', { name: 'Sign in' }).click();
