@@ -65,7 +65,7 @@ export interface DomainEvents {
   'session.ended': [EndedSession];
   /**
    * This instance has read which sessions were signed out, and told of those. `cursor`: a place from which another stream of
-   * them can go on (token/ended-sessions.cursor.ts); null: it does not know of all yet.
+   * them can go on (EndedSessionStore.past); null: it does not know of all yet.
    */
   'sessions.read': [{ readonly cursor: string | null }];
   /** Someone asked for sessions of a user to end: which, and how many were ended. `by`: left out where it was the user. */

@@ -40,7 +40,7 @@ describe('a provider’s logout', () => {
     events.on('provider_logout.obeyed', (event) => void told.push(event));
     sql = new Sql(dataSource, false, events);
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-    signOuts = new SignOutService(history, sql, events);
+    signOuts = new SignOutService(history, events);
     logout = new BackchannelLogout(
       {
         verify: (_provider: string, _token: string) =>

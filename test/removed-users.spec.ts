@@ -63,7 +63,7 @@ describe.each([
     const presence = new PresenceStore(dataSource.getRepository(Instance), sql);
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql);
-    const signOuts = new SignOutService(history, sql, events);
+    const signOuts = new SignOutService(history, events);
     users = new UsersService(signOuts, history, channels, codes, sql, events);
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());

@@ -23,10 +23,6 @@ describe('which sessions end', () => {
     await database.drop();
   });
 
-  const forms = [
-    ['with the number of their transaction', false],
-    ['by their time alone, as on Citus', true],
-  ] as const;
   /** Names of users, sessions and devices stand for UUIDs, the same each time. */
   const ids = new Map<string, string>();
   function id(name: string): string {
@@ -56,7 +52,6 @@ describe('which sessions end', () => {
   interface Row {
     readonly session_id: string;
     readonly signed_out_at: Date | null;
-    readonly signed_out_xid: string | null;
     readonly is_over: boolean;
   }
   const rows = (): Promise<Row[]> =>
@@ -70,19 +65,14 @@ describe('which sessions end', () => {
       .toSorted();
   }
 
-  describe.each(forms)('by a user, %s', (_form, isDistributed) => {
+  describe('by a user', () => {
     const end = (scope: SessionScope, of: Partial<Record<keyof ScopeOf, string | null>>) =>
       dataSource.transaction((manager) =>
-        endSessions(
-          manager,
-          scope,
-          {
-            userId: id('ada'),
-            sessionId: of.sessionId ? id(of.sessionId) : null,
-            deviceId: of.deviceId ? id(of.deviceId) : null,
-          },
-          isDistributed,
-        ),
+        endSessions(manager, scope, {
+          userId: id('ada'),
+          sessionId: of.sessionId ? id(of.sessionId) : null,
+          deviceId: of.deviceId ? id(of.deviceId) : null,
+        }),
       );
     beforeEach(() =>
       store([
@@ -132,19 +122,7 @@ describe('which sessions end', () => {
       const [first] = (await rows()).filter(({ is_over }) => is_over);
       expect(await end('session', { sessionId: 'laptop' })).toEqual([]);
       expect((await rows()).filter(({ is_over }) => is_over)).toEqual([first]);
-      expect(first!.signed_out_xid === null).toBe(isDistributed);
     });
-  });
-
-  it('has the number of the transaction where nothing else is said', async () => {
-    const names = { session: bytes('s'), subjects: [] };
-    await store([{ session: 'one', names: ['s', null] }, { session: 'two' }]);
-    const numbers = await dataSource.transaction(async (manager) => {
-      await endSessions(manager, 'session', { userId: id('ada'), sessionId: id('two'), deviceId: null });
-      await endSessionsAtProvider(manager, id('ada'), names);
-      return manager.query<{ number: string }[]>('SELECT pg_current_xact_id()::text AS number');
-    });
-    expect((await rows()).map((row) => row.signed_out_xid)).toEqual(Array(2).fill(numbers[0]!.number));
   });
 
   describe('by a provider', () => {
@@ -174,11 +152,8 @@ describe('which sessions end', () => {
       const users = new Set(sessions.map((session) => owners[session] ?? 'ada'));
       const found = await usersAtProvider(manager(), meant);
       expect(found).toEqual([...users].map(id).toSorted());
-      for (const [form, isDistributed] of forms) {
-        const devices = await Promise.all(
-          found.map((user) => endSessionsAtProvider(manager(), user, meant, isDistributed)),
-        );
-        const isFirst = form === forms[0][0];
+      for (const isFirst of [true, false]) {
+        const devices = await Promise.all(found.map((user) => endSessionsAtProvider(manager(), user, meant)));
         expect(devices.flat()).toHaveLength(isFirst ? sessions.length : 0);
         expect(devices.flat().filter(Boolean)).toEqual(
           isFirst && sessions.includes('s of u') ? [id('phone')] : [],
@@ -188,14 +163,13 @@ describe('which sessions end', () => {
       expect(await usersAtProvider(manager(), meant)).toEqual([]);
     });
 
-    it('only those of the user, and without a number on Citus', async () => {
+    it('only those of the user', async () => {
       await store([
         { session: 'a', names: ['s', null] },
         { session: 'b', names: ['s', null], user: 'bob' },
       ]);
-      expect(await endSessionsAtProvider(manager(), id('bob'), names('s'), true)).toEqual([null]);
+      expect(await endSessionsAtProvider(manager(), id('bob'), names('s'))).toEqual([null]);
       expect(await over()).toEqual(['b']);
-      expect((await rows()).map((row) => row.signed_out_xid)).toEqual([null, null]);
     });
 
     it('a session alone means its subjects as well', async () => {

@@ -8,7 +8,7 @@ import { removeDevices } from '../device/device.store.js';
 import { SignOutService } from '../device/sign-out.service.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { endSessions, sliceSize } from '../token/session.store.js';
+import { endSessions, SLICE } from '../token/session.store.js';
 import { lockUser, removeUser } from '../user/user.store.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { isKnown } from './known-target.js';
@@ -65,9 +65,8 @@ export class UsersService {
 
   /** Ends the sessions that have begun since the sign-out: a few. */
   private async endNew(manager: EntityManager, userId: string): Promise<void> {
-    const { distributed } = this.sql;
     const everySession = { userId, sessionId: null, deviceId: null };
-    while ((await endSessions(manager, 'all', everySession, distributed)).length === sliceSize(distributed));
+    while ((await endSessions(manager, 'all', everySession)).length === SLICE);
   }
 }
 

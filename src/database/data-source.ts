@@ -7,8 +7,6 @@ import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signe
 import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
 import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
 import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
-import { SignOutTransactions1700000005000 } from './migrations/1700000005000-sign-out-transactions.js';
-import { SignOutIndexes1700000006000 } from './migrations/1700000006000-sign-out-indexes.js';
 import { BoundSessions1700000007000 } from './migrations/1700000007000-bound-sessions.js';
 import { ProviderSessionIndexes1700000008000 } from './migrations/1700000008000-provider-session-indexes.js';
 import { StockClients1700000009000 } from './migrations/1700000009000-stock-clients.js';
@@ -55,8 +53,6 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
       KeyRotation1700000002000,
       ExpiryIndexes1700000003000,
       Channels1700000004000,
-      SignOutTransactions1700000005000,
-      SignOutIndexes1700000006000,
       BoundSessions1700000007000,
       ProviderSessionIndexes1700000008000,
       StockClients1700000009000,

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
-import { Sql } from '../database/sql.js';
 import { Events, type DomainEvents } from '../events.js';
 import { selectLivingDevices } from '../token/session.sql.js';
 import {
@@ -10,7 +9,7 @@ import {
   withItsSubjects,
   type NamesAtProvider,
 } from '../token/provider-sessions.store.js';
-import { endSessions, sliceSize, type ScopeOf, type SessionScope } from '../token/session.store.js';
+import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
 
@@ -48,15 +47,10 @@ interface ProviderSlice {
 /** Signs people out: their sessions end, and their channel is told which devices are signed out. */
 @Injectable()
 export class SignOutService {
-  private readonly sliceSize: number;
-
   constructor(
     private readonly history: ChannelHistory,
-    private readonly sql: Sql,
     private readonly events: Events,
-  ) {
-    this.sliceSize = sliceSize(sql.distributed);
-  }
+  ) {}
 
   /**
    * Signs sessions out, and appends `device.signed_out` to the user's channel for each device that has no living session any
@@ -74,11 +68,11 @@ export class SignOutService {
       while (!isDone) {
         const ended = await this.history.transaction(async (transaction) => {
           const count = await this.signOutSlice(scope, of, transaction);
-          if (count < this.sliceSize) await last?.(transaction);
+          if (count < SLICE) await last?.(transaction);
           return count;
         });
         sessions += ended;
-        isDone = ended < this.sliceSize;
+        isDone = ended < SLICE;
       }
     } finally {
       // Slices that have ended are reported even if the next one fails.
@@ -97,7 +91,7 @@ export class SignOutService {
     const { manager } = within;
     const { userId, deviceId } = of;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
-    const ended = await endSessions(manager, scope, of, this.sql.distributed);
+    const ended = await endSessions(manager, scope, of);
     if (ended.length === 0) await manager.query(CONFIRM_READ.text); // it may have been tried before
     await this.announce(within, userId, ended);
     return ended.length;
@@ -118,11 +112,11 @@ export class SignOutService {
     let sessions = 0;
     for (const userId of all) {
       await manager.query(LOCK_DEVICES, [userId, 'all', null]);
-      const ended = await endSessionsAtProvider(manager, userId, known, this.sql.distributed);
+      const ended = await endSessionsAtProvider(manager, userId, known);
       await this.announce(within, userId, ended);
       userIds.push(userId);
       sessions += ended.length;
-      if (sessions >= this.sliceSize) return { userIds, sessions, isLast: false };
+      if (sessions >= SLICE) return { userIds, sessions, isLast: false };
     }
     return { userIds, sessions, isLast: true };
   }

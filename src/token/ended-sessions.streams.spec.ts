@@ -1,13 +1,14 @@
 import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Request, Response } from 'express';
 import { until } from '../../test/support/until.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type EndedSession, type ServiceState } from '../events.js';
 import { EventStream } from '../http/event-stream.js';
-import type { PastEndings, PastPage } from './ended-sessions.past.js';
-import { EndedSessionStreams } from './ended-sessions.streams.js';
+import type { EndedSessionStore, PastPage } from './ended-sessions.store.js';
+import { EndedSessionsController, EndedSessionStreams } from './ended-sessions.streams.js';
 import type { KeyService } from './key.service.js';
 
 /** What a reader was sent; http/event-stream.spec.ts has the connection. */
@@ -85,8 +86,8 @@ describe('a stream of ended sessions', () => {
   beforeEach(() => {
     events = new Events();
     [past, atPage, begins, revokedKids] = [[], () => undefined, () => Promise.resolve(), []];
-    const endings: Pick<PastEndings, 'begin'> = {
-      begin: async (lastEventId) => {
+    const endings: Pick<EndedSessionStore, 'past'> = {
+      past: async (lastEventId) => {
         await begins(lastEventId);
         return { place: '7-7', pages: pages() };
       },
@@ -96,7 +97,7 @@ describe('a stream of ended sessions', () => {
         return revokedKids;
       },
     };
-    streams = new EndedSessionStreams(endings as PastEndings, keys as KeyService, events);
+    streams = new EndedSessionStreams(endings as EndedSessionStore, keys as KeyService, events);
   });
   async function* pages(): AsyncGenerator<PastPage, void> {
     for (const [i, page] of past.entries()) {
@@ -328,5 +329,29 @@ describe('a stream of ended sessions', () => {
     expect(refused).toMatchObject({ error: 'server_error' });
     expect((refused as OAuthError).description).not.toBe('');
     expect(count()).toBe(0);
+  });
+});
+
+describe('GET /sessions/ended', () => {
+  // RFC 9110 §9.3.2: HEAD has the head of what GET answers, and no more.
+  it.each([
+    ['GET', [['5-5']], false],
+    ['HEAD', [], true],
+  ])('%s', async (method, opened, isOver) => {
+    const asked: unknown[][] = [];
+    const streams: Pick<EndedSessionStreams, 'open'> = {
+      open: (stream, lastEventId) => {
+        expect(stream).toBeInstanceOf(EventStream);
+        asked.push([lastEventId]);
+        return Promise.resolve();
+      },
+    };
+    const request = new IncomingMessage(new Socket());
+    request.method = method;
+    const response = new ServerResponse(request);
+    const controller = new EndedSessionsController(streams as EndedSessionStreams);
+    await controller.ended(request as Request, response as Response, '5-5');
+    expect([asked, response.writableEnded]).toEqual([opened, isOver]);
+    if (isOver) expect(response.getHeader('content-type')).toBe('text/event-stream');
   });
 });

@@ -1,8 +1,18 @@
-import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import {
+  Controller,
+  Get,
+  Headers,
+  Injectable,
+  Req,
+  Res,
+  type BeforeApplicationShutdown,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type EndedSession } from '../events.js';
 import { EventStream, eventText } from '../http/event-stream.js';
-import { PastEndings } from './ended-sessions.past.js';
+import { ServiceKeyOnly } from './access.js';
+import { EndedSessionStore } from './ended-sessions.store.js';
 import { KeyService } from './key.service.js';
 
 const MOST = 100;
@@ -28,7 +38,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   private stopping = false;
 
   constructor(
-    private readonly past: PastEndings,
+    private readonly store: EndedSessionStore,
     private readonly keys: KeyService,
     events: Events,
   ) {
@@ -71,7 +81,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   }
 
   private async tellPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
-    const { place, pages } = await this.past.begin(lastEventId);
+    const { place, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
     for await (const { ended, cursor } of pages) {
@@ -96,6 +106,25 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   private forget(stream: EventStream): void {
     this.streams.delete(stream);
     this.ready.delete(stream);
+  }
+}
+
+@Controller('sessions')
+export class EndedSessionsController {
+  constructor(private readonly streams: EndedSessionStreams) {}
+
+  /** Sessions that were signed out and keys that were withdrawn, as server-sent events, without end (contract §8). */
+  @ServiceKeyOnly('read')
+  @Get('ended')
+  async ended(
+    @Req() { method }: Request,
+    @Res() response: Response,
+    @Headers('last-event-id') lastEventId: string | undefined,
+  ): Promise<void> {
+    const stream = new EventStream(response);
+    if (method !== 'HEAD') return this.streams.open(stream, lastEventId);
+    stream.begin();
+    response.end(); // the head alone (RFC 9110 §9.3.2)
   }
 }
 

@@ -1,44 +1,46 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Sql } from '../database/sql.js';
-import { Events } from '../events.js';
-import { endedOnCluster } from './ended-sessions.distributed.js';
-import { endedSince, PLACE, type After, type EndedPage, type Place } from './ended-sessions.store.js';
+import { Events, type EndedSession } from '../events.js';
+import { EndedSessionStore, timeOf } from './ended-sessions.store.js';
 import { Recent } from './recent.js';
 
 /** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
 const READ_EVERY_MS = 500;
-/** How long it is remembered who was told, at least: longer than what may be read twice, and than a handshake. */
-const REMEMBER_MS = 15_000;
-/** Seconds of sign-outs that are read at once: after a pause it is done in parts, each far below a statement's timeout. */
-const PART_S = 10;
-/** After hours in which nothing happened, which is how an outage looks, ten seconds each would take longer than a second in all. */
-const LONGEST_PART_S = 600;
-/** As long as a part has fewer, the next one may be longer. */
-const FEW = 100;
+/** Each reading goes back this far, each second one twice as far, each fourth one four times, … */
+const NARROW_MS = 5000;
+/** … up to 21 minutes, every 128 s: longer than the latest commit takes (LATEST_MS in the store) and these 128 s. */
+const WIDEST_MS = 256 * NARROW_MS;
+/** Sessions in a window that are cheap to read twice a second. */
+const FEW = 200;
+/** How long a session is remembered, at least: longer than it is read again. */
+const REMEMBER_MS = WIDEST_MS + 60_000;
 
-/** Tells this instance of every session that is signed out, wherever that happened. */
+/**
+ * Emits `session.ended` on this instance for every session that is signed out, on any instance.
+ *
+ * The time of a sign-out is the beginning of its transaction, and readings see it after the commit. So they overlap: after a
+ * commit that took t seconds it is found within max(0.5 s, t / 4). However many sessions a user ends, each is read about 25
+ * times; while there are few, every reading goes back as far as the widest one that found few.
+ */
 @Injectable()
 export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(EndedSessions.name);
   private readonly told = new Recent(REMEMBER_MS);
-  private place!: Place;
-  /** Whether the last reading went well, so that the next one may take the database for the same, with the same clock. */
-  private certain = false;
-  private partSeconds = PART_S;
+  /** The database's time of the last reading. */
+  private readAt!: number;
+  private readings = 0;
+  /** The widest window with few sessions. */
+  private quietMs = NARROW_MS;
   private timer?: NodeJS.Timeout;
   private reading = false;
-  private readonly endedSince: typeof endedSince;
 
   constructor(
-    private readonly sql: Sql,
+    private readonly store: EndedSessionStore,
     private readonly events: Events,
-  ) {
-    this.endedSince = sql.distributed ? endedOnCluster : endedSince;
-  }
+  ) {}
 
+  /** What has ended before the start concerns no socket and no stream of this instance. */
   async onModuleInit(): Promise<void> {
-    const [place] = await this.sql.query<Place>(PLACE, []);
-    this.place = place!;
+    await this.readBack(WIDEST_MS, ({ sessionId }) => void this.told.add(sessionId));
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -56,41 +58,43 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     if (this.reading) return;
     this.reading = true;
     try {
-      while (!(await this.readOn())); // several times after a long pause
+      const nth = this.readings + 1;
+      const ms = Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
+      const isPrimary = await this.readBack(Math.max(ms, this.quietMs), (ended) => this.tell(ended));
+      this.readings = nth;
+      this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
     } catch (error) {
-      this.certain = false;
-      this.partSeconds = PART_S;
       this.logger.debug({ err: error });
     } finally {
       this.reading = false;
     }
   }
 
-  /** @returns whether all was read that has ended until now, as far as this database knows */
-  private async readOn(): Promise<boolean> {
-    const read = (after?: After): Promise<EndedPage> =>
-      this.endedSince(this.sql, this.place, this.certain, this.partSeconds, after);
-    let page = await read();
-    const { place } = page;
-    let count = this.tell(page);
-    while (page.next) {
-      this.events.emit('sessions.read', { cursor: null });
-      page = await read(page.next);
-      count += this.tell(page);
+  /**
+   * Reads from some time before the last reading on. The clock may have been set back since then, or be that of another machine:
+   * the window reaches to both sides of both times.
+   *
+   * @returns whether the database is no standby, which may not know of all
+   */
+  private async readBack(ms: number, tell: (ended: EndedSession) => void): Promise<boolean> {
+    const place = await this.store.place();
+    const { at, isStandby } = place;
+    this.readAt ??= at;
+    const from = timeOf(Math.min(at, this.readAt) - ms);
+    const to = timeOf(Math.max(at, this.readAt) + ms);
+    let count = 0;
+    for await (const page of this.store.between(from, to, place)) {
+      if (count > 0) this.events.emit('sessions.read', { cursor: null });
+      page.forEach(tell);
+      count += page.length;
     }
-    const { isNow, cursor } = place;
-    this.partSeconds = isNow || count >= FEW ? PART_S : Math.min(2 * this.partSeconds, LONGEST_PART_S);
-    this.certain = place.snapshot !== null; // a standby's is no place to go on from
-    if (this.certain) this.place = place;
-    this.events.emit('sessions.read', { cursor: isNow ? cursor : null });
-    return isNow || !this.certain;
+    if (count < FEW) this.quietMs = ms;
+    else if (ms === this.quietMs) this.quietMs = NARROW_MS;
+    if (!isStandby) this.readAt = at;
+    return !isStandby;
   }
 
-  private tell({ place: { until }, ended }: EndedPage): number {
-    for (const { userId, sessionId, deviceId, endedAt } of ended) {
-      if (this.told.add(sessionId))
-        this.events.emit('session.ended', { userId, sessionId, deviceId, endedAt, until });
-    }
-    return ended.length;
+  private tell(ended: EndedSession): void {
+    if (this.told.add(ended.sessionId)) this.events.emit('session.ended', ended);
   }
 }

@@ -57,18 +57,17 @@ export async function usersAtProvider(
 /**
  * Ends a slice of the sessions of a user that are meant, as `endSessions` does.
  *
- * @param distributed `Sql.distributed`
  * @returns the device of each session that was ended, as `endSessions` does
  */
 export async function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,
   { session, subjects }: NamesAtProvider,
-  distributed = false,
 ): Promise<(string | null)[]> {
-  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(
-    distributed ? END.distributed : END.alone,
-    [userId, session, subjects],
-  );
+  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(END, [
+    userId,
+    session,
+    subjects,
+  ]);
   return ended.map((row) => row.device_id);
 }

@@ -5,9 +5,7 @@ import { KEPT_SESSIONS, OPEN } from './session.sql.js';
 /** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
 @Expires({ unless: KEPT_SESSIONS })
 @Entity('refresh_tokens')
-@Index('refresh_tokens_signed_out_xid', ['signedOutXid', 'signedOutAt'], {
-  where: 'signed_out_xid IS NOT NULL',
-})
+@Index('refresh_tokens_signed_out', ['signedOutAt', 'sessionId'], { where: 'signed_out_at IS NOT NULL' })
 @Index('refresh_tokens_open', ['userId', 'deviceId', 'expiresAt'], { where: OPEN })
 export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'user_id' })
@@ -46,14 +44,6 @@ export class RefreshToken {
   expiresAt!: Date;
 
   /** Set by signing out, which also sets `expires_at` to now; a token that expires by itself has none. */
-  @Index('refresh_tokens_signed_out_at', { where: 'signed_out_at IS NOT NULL' })
-  @Index('refresh_tokens_signed_out_without_xid', {
-    where: 'signed_out_at IS NOT NULL AND signed_out_xid IS NULL',
-  })
   @Column('timestamptz', { name: 'signed_out_at', nullable: true })
   signedOutAt!: Date | null;
-
-  /** The transaction that signed it out (`pg_current_xact_id()`): see EndedSessions. */
-  @Column('bigint', { name: 'signed_out_xid', nullable: true })
-  signedOutXid!: string | null;
 }

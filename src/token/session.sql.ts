@@ -93,10 +93,10 @@ export function isProofUsed(error: unknown): boolean {
 
 /**
  * A condition on a row of `refresh_tokens`: the session is not signed out. It is that of the index `refresh_tokens_open`. Its
- * second half is implied by the first, and keeps statements that find a session by its id from that index: PostgreSQL, which
- * does not know that a user has many, would read all of them.
+ * second half always holds, and keeps statements that find a session by its id from that index: PostgreSQL, which does not know
+ * that a user has many, would read all of them.
  */
-export const OPEN = 'signed_out_at IS NULL AND signed_out_xid IS NULL';
+export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
 /** Looks at OPEN as well: `now()` is when this transaction began, and a session that was ended since then expires after it. */
 const LIVING = `${OPEN} AND expires_at > now()`;

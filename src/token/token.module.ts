@@ -6,10 +6,9 @@ import { AccessTokens } from './access-token.js';
 import { AccessTokenStore } from './access-token.store.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { DpopProofs } from './dpop-proofs.js';
-import { EndedSessionsController } from './ended-sessions.controller.js';
 import { EndedSessions } from './ended-sessions.js';
-import { PastEndings } from './ended-sessions.past.js';
-import { EndedSessionStreams } from './ended-sessions.streams.js';
+import { EndedSessionStore } from './ended-sessions.store.js';
+import { EndedSessionsController, EndedSessionStreams } from './ended-sessions.streams.js';
 import { IntrospectController } from './introspect.controller.js';
 import { JwksController } from './jwks.controller.js';
 import { JwtGuard } from './jwt.guard.js';
@@ -31,7 +30,7 @@ import { TokenService } from './token.service.js';
     EndedSessionStreams,
     JwtGuard,
     KeyService,
-    PastEndings,
+    EndedSessionStore,
     ServiceKeys,
     TokenInspector,
     TokenService,

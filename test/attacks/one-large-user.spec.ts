@@ -411,7 +411,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       for (const device of [third, second])
         await query(
           database.url,
-          `UPDATE refresh_tokens SET signed_out_at = now(), signed_out_xid = 1, expires_at = now()
+          `UPDATE refresh_tokens SET signed_out_at = now(), expires_at = now()
            WHERE user_id = $1 AND device_id = $2`,
           [mine.user_id, device],
         );

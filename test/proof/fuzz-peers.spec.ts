@@ -17,12 +17,11 @@ import { unpacked } from '../../src/provider/content-encoding.js';
 import { parseIdentity, type Identity } from '../../src/provider/identity.js';
 import { readAnswer } from '../../src/provider/provider-answer.js';
 import { decodeMessage, encodeMessage, partOf } from '../../src/realtime/fanout/notification.js';
-import { parseCursor } from '../../src/token/ended-sessions.cursor.js';
 import { ClientKey } from '../support/dpop.js';
 import { fuzz, type Verdict } from './fuzz/fuzz.js';
 import { jsonByTheBook } from './fuzz/json-reference.js';
 import { mutatedJws } from './fuzz/jws.js';
-import { boundaryNumber, mutatedBytes, mutatedText } from './fuzz/mutate.js';
+import { mutatedBytes, mutatedText } from './fuzz/mutate.js';
 import type { Random } from './fuzz/random.js';
 
 const SECRET = 'hunter2xyzzy';
@@ -369,30 +368,6 @@ describe('what other clients write', () => {
           else expect(Number.isSafeInteger(one.offset) && one.offset > 0).toBe(true);
         }
         return decoded ? 'accepted' : 'refused';
-      },
-    });
-  });
-
-  it('in a cursor is what the database can read', async () => {
-    await fuzz({
-      name: 'cursors of ended sessions',
-      short: 2000,
-      full: 500_000,
-      generate: (random) =>
-        mutatedText(
-          random,
-          `${random.chance(0.3) ? boundaryNumber(random) : '1800000000000'}-${random.chance(0.3) ? boundaryNumber(random) : '12345'}`,
-          ['-', '--', '\n', ' ', 'e5', '٣'],
-        ),
-      judge(text): Verdict {
-        const cursor = parseCursor(text);
-        if (!cursor) return 'refused';
-        expect(text).toMatch(/^[0-9]+-[0-9]+$/);
-        expect([Number.isSafeInteger(cursor.ms), BigInt(cursor.xmin) <= 2n ** 63n - 1n - 10n ** 12n]).toEqual(
-          [true, true],
-        );
-        expect(new Date(cursor.ms).getTime()).toBe(cursor.ms);
-        return 'accepted';
       },
     });
   });

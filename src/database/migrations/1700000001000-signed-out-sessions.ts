@@ -8,13 +8,13 @@ export class SignedOutSessions1700000001000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`
       ALTER TABLE refresh_tokens ADD COLUMN signed_out_at timestamptz;
-      CREATE INDEX refresh_tokens_signed_out_at ON refresh_tokens (signed_out_at) WHERE signed_out_at IS NOT NULL;
+      CREATE INDEX refresh_tokens_signed_out ON refresh_tokens (signed_out_at, session_id) WHERE signed_out_at IS NOT NULL;
     `);
   }
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
-      DROP INDEX refresh_tokens_signed_out_at;
+      DROP INDEX refresh_tokens_signed_out;
       ALTER TABLE refresh_tokens DROP COLUMN signed_out_at;
     `);
   }

@@ -11,7 +11,7 @@ export class OpenSessionIndex1700000011000 implements MigrationInterface {
     await runner.query('DROP INDEX CONCURRENTLY IF EXISTS refresh_tokens_open');
     await runner.query(`
       CREATE INDEX CONCURRENTLY refresh_tokens_open ON refresh_tokens (user_id, device_id, expires_at)
-        WHERE signed_out_at IS NULL AND signed_out_xid IS NULL`);
+        WHERE signed_out_at IS NULL AND expires_at > '-infinity'`);
   }
 
   async down(runner: QueryRunner): Promise<void> {

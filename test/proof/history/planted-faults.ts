@@ -62,8 +62,8 @@ const ALONE: readonly PlantedFault[] = [
   {
     name: 'a session that was signed out refreshes',
     file: 'token/session.store.js',
-    from: 'signed_out_xid = ${xid}, expires_at = least(expires_at, now())',
-    to: 'signed_out_xid = ${xid}',
+    from: 'signed_out_at = now(), expires_at = least(expires_at, now())',
+    to: 'signed_out_at = now()',
     found: 'accepted after its end',
   },
   {
@@ -76,7 +76,7 @@ const ALONE: readonly PlantedFault[] = [
   {
     name: 'one instance is not told of sign-outs: its sockets stay open',
     file: 'token/ended-sessions.js',
-    from: 'if (this.told.add(sessionId))',
+    from: 'if (this.told.add(ended.sessionId))',
     to: 'if (false)',
     found: 'accepted after its end',
     onOneInstance: true,
