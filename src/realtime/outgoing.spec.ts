@@ -6,7 +6,7 @@ import { Server, type Socket } from 'socket.io';
 import { io } from 'socket.io-client';
 import { encode, send } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
-import { LimitedWebSocketServer } from './web-socket-server.js';
+import { LimitedWebSocketServer } from './message-limits.js';
 
 const UPGRADE = `GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r
 Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r

@@ -11,7 +11,7 @@ import { AdmissionQueue } from './admission-queue.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { limitHandshakes } from './handshake-limit.js';
 import { Handshake, type Admission } from './handshake.js';
-import { limitMessages } from './message-limit.js';
+import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
 import { WaitingRoom } from './waiting-room.js';
 

@@ -4,7 +4,7 @@ import type { Server, ServerOptions } from 'socket.io';
 import type { Settings } from '../config/settings.js';
 import { allowsOrigin } from '../http/cors.js';
 import { checkGateways } from './check-gateways.js';
-import { LimitedWebSocketServer } from './web-socket-server.js';
+import { LimitedWebSocketServer } from './message-limits.js';
 
 const LARGEST_FRAME = 64 * 1024; // contract §7
 const HANDSHAKE_MS = 10_000;

@@ -2,8 +2,7 @@ import { EventEmitter } from 'node:events';
 import { jest } from '@jest/globals';
 import type { Server } from 'socket.io';
 import type { WebSocket } from 'ws';
-import { countFrames } from './frames.js';
-import { limitMessages } from './message-limit.js';
+import { countFrames, limitMessages } from './message-limits.js';
 
 class FakeWebSocket extends EventEmitter {
   terminated = 0;
