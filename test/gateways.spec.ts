@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { SubscribeMessage, WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Server, Socket } from 'socket.io';
 import { AppModule } from '../src/app.module.js';
-import type { Admission } from '../src/realtime/handshake.js';
+import type { Admitted } from '../src/realtime/handshake.js';
 import { createDatabase, type TestDatabase, unhurried } from './support/database.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn } from './support/sign-in.js';
@@ -46,7 +46,7 @@ class ListeningGateway implements OnGatewayInit {
 
   afterInit(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      const { session } = socket.data as Admission;
+      const { session } = socket.data as Admitted;
       socket.on('note', (text: unknown, done: () => void) => {
         this.heard.push([session.userId, text]);
         done();

@@ -9,7 +9,7 @@ import { Events } from '../events.js';
 import { EndedSessions } from '../token/ended-sessions.js';
 import { Connection } from './connection.js';
 import { Deadlines } from './deadlines.js';
-import type { Admission } from './handshake.js';
+import type { Admitted } from './handshake.js';
 import { Renewals, type Renewal } from './renewal.js';
 import { closeNow, closeSoon, transportOf, type Transport } from './transport.js';
 import { ChannelHub } from './channel-hub.js';
@@ -70,7 +70,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   /** Registers a socket that the handshake has admitted. */
-  open(socket: Socket, { session, claims, kid, from }: Admission): void {
+  open(socket: Socket, { session, claims, kid, from }: Admitted): void {
     this.release(socket, session.userId); // it is counted by its channel
     const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);

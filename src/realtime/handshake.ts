@@ -6,11 +6,10 @@ import { RateLimits } from '../http/rate-limit.js';
 import { UUID } from '../http/uuid.js';
 import type { VerifiedToken } from '../token/access-token.verifier.js';
 import { JwtGuard } from '../token/jwt.guard.js';
-import { AdmissionQueue } from './admission-queue.js';
-import { WaitingRoom } from './waiting-room.js';
+import { Admission } from './admission.js';
 
 /** What the handshake of an admitted client says. */
-export interface Admission extends VerifiedToken {
+export interface Admitted extends VerifiedToken {
   /** Where it goes on in the history; undefined: it begins now. */
   readonly from: ResumePoint | undefined;
 }
@@ -27,8 +26,7 @@ export interface ResumePoint {
 export class Handshake {
   constructor(
     private readonly guard: JwtGuard,
-    private readonly waiting: WaitingRoom,
-    private readonly queue: AdmissionQueue,
+    private readonly admission: Admission,
     private readonly limits: RateLimits,
     private readonly files: OpenFiles,
   ) {}
@@ -38,11 +36,11 @@ export class Handshake {
    * @throws OAuthError `slow_down`, or `server_error` while the service stops
    */
   async begin(address: string | undefined): Promise<void> {
-    this.waiting.assertRoomFor(address);
+    this.admission.assertRoomFor(address);
     await this.files.assertRoomForSocket();
     await this.limits.count('connect', address);
-    await this.queue.transport(address);
-    this.waiting.assertRoomFor(address); // others have come in while it waited
+    await this.admission.transport(address);
+    this.admission.assertRoomFor(address); // others have come in while it waited
   }
 
   /**
@@ -50,9 +48,9 @@ export class Handshake {
    * @param address that the handshake came from
    * @throws OAuthError `invalid_token`, `invalid_request` or `slow_down`
    */
-  async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admission> {
+  async admit({ handshake }: Pick<Socket, 'handshake'>, address: string | undefined): Promise<Admitted> {
     const from = readResumePoint(handshake.auth);
-    return { ...(await this.queue.token(() => this.guard.admitHandshake(handshake, address))), from };
+    return { ...(await this.admission.token(() => this.guard.admitHandshake(handshake, address))), from };
   }
 }
 

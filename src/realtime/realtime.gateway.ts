@@ -7,13 +7,12 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { toServerError } from '../errors/server-error.js';
 import { Events } from '../events.js';
 import { clientAddress } from '../http/client-address.js';
-import { AdmissionQueue } from './admission-queue.js';
+import { Admission } from './admission.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { limitHandshakes } from './handshake-limit.js';
-import { Handshake, type Admission } from './handshake.js';
+import { Handshake, type Admitted } from './handshake.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
-import { WaitingRoom } from './waiting-room.js';
 
 /**
  * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the same
@@ -26,13 +25,15 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   constructor(
     private readonly handshake: Handshake,
     private readonly connections: ConnectionRegistry,
-    private readonly waiting: WaitingRoom,
-    private readonly queue: AdmissionQueue,
+    private readonly admission: Admission,
     private readonly http: HttpAdapterHost,
     private readonly events: Events,
   ) {
     events.on('state.asked', (tell) =>
-      tell({ transportsWaiting: waiting.size, handshakesWaiting: queue.size }),
+      tell({
+        transportsWaiting: admission.transportsWaiting,
+        handshakesWaiting: admission.handshakesWaiting,
+      }),
     );
   }
 
@@ -40,12 +41,12 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     const app = this.http.httpAdapter.getInstance<Express>();
     limitHandshakes(server, (request) => this.begin(clientAddress(request, app)));
     server.engine.on('connection', (transport: Transport) =>
-      this.waiting.enter(transport, clientAddress(transport.request!, app)),
+      this.admission.enter(transport, clientAddress(transport.request!, app)),
     );
     server.use((socket, next) => void this.admit(socket, next));
     server.on('connection', (socket: Socket) => {
-      this.waiting.leave(transportOf(socket));
-      this.connections.open(socket, socket.data as Admission);
+      this.admission.leave(transportOf(socket));
+      this.connections.open(socket, socket.data as Admitted);
       setImmediate(() => forgetRequest(transportOf(socket))); // after the listeners of code that extends the service
     });
     limitMessages(server, (transport) => this.connections.overloaded(transport));
@@ -53,7 +54,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   /** Before the listener closes: farewells would be lost afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.queue.stop();
+    this.admission.stop();
     await this.connections.endAll();
   }
 
@@ -69,10 +70,10 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
 
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
-      const address = this.waiting.beginAdmission(transportOf(socket));
-      const admission = await this.handshake.admit(socket, address);
-      this.connections.reserve(socket, admission.session.userId);
-      socket.data = admission;
+      const address = this.admission.beginAdmission(transportOf(socket));
+      const admitted = await this.handshake.admit(socket, address);
+      this.connections.reserve(socket, admitted.session.userId);
+      socket.data = admitted;
     } catch (error) {
       const refusal = this.toOAuthError(error);
       this.events.emit('handshake.judged', { error: refusal.error });

@@ -7,7 +7,7 @@ import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { OpenFiles } from '../http/open-files.js';
 import { TokenModule } from '../token/token.module.js';
-import { AdmissionQueue } from './admission-queue.js';
+import { Admission } from './admission.js';
 import { ConnectionRegistry } from './connection-registry.js';
 import { Handshake } from './handshake.js';
 import { Fanout } from './fanout/fanout.js';
@@ -21,13 +21,12 @@ import { RealtimeGateway } from './realtime.gateway.js';
 import { RealtimeService } from './realtime.service.js';
 import { Renewals } from './renewal.js';
 import { ChannelHub } from './channel-hub.js';
-import { WaitingRoom } from './waiting-room.js';
 
 @Module({
   imports: [ChannelModule, DiscoveryModule, TokenModule],
   controllers: [PushController],
   providers: [
-    AdmissionQueue,
+    Admission,
     ConnectionRegistry,
     Handshake,
     Fanout,
@@ -38,7 +37,6 @@ import { WaitingRoom } from './waiting-room.js';
     RealtimeService,
     Renewals,
     ChannelHub,
-    WaitingRoom,
   ],
   exports: [RealtimeService],
 })

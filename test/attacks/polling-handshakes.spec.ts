@@ -13,7 +13,7 @@ const HANDSHAKES = isFull ? 3000 : 1000;
 const AT_ONCE = 50;
 /** Transports of one address that may wait at once (docs/realtime.md). */
 const MAY_WAIT = 500;
-/** Handshakes that go on in two turns of the event loop (admission-queue.ts): some of them find the room taken, and are closed. */
+/** Handshakes that go on in two turns of the event loop (admission.ts): some of them find the room taken, and are closed. */
 const OF_TWO_TURNS = 16;
 
 interface Answer {

@@ -69,7 +69,7 @@ const SEPARATOR = '\x1e';
 const HALF = 3000;
 /** By which the memory that is held, garbage collected, may grow with each input once as many have come before. */
 const MOST_BYTES = 512;
-/** After which a connection that has shown no token is closed (src/realtime/waiting-room.ts), and a little. */
+/** After which a connection that has shown no token is closed (src/realtime/admission.ts), and a little. */
 const LONGEST_WAIT_MS = 11_000;
 /** A request that has no answer by then has none. */
 const ANSWER_MS = 30_000;
