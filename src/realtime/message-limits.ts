@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Server } from 'socket.io';
 import { WebSocketServer, type ServerOptions, type WebSocket } from 'ws';
-import { rememberRawSocket } from './raw-socket.js';
+import { rememberRawSocket } from './outgoing.js';
 import type { Transport } from './transport.js';
 
 /** Messages a second that a client may send, and how many at once (contract §7). */

@@ -1,6 +1,6 @@
+import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
-import { frameOf } from './frame.js';
-import { rawSocketOf } from './raw-socket.js';
+import type { WebSocket } from 'ws';
 import type { Transport } from './transport.js';
 
 /** Names with which Socket.IO refuses to emit: its clients would take such an event for their own. */
@@ -14,6 +14,17 @@ const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
 ]);
 const EVENT = 2;
 const OPEN = 1;
+/** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
+const TEXT = 0x81;
+/** Engine.IO's packet "message". */
+const MESSAGE = '4'.charCodeAt(0);
+
+const rawSockets = new WeakMap<WebSocket, Duplex>();
+
+/** Remembers what a WebSocket writes to: `ws` keeps it to itself. */
+export function rememberRawSocket(webSocket: WebSocket, socket: Duplex): void {
+  rawSockets.set(webSocket, socket);
+}
 
 /** An event as it goes out, encoded once for any number of sockets. */
 export interface Outgoing {
@@ -51,6 +62,25 @@ export function send(transport: Transport, { packet, frame }: Outgoing): void {
 function idleSocketOf({ writeBuffer, transport }: Transport) {
   const { socket } = transport;
   if (socket?.readyState !== OPEN || writeBuffer.length > 0) return undefined;
-  const raw = rawSocketOf(socket);
+  const raw = rawSockets.get(socket);
   return raw && !raw.writableNeedDrain ? raw : undefined;
+}
+
+/**
+ * The bytes of a WebSocket frame with a packet of Socket.IO, head and text in one piece: one `write` for each socket that it
+ * goes to. `ws` makes two pieces of it, and so a `writev`. Measured on loopback, for 20 sockets: 5.1 against 6.1 µs a socket.
+ *
+ * @param packet as Socket.IO's encoder writes it, without attachments
+ */
+function frameOf(packet: string): Buffer {
+  const length = 1 + Buffer.byteLength(packet);
+  const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;
+  const frame = Buffer.allocUnsafe(head + length);
+  frame[0] = TEXT;
+  if (head === 2) frame[1] = length;
+  else if (head === 4) frame.writeUInt16BE(length, frame.writeUInt8(126, 1));
+  else frame.writeBigUInt64BE(BigInt(length), frame.writeUInt8(127, 1));
+  frame[head] = MESSAGE;
+  frame.write(packet, head + 1);
+  return frame;
 }

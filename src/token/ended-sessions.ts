@@ -1,7 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Events, type EndedSession } from '../events.js';
 import { EndedSessionStore, timeOf } from './ended-sessions.store.js';
-import { Recent } from './recent.js';
 
 /** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
 const READ_EVERY_MS = 500;
@@ -96,5 +95,34 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
 
   private tell(ended: EndedSession): void {
     if (this.told.add(ended.sessionId)) this.events.emit('session.ended', ended);
+  }
+}
+
+/** Texts that were added a moment ago. Two sets take turns, so that forgetting costs nothing for each text. */
+export class Recent {
+  private young = new Set<string>();
+  private old = new Set<string>();
+  private turnAt = 0;
+
+  /** @param ms how long each is remembered at least; at most twice that, while others are added */
+  constructor(private readonly ms: number) {}
+
+  has(text: string): boolean {
+    return this.young.has(text) || this.old.has(text);
+  }
+
+  /** @returns whether it is new. One that is not is remembered no longer for it. */
+  add(text: string): boolean {
+    this.turn(performance.now());
+    if (this.has(text)) return false;
+    this.young.add(text);
+    return true;
+  }
+
+  private turn(now: number): void {
+    if (now < this.turnAt) return;
+    this.old = this.young;
+    this.young = new Set();
+    this.turnAt = now + this.ms;
   }
 }

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Recent } from './recent.js';
+import { Recent } from './ended-sessions.js';
 
 describe('texts that were added a moment ago', () => {
   let now: number;
