@@ -30,23 +30,12 @@ const SLOW = [
   'test/traces.spec.ts',
   'test/upgrade.spec.ts',
 ];
-// Experiments: test:proof, test:soak and test:mutations run them in full, and .ci/nightly their short forms.
-const EXPERIMENTS = [
-  'test/mutations/',
-  'test/proof/histories.spec.ts',
-  'test/proof/kill-points.spec.ts',
-  'test/proof/neighbours',
-  'test/proof/planted-faults.spec.ts',
-  'test/proof/sdk-storm.spec.ts',
-  'test/proof/session-model.spec.ts',
-  'test/soak/',
-];
 // Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
 const leftOut = [
   ...(process.env.BROWSER ? [] : ['test/browsers/']),
   ...(process.env.INSTALL || all ? [] : ['test/install/', 'packages/embedded-postgres/']),
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
-  ...(isWhole ? ['test/infra/', ...EXPERIMENTS, ...(all ? [] : SLOW)] : []),
+  ...(isWhole ? ['test/infra/', ...(all ? [] : SLOW)] : []),
 ];
 const shared = isWhole
   ? runTogether(import.meta.dirname, (path) => leftOut.some((start) => path.startsWith(start)))
@@ -73,8 +62,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
   testSequencer: '<rootDir>/test/support/longest-first.js',
-  // Full experiments take their time; other tests may wait for the processor.
-  testTimeout: process.env.PROOF === '1' ? 1_800_000 : 180_000,
+  testTimeout: 180_000, // tests may wait for the processor
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.
   maxWorkers: Math.min(4, 2 * availableParallelism()),
 };

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { startTemporaryPostgres } from '../packages/embedded-postgres/src/temporary-postgres.js';
-import { answerTogether, CrowdOfSignIns, halfSignIns } from './support/crowd-of-sign-ins.js';
-import { manyAtOnce } from './proof/neighbours/limits.js';
+import { answerTogether, CrowdOfSignIns, halfSignIns, manyAtOnce } from './support/crowd-of-sign-ins.js';
 import { createDatabase } from './support/database.js';
 import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';
@@ -13,7 +12,7 @@ import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
-/** test/proof/kill-points.spec.ts has the other 200 of P4. */
+/** lab/kill-points.spec.ts has the other 200 of P4. */
 const KILLS = isFull ? 20 : 1;
 const KILLS_OF_POSTGRES = isFull ? 50 : 1;
 const IN_FLIGHT = isFull ? 1000 : 20;

@@ -329,7 +329,7 @@ describe('abuse of the real-time channel', () => {
       for (const took of await lasted) expectWithin(11_500, took);
     });
 
-    needs({ 'npm run test:proof': isFull }).it(
+    needs({ 'PROOF=1': isFull }).it(
       'a client that never answers a ping is closed, and offline within a minute',
       async () => {
         const raw = await connect(tokens);

@@ -12,7 +12,7 @@ import { claimsOf, signIn, type Tokens } from './support/sign-in.js';
 import { Ended, SocketClient } from './support/socket-client.js';
 import { TcpProxy } from './support/tcp-proxy.js';
 
-/** With `npm run test:proof` the full figures of security.md; otherwise a fraction of them, for every run of the suite. */
+/** With `PROOF=1` the full figures of security.md; otherwise a fraction of them, for every run of the suite. */
 const SOCKETS_A_SESSION = 10;
 const SESSIONS = isFull ? 100 : 20;
 /** Sessions that expire; they must be open before they do. */

@@ -12,7 +12,7 @@ import { until } from './support/until.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const ANSWER_OF_PUBLISH = /^:\d+\r\n/;
 
-/** Found by recorded histories (test/proof/histories.spec.ts): a connection that is lost must not say again what it has said. */
+/** Found by recorded histories (lab/histories): a connection that is lost must not say again what it has said. */
 needs({ 'redis-server': hasRedis }).describe('a connection to Redis that is lost before the answer', () => {
   let provider: StubProvider;
   let database: TestDatabase;

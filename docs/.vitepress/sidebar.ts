@@ -77,7 +77,6 @@ const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
       ['Metrics, traces, alerts', 'docs/metrics.md'],
       ['Benchmark', 'docs/benchmark.md'],
       ['Reliability', 'docs/reliability.md'],
-      ['Mutants that are alive', 'docs/mutations.md'],
       ['Compatibility', 'docs/compatibility.md'],
     ],
   ],

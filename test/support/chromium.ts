@@ -4,7 +4,7 @@ import { needs } from './installed.js';
 
 /** The same engine without windows, if it is there: the tests of the pages take less than two thirds of the CPU time. */
 const SHELL = '/usr/bin/chromium-headless-shell';
-export const CHROMIUM = process.env['CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
+const CHROMIUM = process.env['CHROMIUM'] ?? (existsSync(SHELL) ? SHELL : '/usr/bin/chromium');
 
 const isThere = existsSync(CHROMIUM) || process.env['CI'] !== undefined; // CI must have it: there the launch fails
 

@@ -64,3 +64,18 @@ export async function halfSignIns(databaseUrl: string): Promise<unknown[]> {
        OR last_offset <> (SELECT count(*) FROM refresh_tokens r WHERE r.user_id = c.user_id)`,
   );
 }
+
+/** Does something so many times, some at once, with the number of each. @returns what each gave, in the order of the numbers */
+export async function manyAtOnce<Result>(
+  times: number,
+  atOnce: number,
+  work: (i: number) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = [];
+  let next = 0;
+  const one = async (): Promise<void> => {
+    for (let i = next++; i < times; i = next++) results[i] = await work(i);
+  };
+  await Promise.all(Array.from({ length: atOnce }, one));
+  return results;
+}

@@ -12,7 +12,7 @@ const ROWS_AT_ONCE = 5000;
 const PROCESSORS = availableParallelism();
 const LAST_PROCESSOR = PROCESSORS - 1;
 /** All but the service's, which is the first one. */
-export const OTHER_PROCESSORS = `1-${LAST_PROCESSOR}`;
+const OTHER_PROCESSORS = `1-${LAST_PROCESSOR}`;
 
 /** When it was due (ms since the epoch), ms until its answer, status (0: none), whether on a connection of its own, ms sent too late, why it failed. */
 export type Refresh = [
@@ -82,11 +82,6 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
  */
 export function pin(pid: number, processors: string, { mainThreadOnly = false } = {}): boolean {
   return PROCESSORS > 1 && keepOn(processors, pid, mainThreadOnly ? [] : ['-a']);
-}
-
-/** Undoes it: all processors again. */
-export function unpin(pid: number): void {
-  keepOn(`0-${LAST_PROCESSOR}`, pid, ['-a']);
 }
 
 function keepOn(processors: string, pid: number, threads: string[]): boolean {

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { freePort } from '../../packages/embedded-postgres/src/free-port.js';
+import type { Cleanup } from './cleanup.js';
+import { ISSUER } from './issuer.js';
+import { SERVICE_KEY } from './service-key.js';
+import { CLIENT_ID, CLIENT_SECRET, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
+import type { Target } from './target.js';
+
+const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
+const START_MS = 20_000;
+
+/** Starts the service itself, compiled, with a stub provider and without rate limits and demo page. */
+export async function startLatchkey(
+  databaseUrl: string,
+  providerUrl: string,
+  logLevel: string,
+  cleanup: Cleanup,
+): Promise<Target> {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
+  cleanup.add(() => rmSync(directory, { recursive: true, force: true }));
+  const port = await freePort();
+  const child = spawn(process.execPath, [MAIN], {
+    cwd: directory,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: {
+      NODE_ENV: 'development',
+      PORT: String(port),
+      PUBLIC_URL: ISSUER,
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: directory,
+      SECRET_KEY: randomBytes(32).toString('hex'),
+      RATE_LIMIT: 'off',
+      SERVICE_KEYS: SERVICE_KEY,
+      DEMO_ENABLED: 'false',
+      LOG_LEVEL: logLevel,
+      LOG_FORMAT: 'json',
+      REDIRECT_URIS: REDIRECT_URI,
+      [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
+      [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_ID`]: CLIENT_ID,
+      [`PROVIDERS_${PROVIDER.toUpperCase()}_CLIENT_SECRET`]: CLIENT_SECRET,
+    },
+  });
+  cleanup.add(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exit = once(child, 'exit');
+    child.kill('SIGTERM');
+    await exit;
+  });
+  await ready(port, () => child.exitCode !== null);
+  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W1P', 'W2', 'W3'] };
+}
+
+async function ready(port: number, hasEnded: () => boolean): Promise<void> {
+  const deadline = Date.now() + START_MS;
+  while (!(await answersReady(port))) {
+    if (hasEnded() || Date.now() > deadline) throw new Error('the service did not start');
+    await delay(50);
+  }
+}
+
+async function answersReady(port: number): Promise<boolean> {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/health/ready`)).ok;
+  } catch {
+    return false;
+  }
+}

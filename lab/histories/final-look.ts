@@ -1,0 +1,107 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { query } from '../../test/support/query.js';
+import { Client, type Shared } from './client.js';
+import type { Stored } from './operation.js';
+import type { Person } from './person.js';
+import { FINAL } from './rules/kept.js';
+
+const AT_ONCE = 8;
+const TRIES = 50;
+const AGAIN_MS = 200;
+const DRAINED_WITHIN_MS = 30_000;
+/** By so many milliseconds the machine's clock may have gone wrong in a run. */
+const DRIFT_MS = 50;
+
+interface Row {
+  readonly user_id: string;
+  readonly event_offset: string;
+  readonly id: string;
+  readonly event: string;
+  readonly data: string;
+  readonly device_id: string | null;
+  readonly sent_at: Date;
+}
+
+/**
+ * When everything is whole again and nobody does anything any more: writes down what is stored, waits until every listener has
+ * what there is for it (or should have), and asks for every session that was ever acknowledged.
+ */
+export async function lookAtEverything(
+  shared: Shared,
+  people: readonly Person[],
+  databaseUrl: string,
+): Promise<void> {
+  await Promise.all(people.map((person) => person.settle()));
+  const stored = await readStored(databaseUrl, shared.recorder.epoch);
+  for (const event of stored) shared.recorder.record(event);
+  await drain(people, stored);
+  for (const { listener } of people) listener.stop();
+  await askForSessions(shared);
+}
+
+/** @param epoch when the run began: see Recorder */
+async function readStored(databaseUrl: string, epoch: number): Promise<Stored[]> {
+  const text = `
+    SELECT user_id, event_offset, id, event, data, device_id, sent_at FROM channel_events
+    WHERE expires_at > now() ORDER BY user_id, event_offset`;
+  const begun = performance.now();
+  const rows = await query<Row & Record<string, unknown>>(databaseUrl, text);
+  const ended = performance.now();
+  const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
+  return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
+    const { n, device_id, device_name } = JSON.parse(data) as {
+      n?: string;
+      device_id?: string;
+      device_name?: string | null;
+    };
+    return {
+      kind: 'stored',
+      user,
+      device,
+      event,
+      id,
+      offset: Number(event_offset),
+      ...(isSteady && { at: sent_at.getTime() - epoch }),
+      ...(n !== undefined && { n }),
+      ...(event === 'device.renamed' && device_name && { name: device_name }),
+      ...(event.startsWith('device.') && { of: { device: device_id!, name: device_name ?? null } }),
+      begun,
+      ended,
+    };
+  });
+}
+
+/** What has not come by then never comes, as the checker will say. */
+async function drain(people: readonly Person[], stored: readonly Stored[]): Promise<void> {
+  const end = performance.now() + DRAINED_WITHIN_MS;
+  const lastFor = ({ user, device }: Person): number =>
+    stored.reduce((last, event) => {
+      const isFor = event.user === user && (event.device === null || event.device === device);
+      return isFor ? Math.max(last, event.offset) : last;
+    }, 0);
+  for (const person of people) {
+    const last = lastFor(person);
+    while ((person.listener.position?.offset ?? -1) < last && performance.now() < end) await delay(20);
+  }
+}
+
+async function askForSessions(shared: Shared): Promise<void> {
+  const client = new Client(shared, FINAL);
+  const left = [...shared.ledger.sessions];
+  const work = async (first: number): Promise<void> => {
+    let instance = first;
+    const ask = async (one: (instance: number) => Promise<string>): Promise<void> => {
+      for (let tries = TRIES; tries > 0; tries--) {
+        instance = (instance + 1) % shared.calls.instances;
+        if ((await one(instance)) !== 'unknown') return;
+        await delay(AGAIN_MS);
+      }
+    };
+    for (let session = left.pop(); session; session = left.pop()) {
+      const { token } = session;
+      await ask((at) => client.use(at, token));
+      await ask((at) => client.refresh(at, session));
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => work(i)));
+}

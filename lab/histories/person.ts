@@ -1,0 +1,245 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, type Shared } from './client.js';
+import type { HeldSession, HeldToken } from './ledger.js';
+import { Listener, type Owner } from './listener.js';
+import type { TokenName } from './operation.js';
+import { Random } from '../../test/support/random.js';
+
+const MOST_SESSIONS = 5;
+const MOST_REMEMBERED = 20;
+const TRIES = 5;
+const AGAIN_MS = 200;
+
+/** What it does next, and how often. */
+const MIX = {
+  signIn: 8,
+  signInTwice: 2,
+  refresh: 20,
+  use: 16,
+  useEnded: 5,
+  push: 30,
+  pushUnkept: 4,
+  pushOnce: 4,
+  rename: 2,
+  move: 3,
+  signOut: 1.5,
+  signOutOthers: 0.7,
+  signOutAll: 0.7,
+  revoke: 1.5,
+  signOutUser: 0.6,
+  removeDevice: 0.6,
+};
+
+export interface PersonOptions extends Shared {
+  readonly name: string;
+  /** The name at the provider; several people may be the same user, each on a device of their own. */
+  readonly account: string;
+  /** Null: it names no device. */
+  readonly device: string | null;
+  readonly urls: readonly string[];
+  readonly seed: number;
+}
+
+/** A client that does one thing after the other, decided by a seed, and listens meanwhile. */
+export class Person implements Owner {
+  readonly listener: Listener;
+  private readonly client: Client;
+  private readonly random: Random;
+  private readonly sessions: HeldSession[] = [];
+  /** Of sessions that have ended. */
+  private readonly endedTokens: HeldToken[] = [];
+  user = '';
+  /** Tokens that were refused to the listener. */
+  private readonly stale = new Set<string>();
+  /** For the listener: what it does is another client's, and does not change what this one draws next. */
+  private readonly listenerClient: Client;
+  private readonly listenerRandom: Random;
+
+  constructor(private readonly options: PersonOptions) {
+    const { name, urls, recorder, seed } = options;
+    this.random = new Random(seed);
+    this.client = new Client(options, name);
+    this.listenerClient = new Client(options, `${name} listener`);
+    this.listenerRandom = new Random(seed + 2);
+    this.listener = new Listener(`${name} listener`, this, urls, recorder, new Random(seed + 1));
+  }
+
+  get device(): string | null {
+    return this.options.device;
+  }
+
+  /** Signs in for the first time. */
+  async begin(): Promise<void> {
+    while (this.sessions.length === 0) await this.signIn();
+    this.user = this.sessions[0]!.user;
+  }
+
+  /** @param pauseMs between two things, on average */
+  async run(ended: () => boolean, pauseMs: number): Promise<void> {
+    while (!ended()) {
+      await this.act();
+      await delay(pauseMs * 2 * this.random.next());
+    }
+  }
+
+  /** Leaves it with a session that lives, so that its listener can get all that there is. */
+  async settle(): Promise<void> {
+    for (let alive = false; !alive;) {
+      for (const session of this.sessions.slice()) await this.refresh(session);
+      alive = this.sessions.length > 0;
+      if (!alive) await this.signIn();
+    }
+  }
+
+  private async act(): Promise<void> {
+    const session = this.random.oneOf(this.sessions);
+    if (!session) return this.signIn();
+    const { client } = this;
+    const at = this.instance();
+    switch (this.random.weighted(MIX)) {
+      case 'signIn':
+        return this.sessions.length < MOST_SESSIONS ? this.signIn() : this.refresh(session);
+      case 'signInTwice':
+        return this.signInTwice();
+      case 'refresh':
+        return this.refresh(session);
+      case 'use':
+        if ((await client.use(at, session.token)) === 'refused') await this.refresh(session);
+        return;
+      case 'useEnded':
+        return this.useEnded();
+      case 'push':
+        return void (await client.push(at, this.newPush()));
+      case 'pushUnkept':
+        return void (await client.push(at, { ...this.newPush(), ttl: 0 }));
+      case 'pushOnce':
+        return this.pushOnce();
+      case 'rename':
+        if (session.device !== null) await client.rename(at, session, session.device);
+        return;
+      case 'move':
+        return this.listener.move();
+      case 'signOut':
+        return this.after(await client.signOut(at, session, 'current'), ({ id, device }) =>
+          session.device === null ? id === session.id : device === session.device,
+        );
+      case 'signOutOthers':
+        return this.after(await client.signOut(at, session, 'others'), ({ id, device }) =>
+          session.device === null ? id !== session.id : device !== session.device,
+        );
+      case 'signOutAll':
+        return this.after(await client.signOut(at, session, 'all'), () => true);
+      case 'revoke':
+        return this.after(await client.revoke(at, session), ({ id }) => id === session.id);
+      case 'signOutUser': {
+        const device = this.random.chance(0.5) ? this.someDevice(this.user) : null;
+        return this.after(
+          await client.signOutUser(at, this.user, device),
+          (one) => device === null || one.device === device,
+        );
+      }
+      case 'removeDevice': {
+        const device = this.someDevice(this.user);
+        if (device === null) return;
+        return this.after(await client.removeDevice(at, session, device), (one) => one.device === device);
+      }
+    }
+  }
+
+  private async signIn(): Promise<void> {
+    const state = await this.client.authorize(this.instance());
+    if (state === undefined) return delay(AGAIN_MS);
+    const code = this.code();
+    let session = await this.client.signIn(this.instance(), state, code, this.options.device);
+    // Whoever got no answer may try again: one of the two succeeds at most.
+    if (session === 'unknown')
+      session = await this.client.signIn(this.instance(), state, code, this.options.device);
+    if (typeof session === 'object') this.sessions.push(session);
+  }
+
+  /** The same code and state at once, at two instances or at one. */
+  private async signInTwice(): Promise<void> {
+    const state = await this.client.authorize(this.instance());
+    if (state === undefined) return delay(AGAIN_MS);
+    const code = this.code();
+    const rival = new Client(this.options, `${this.client.name} rival`);
+    const both = [this.client, rival].map((client) =>
+      client.signIn(this.instance(), state, code, this.options.device),
+    );
+    for (const session of await Promise.all(both))
+      if (typeof session === 'object') this.sessions.push(session);
+  }
+
+  private async refresh(session: HeldSession): Promise<void> {
+    const before = session.token;
+    const outcome = await this.client.refresh(this.instance(), session);
+    if (outcome === 'refused') this.drop([session]);
+    // The one before stays good as well.
+    if (outcome === 'ok' && this.random.chance(0.1)) await this.client.use(this.instance(), before);
+  }
+
+  private async useEnded(): Promise<void> {
+    const token = this.random.oneOf(this.endedTokens);
+    if (token) await this.client.use(this.instance(), token);
+  }
+
+  /** Tries again with the same Idempotency-Key until it is answered. */
+  private async pushOnce(): Promise<void> {
+    const push = this.newPush();
+    for (let tries = TRIES; tries > 0; tries--) {
+      if ((await this.client.push(this.instance(), { ...push, key: push.n })) !== 'unknown') return;
+      await delay(AGAIN_MS);
+    }
+  }
+
+  private newPush(): { user: string; device: string | null; n: string } {
+    const { ledger } = this.options;
+    const user = this.random.oneOf([...ledger.devices.keys()])!;
+    const device = this.random.chance(0.2) ? this.someDevice(user) : null;
+    return { user, device, n: String(ledger.number()) };
+  }
+
+  private someDevice(user: string): string | null {
+    return this.random.oneOf([...(this.options.ledger.devices.get(user) ?? [])]) ?? null;
+  }
+
+  /** Sessions that an acknowledged sign-out has ended are used no more, but in `useEnded`. */
+  private after(outcome: string, isEnded: (session: HeldSession) => boolean): void {
+    if (outcome === 'ok') this.drop(this.sessions.filter(isEnded));
+  }
+
+  private drop(ended: readonly HeldSession[]): void {
+    for (const session of ended) {
+      const place = this.sessions.indexOf(session);
+      if (place >= 0) this.sessions.splice(place, 1);
+      this.endedTokens.push(session.token);
+    }
+    this.endedTokens.splice(0, this.endedTokens.length - MOST_REMEMBERED);
+  }
+
+  refused({ jti }: TokenName): void {
+    this.stale.add(jti);
+    if (this.stale.size > MOST_REMEMBERED) this.stale.delete(this.stale.values().next().value!);
+  }
+
+  /** Like an application: a token that was refused is refreshed first, and a session that has ended is given up. */
+  async token(): Promise<HeldToken | undefined> {
+    const session = this.listenerRandom.oneOf(this.sessions);
+    if (!session) return undefined;
+    if (this.stale.has(session.token.name.jti)) {
+      const instance = this.listenerRandom.below(this.options.calls.instances);
+      const outcome = await this.listenerClient.refresh(instance, session);
+      if (outcome === 'refused') this.drop([session]);
+      if (outcome !== 'ok') return undefined;
+    }
+    return session.token;
+  }
+
+  private code(): string {
+    return `${this.options.account}.${this.options.ledger.number()}`;
+  }
+
+  private instance(): number {
+    return this.random.below(this.options.calls.instances);
+  }
+}

@@ -1,0 +1,69 @@
+import type { FaultName } from '../world/nemesis.js';
+import type { KeyChange } from './operation.js';
+import type { Random } from '../../test/support/random.js';
+
+/** How often each fault is done in an hour, half of which is with Redis. */
+const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
+  'service-killed': 100, // another 100 are at points inside an exchange (kill-points.spec.ts)
+  'service-frozen': 8,
+  'service-stopped': 8,
+  'postgres-killed': 50,
+  'postgres-frozen': 8,
+  failover: 20,
+  'standby-killed': 4,
+  'standby-frozen': 4,
+  'database-cut': 8,
+  'database-frozen': 8,
+  'database-delayed': 8,
+  'database-dropped-one-way': 8,
+  'clients-cut': 8,
+  'redis-killed': 6,
+  'redis-frozen': 6,
+  'redis-cut': 30,
+  'redis-cut-from-all': 20,
+};
+/** Only where there is Redis, all of them in that half. */
+const OF_REDIS = /^redis-/;
+
+/** What is done to the signing keys, and when: as a share of the time that a run lasts. */
+export type KeyPlan = readonly { readonly change: KeyChange['change']; readonly at: number }[];
+
+/**
+ * For half an hour. A key signs ten minutes after it was made (docs/keys.md): two come to that, and the last one is called
+ * for at once, since the one before is withdrawn.
+ */
+export const KEY_PLAN: KeyPlan = [
+  { change: 'rotate', at: 0 },
+  { change: 'revoke', at: 0.38 },
+  { change: 'revoke', at: 0.42 },
+  { change: 'rotate', at: 0.45 },
+  { change: 'revoke', at: 0.83 },
+  { change: 'revoke', at: 0.87 },
+  { change: 'rotate', at: 0.9 },
+  { change: 'revoke', at: 0.92 },
+  { change: 'revoke', at: 0.96 },
+];
+
+/** For runs of seconds: the next key is made, and the one that signs is withdrawn so many times. */
+export function withdrawals(times: number): KeyPlan {
+  const revoked = Array.from({ length: times }, (_, i) => ({ change: 'revoke', at: i / times }) as const);
+  return [{ change: 'rotate', at: 0 }, ...revoked];
+}
+
+/**
+ * The faults of one half of a run, in an order that the seed decides.
+ * @param minutes of the whole run
+ */
+export function planFaults(minutes: number, redis: boolean, random: Random): FaultName[] {
+  const names = Object.keys(IN_AN_HOUR) as FaultName[];
+  const plan = names.flatMap((name) => {
+    const halves = OF_REDIS.test(name) ? Number(redis) : 0.5;
+    return Array.from({ length: Math.ceil(IN_AN_HOUR[name] * halves * (minutes / 60)) }, () => name);
+  });
+  return shuffled(plan, random);
+}
+
+function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
+  const keyed = items.map((item) => ({ item, key: random.next() }));
+  return keyed.toSorted((a, b) => a.key - b.key).map(({ item }) => item);
+}

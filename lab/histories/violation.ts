@@ -1,0 +1,30 @@
+import type { HistoryEntry } from './operation.js';
+
+/** The rules, by the letters of docs/reliability.md. */
+type Rule =
+  | 'succeeded twice'
+  | 'acknowledged and gone'
+  | 'accepted after its end'
+  | 'delivered wrongly'
+  | 'answered for another'
+  | 'ended for no reason'
+  | 'unknown answer';
+
+/** Something that the contract forbids. */
+export interface Violation {
+  readonly rule: Rule;
+  readonly text: string;
+  /** Those that show it. */
+  readonly entries: readonly HistoryEntry[];
+}
+
+/** How much of a history the rules could judge that excuse much: what the others judge is all of it. */
+export interface Judged {
+  /** Acknowledged pushes for which it was asked of some socket whether they came in time. */
+  inTime: number;
+  /** Moments after which no session lived on a device. */
+  emptyDevices: number;
+  /** Calls where nothing was broken, and those of them that were told to come later. */
+  calmCalls: number;
+  busyCalls: number;
+}

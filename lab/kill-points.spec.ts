@@ -1,0 +1,61 @@
+import { halfSignIns } from '../test/support/crowd-of-sign-ins.js';
+import { options, report } from './options.js';
+import { EXCHANGE_POINTS } from './world/exchange-points.js';
+import type { KillPoint, Scene } from './world/kill-point.js';
+import { inRounds, killAt } from './world/kill-round.js';
+import { PUSH_POINTS, pushedTo } from './world/push-points.js';
+import { REFRESH_POINTS } from './world/refresh-points.js';
+import { SignInLoad } from './world/sign-in-load.js';
+import { World } from './world/world.js';
+
+const POINTS = [...PUSH_POINTS, ...REFRESH_POINTS, ...EXCHANGE_POINTS.toReversed()];
+/** Failed attempts to reach a point that a busy machine may cause, for each point. */
+const MOST_MISSED = 3;
+
+/** The service is killed at named points inside its requests, and serves again by itself. */
+describe('kills inside a request', () => {
+  let world: World;
+  let kills = 0;
+  let missed = 0;
+  /** Number of kills at each point. */
+  const shown = new Map<KillPoint, number>();
+
+  beforeAll(async () => {
+    // No event is trimmed: each sign-in is in its user's history.
+    world = await World.start({ redis: false, instances: 2, env: { CHANNEL_HISTORY: '1000000' } });
+  });
+  afterAll(() => world?.stop());
+
+  /** Instances are killed in turn. */
+  function scene(): Scene {
+    const [victim, other] = kills++ % 2 === 0 ? world.instances : world.instances.toReversed();
+    return { world, victim: victim!, other: other! };
+  }
+
+  /** Kills the service at all of these points, with as many kills as needed. */
+  async function killAtAll(points: readonly KillPoint[]): Promise<void> {
+    const rounds = inRounds(points);
+    const most = missed + MOST_MISSED * points.length;
+    for (let round = rounds.shift(); round; round = rounds.shift()) {
+      const left = await killAt(round, scene());
+      missed += left.length;
+      if (missed > most) throw new Error(`not reached: ${left.map(({ name }) => name).join('; ')}`);
+      for (const point of round) shown.set(point, (shown.get(point) ?? 0) + Number(!left.includes(point)));
+      if (left.length > 0) rounds.push(...inRounds(left));
+    }
+    const halves = (await halfSignIns(world.databaseUrl())) as { user_id: string }[];
+    expect(halves.filter(({ user_id }) => !pushedTo.has(user_id))).toEqual([]);
+  }
+
+  it('leave no half-written session, and no code or state that is valid twice', async () => {
+    const load = new SignInLoad(world);
+    const end = performance.now() + (options.minutes ?? 0) * 60_000;
+    await killAtAll(POINTS);
+    while (performance.now() < end) await load.beside(() => killAtAll(POINTS));
+    report('kills; points', `${kills}; ${shown.size}`);
+    for (const [{ name }, count] of shown) report(name, count);
+    report('points missed, and repeated', missed);
+    report('sign-ins acknowledged beside; lost', `${load.acknowledged}; ${load.lost}`);
+    expect(load.lost).toBe(0);
+  });
+});

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+const NODE = process.execPath;
+const JEST = [
+  '--experimental-vm-modules',
+  '--no-warnings',
+  'node_modules/jest/bin/jest.js',
+  '-c',
+  'lab/jest.config.js',
+];
+
+/** Experiments that Jest runs, since they start the service in the same process or use its assertions. */
+const SPECS: Readonly<Record<string, string>> = {
+  histories: 'lab/histories/',
+  'kill-points': 'lab/kill-points',
+  model: 'lab/model/',
+  storm: 'lab/storm/',
+  soak: 'lab/soak',
+};
+const USAGE = `npm run lab -- <experiment> [options]
+  bench        speed beside floors; takes the options of npm run bench
+  histories    recorded histories of three instances under faults, checked
+  kill-points  the service is killed at named points inside its requests
+  model        random sequences on two instances, compared with a model
+  storm        the browser SDK in three tabs under random trouble
+  soak         two instances under load; memory, rows and files at the end
+  --minutes N  a long run; without it the short form, two minutes at most
+  --seed N     start of all random choices; 1 without it
+  --out FILE   histories: JSON lines {client, op, key, value, start, end, ok}`;
+
+const [experiment = '', ...rest] = process.argv.slice(2);
+const args = argumentsOf(experiment, rest);
+if (!args) {
+  console.error(USAGE);
+  process.exit(2);
+}
+const child = spawn(NODE, args.words, { stdio: 'inherit', env: { ...process.env, ...args.env } });
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+const [code] = (await once(child, 'exit')) as [number | null];
+process.exitCode = code ?? 1;
+
+function argumentsOf(name: string, more: string[]): { words: string[]; env?: NodeJS.ProcessEnv } | undefined {
+  if (name === 'bench') return { words: ['dist/lab/bench/main.js', ...more] };
+  const spec = SPECS[name];
+  if (!spec) return undefined;
+  const { values } = parseArgs({
+    args: more,
+    options: { minutes: { type: 'string' }, seed: { type: 'string' }, out: { type: 'string' } },
+  });
+  const numbers = [values.minutes, values.seed].filter((text) => text !== undefined).map(Number);
+  if (!numbers.every((number) => number > 0)) return undefined;
+  const options = {
+    ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
+    ...(values.seed !== undefined && { seed: Number(values.seed) }),
+    ...(values.out !== undefined && { out: resolve(values.out) }),
+  };
+  const env = { LAB: JSON.stringify(options), CI: '1' }; // nothing is skipped because a program is missing
+  return { words: [...JEST, spec], env };
+}

@@ -1,0 +1,58 @@
+import { Client } from 'pg';
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/database.js';
+
+// `now()` and its kin, found before those of pg_catalog because the search path names that one last. What the migrations make
+// with a default of `now()` uses them as well, and all transactions, on all instances, see one time until it is turned.
+const FUNCTIONS = ['now', 'clock_timestamp', 'statement_timestamp', 'transaction_timestamp'];
+const STOPPED = `
+  CREATE SCHEMA turned;
+  CREATE TABLE turned.clock (at timestamptz NOT NULL);
+  ${FUNCTIONS.map(
+    (name) => `
+  CREATE FUNCTION turned.${name}() RETURNS timestamptz LANGUAGE plpgsql STABLE
+    AS 'BEGIN RETURN (SELECT at FROM turned.clock); END';`,
+  ).join('')}`;
+
+/** A real PostgreSQL whose clock stands still, to the microsecond, until the test turns it. */
+export class StoppedClock {
+  private constructor(
+    private readonly database: TestDatabase,
+    private readonly client: Client,
+    /** Milliseconds since the epoch. */
+    private time: number,
+  ) {}
+
+  /** An empty database, at the present time. Whoever connects from now on lives by its clock. */
+  static async start(): Promise<StoppedClock> {
+    const database = await createEmptyDatabase();
+    const client = new Client(database.url);
+    await client.connect();
+    const name = new URL(database.url).pathname.slice(1);
+    await client.query(STOPPED);
+    await client.query(`ALTER DATABASE ${name} SET search_path = public, turned, pg_catalog`);
+    const time = Date.now();
+    await client.query('INSERT INTO turned.clock VALUES ($1)', [new Date(time).toISOString()]);
+    return new StoppedClock(database, client, time);
+  }
+
+  get databaseUrl(): string {
+    return this.database.url;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.time;
+  }
+
+  /** @param time milliseconds since the epoch; never before the present one */
+  async turnTo(time: number): Promise<void> {
+    if (time < this.time) throw new Error('the clock is never turned back');
+    this.time = time;
+    await this.client.query('UPDATE turned.clock SET at = $1', [new Date(time).toISOString()]);
+  }
+
+  async stop(): Promise<void> {
+    await this.client.end();
+    await this.database.drop();
+  }
+}

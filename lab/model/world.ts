@@ -1,0 +1,212 @@
+import { Agent, request } from 'node:http';
+import fc from 'fast-check';
+import { setTimeout as delay } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../src/database/clock.js';
+import { Sql } from '../../src/database/sql.js';
+import { LastSeen } from '../../src/device/last-seen.js';
+import { Removal } from '../../src/removal/removal.js';
+import type { KeyLife } from '../../src/token/key-life.js';
+import { KeyReader } from '../../src/token/key.reader.js';
+import { KeyService } from '../../src/token/key.service.js';
+import { KeyStore } from '../../src/token/key.store.js';
+import { isDatabaseAway } from '../../src/errors/database-error.js';
+import { startTestService, type TestService } from '../../test/support/service.js';
+import { codeProviders, type CodeProviders } from './code-providers.js';
+import { StoppedClock } from './stopped-clock.js';
+
+export const ISSUER = 'http://localhost:3000';
+export const SERVICE_KEY = 'service-key-of-the-model-of-sessions';
+
+/** Which instance serves a call. */
+export type At = 0 | 1;
+
+export interface Call {
+  readonly bearer?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: object;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly body: Record<string, unknown>;
+}
+
+/** Two instances of the service on one database, two providers, and a clock that they all live by. */
+export class World {
+  /** How often each command was run. */
+  readonly counts = new Map<string, number>();
+  /** Milliseconds that the clock was turned by. */
+  distance = 0;
+  /** The number of the sequence. */
+  run = 0;
+  /** For how long events of a history are waited for that do not come. */
+  patienceMs = 20_000;
+  private turns = 0;
+  private sequence: Promise<unknown> = Promise.resolve();
+  private readonly agent = new Agent({ keepAlive: true });
+
+  /** Two, once it has started. */
+  readonly instances: TestService[] = [];
+
+  private constructor(
+    readonly clock: StoppedClock,
+    readonly providers: CodeProviders,
+  ) {}
+
+  static async start(): Promise<World> {
+    const world = new World(await StoppedClock.start(), await codeProviders());
+    try {
+      await world.startInstance();
+      await world.startInstance();
+      await delay(50); // a reading of the keys that was under way
+      await world.timePasses();
+      return world;
+    } catch (error) {
+      await world.stop();
+      throw error;
+    }
+  }
+
+  /** One sequence at a time: one that was cut off by a limit of time goes on when fast-check begins the next. */
+  alone(sequence: () => Promise<void>): Promise<void> {
+    const mine = this.sequence.then(sequence);
+    this.sequence = mine.catch(() => undefined); // its caller is told
+    return mine;
+  }
+
+  private async startInstance(): Promise<void> {
+    const instance = await startTestService({
+      ...this.providers.env,
+      PUBLIC_URL: ISSUER,
+      SERVICE_KEYS: SERVICE_KEY,
+      LOG_LEVEL: 'warn',
+      DATABASE_URL: this.clock.databaseUrl,
+    });
+    this.instances.push(instance);
+    const { app } = instance;
+    // What an instance measures every ten seconds (contract §5, "Time"), without the wait.
+    Object.assign(app.get(Clock), { now: () => this.clock.now() });
+    // What it does twice a second, and every five, is done whenever the clock is turned.
+    clearInterval(app.get(LastSeen)['timer']);
+    clearTimeout(app.get(KeyService)['nextReading']);
+  }
+
+  /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */
+  private async timePasses(): Promise<void> {
+    const { app } = this.instances[this.turns++ % 2]!;
+    await unlessBusy(app.get(KeyService).rotateIfDue());
+    await app.get(Removal).run();
+    await this.readKeys();
+  }
+
+  /** Each instance reads the keys, as it does twice a second. */
+  async readKeys(): Promise<void> {
+    for (const { app } of this.instances) await unlessBusy(app.get(KeyService)['read']());
+  }
+
+  /** Devices that were used are noted, as they are every five seconds. */
+  async noteUses(): Promise<void> {
+    for (const { app } of this.instances) await app.get(LastSeen).write();
+    this.refuseIfBusy();
+  }
+
+  /** Turns the clock, never back, and lets instances do what is due by then. */
+  async turnTo(time: number): Promise<void> {
+    await this.noteUses();
+    this.distance += time - this.clock.now();
+    await this.clock.turnTo(time);
+    await this.timePasses();
+    this.refuseIfBusy();
+  }
+
+  /** What a name means in this sequence only. */
+  nameOf(name: string): string {
+    return `${name}-${this.run}`;
+  }
+
+  /** All that are stored, the newest first. */
+  keys(): Promise<KeyLife[]> {
+    return unlessBusy(new KeyReader(this.instances[0]!.app.get(Sql)).list());
+  }
+
+  /** Operators withdraw a key once in years, so the service never forgets one; here there would be thousands. */
+  async forgetOtherKeys(kids: readonly string[]): Promise<void> {
+    await this.instances[0]!.app.get(DataSource).query('DELETE FROM signing_keys WHERE kid <> ALL ($1)', [
+      kids,
+    ]);
+    await this.readKeys();
+  }
+
+  /** What the command `npm run keys` works with. */
+  keyStore(at: At): KeyStore {
+    const { app, settings } = this.instances[at]!;
+    return new KeyStore(app.get(DataSource), settings);
+  }
+
+  /** What the database did not do in time, and is tried again by and by, the log tells. */
+  private refuseIfBusy(): void {
+    const lines = this.instances.flatMap(({ log }) => (log as string[]).splice(0));
+    if (lines.some((line) => /could not be (?:removed|written)/.test(line))) fc.pre(false);
+  }
+
+  async call(at: At, method: string, path: string, call: Call = {}): Promise<Answer> {
+    const answer = await this.send(at, method, path, call);
+    if (answer.status === 500 && answer.headers['retry-after'] !== undefined) fc.pre(false);
+    return answer;
+  }
+
+  private send(at: At, method: string, path: string, { bearer, headers, body }: Call): Promise<Answer> {
+    const text = body && JSON.stringify(body);
+    const { hostname, port } = new URL(this.instances[at]!.url);
+    return new Promise((resolve, reject) => {
+      const options = {
+        agent: this.agent,
+        hostname,
+        port,
+        method,
+        path,
+        headers: {
+          ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+          ...(text !== undefined && { 'Content-Type': 'application/json' }),
+          'Content-Length': Buffer.byteLength(text ?? ''),
+          ...headers,
+        },
+      };
+      const sent = request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const answer = Buffer.concat(chunks).toString() || '{}';
+          const { statusCode: status = 0, headers: received } = response;
+          resolve({ status, headers: received, body: JSON.parse(answer) as Record<string, unknown> });
+        });
+      });
+      sent.on('error', reject);
+      sent.end(text);
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.sequence;
+    this.agent.destroy();
+    for (const instance of this.instances.toReversed()) await instance.close();
+    await this.providers.stop();
+    await this.clock.stop();
+  }
+}
+
+/**
+ * A machine that is too busy for the limits of the service's statements (contract §3: `server_error` with `Retry-After`) proves
+ * nothing: the sequence is given up, and counted as such. @throws fast-check's PreconditionFailure
+ */
+export async function unlessBusy<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    if (isDatabaseAway(error)) fc.pre(false);
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+import { Endings } from '../../test/support/endings.js';
+import { RedisServer } from '../../test/support/redis-server.js';
+import { ReplicatedPostgres } from '../../test/support/standby.js';
+import { StubProvider } from '../../test/support/stub-provider.js';
+import { whole } from './health.js';
+import { Instance } from './instance.js';
+
+const INSTANCES = 3;
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+/** How long it is waited for: on a busy machine a new standby is a long time coming. world.spec.ts says how long it may take. */
+const WAITED_MS = 30_000;
+
+export interface WorldOptions {
+  readonly redis: boolean;
+  /** Further settings of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** How many instances; three, unless it is given. */
+  readonly instances?: number;
+  /** The main.js that an instance runs, by its place; undefined: that of this repository. */
+  readonly main?: (place: number) => string | undefined;
+}
+
+/**
+ * Three instances of the service as processes, a PostgreSQL with a synchronous standby, Redis or none, and a TCP proxy on
+ * every way: from the clients to each instance, and from each instance to its database and its Redis.
+ */
+export class World {
+  readonly serviceKey = SERVICE_KEY;
+
+  private constructor(
+    private readonly endings: Endings,
+    readonly provider: StubProvider,
+    readonly postgres: ReplicatedPostgres,
+    readonly redis: RedisServer | undefined,
+    readonly instances: readonly Instance[],
+  ) {}
+
+  static async start(options: WorldOptions): Promise<World> {
+    const { redis: wantsRedis, env = {}, instances = INSTANCES, main } = options;
+    const endings = new Endings();
+    try {
+      const provider = endings.after(await StubProvider.start(), (one) => one.close());
+      const postgres = endings.after(await ReplicatedPostgres.start(), (both) => both.stop());
+      const redis = wantsRedis ? endings.after(await RedisServer.start(), (one) => one.kill()) : undefined;
+      const surroundings = {
+        env: { ...provider.env(), PUBLIC_URL: 'http://latchkey.test', SERVICE_KEYS: SERVICE_KEY, ...env },
+        databaseUrl: postgres.primary.url,
+        redis,
+      };
+      const all: Instance[] = [];
+      for (let place = 0; place < instances; place++) {
+        const own = { ...surroundings, main: main?.(place) };
+        all.push(endings.after(await Instance.in(`instance ${place + 1}`, own), (one) => one.close()));
+      }
+      const world = new World(endings, provider, postgres, redis, all);
+      await Promise.all(all.map((instance) => instance.start()));
+      await world.healthy();
+      return world;
+    } catch (error) {
+      await endings.run();
+      throw error;
+    }
+  }
+
+  /** Of the instances, for clients: they stay the same over kills. */
+  get urls(): readonly string[] {
+    return this.instances.map(({ url }) => url);
+  }
+
+  /** Of the primary that there is now; as superuser. */
+  databaseUrl(): string {
+    return this.postgres.primary.adminUrl;
+  }
+
+  /**
+   * Every instance writes, is ready, and hears the hints of the others.
+   * @throws Error that names what did not come back in time
+   */
+  async healthy(): Promise<void> {
+    const one = async ({ name, url }: Instance): Promise<void> => {
+      try {
+        await whole(url, this.redis !== undefined, WAITED_MS);
+      } catch (error) {
+        throw new Error(`${name} is not whole ${(error as Error).message}`, { cause: error });
+      }
+    };
+    await Promise.all(this.instances.map(one));
+  }
+
+  /** Leaves no process, and no directory. */
+  async stop(): Promise<void> {
+    await this.endings.run();
+  }
+}
