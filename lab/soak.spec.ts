@@ -18,7 +18,7 @@ const PEOPLE = 16;
 const ROUNDS = 10;
 const PAUSE_MS = 100;
 /** Short lives, so that rows expire and are removed during a run. */
-const ENV = { ACCESS_TOKEN_TTL: '60', REFRESH_TOKEN_TTL: '600', RATE_LIMIT: 'off', LOG_LEVEL: 'warn' };
+const ENV = { ACCESS_TOKEN_TTL: '60', REFRESH_TOKEN_TTL: '600', RATE_LIMIT: 'off' };
 const TABLES = [
   'users',
   'devices',

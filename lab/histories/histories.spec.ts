@@ -6,7 +6,7 @@ import { hasRedis } from '../../test/support/redis-server.js';
 import { options, report } from '../options.js';
 import { World } from '../world/world.js';
 import { check } from './checker.js';
-import { KEY_PLAN, planFaults, withdrawals } from './plan.js';
+import { planFaults, withdrawals } from './plan.js';
 import { Recorder } from './recorder.js';
 import { runHistory, type RunOptions } from './run.js';
 
@@ -39,7 +39,7 @@ const long = (duration: number, redis: boolean): RunOptions => ({
   faults: planFaults(duration, redis, new Random(seed)),
   seconds: duration * 30,
   operations: duration * 1750,
-  keys: duration < 40 ? withdrawals(1) : KEY_PLAN,
+  keys: withdrawals(1),
 });
 
 /** Clients use three instances while a nemesis kills, freezes and cuts; then a checker looks for violations of the contract. */

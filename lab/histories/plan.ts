@@ -28,23 +28,7 @@ const OF_REDIS = /^redis-/;
 /** What is done to the signing keys, and when: as a share of the time that a run lasts. */
 export type KeyPlan = readonly { readonly change: KeyChange['change']; readonly at: number }[];
 
-/**
- * For half an hour. A key signs ten minutes after it was made (docs/keys.md): two come to that, and the last one is called
- * for at once, since the one before is withdrawn.
- */
-export const KEY_PLAN: KeyPlan = [
-  { change: 'rotate', at: 0 },
-  { change: 'revoke', at: 0.38 },
-  { change: 'revoke', at: 0.42 },
-  { change: 'rotate', at: 0.45 },
-  { change: 'revoke', at: 0.83 },
-  { change: 'revoke', at: 0.87 },
-  { change: 'rotate', at: 0.9 },
-  { change: 'revoke', at: 0.92 },
-  { change: 'revoke', at: 0.96 },
-];
-
-/** For runs of seconds: the next key is made, and the one that signs is withdrawn so many times. */
+/** The next key is made, and the one that signs is withdrawn so many times. */
 export function withdrawals(times: number): KeyPlan {
   const revoked = Array.from({ length: times }, (_, i) => ({ change: 'revoke', at: i / times }) as const);
   return [{ change: 'rotate', at: 0 }, ...revoked];

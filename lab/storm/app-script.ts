@@ -1,7 +1,7 @@
 /**
  * What the application of the storm does besides signing in: asks the service who the user is, some ten times a second, and listens to
  * the user's channel. Where it is in the channel, and what it got, it keeps in the tab's sessionStorage, so that it goes on there
- * after it was loaded again. `begun` tells the gate when it asked, by the machine's clock.
+ * after it was loaded again.
  */
 export const APP_SCRIPT = `
 const kept = JSON.parse(sessionStorage.storm ?? '{"got":[]}');
@@ -10,13 +10,7 @@ window.storm = {
   isFrozen: false,
   asks: true,
   kept,
-  answers: [],
-  async ask() {
-    const begun = realNow() + Math.random(); // so that each has another one
-    const answer = await latchkey.fetch(SERVICE + '/me?begun=' + begun).then(({ status }) => status, ({ code }) => code);
-    storm.answers.push([begun, answer, realNow()]);
-    return answer;
-  },
+  ask: () => latchkey.fetch(SERVICE + '/me').then(({ status }) => status, ({ code }) => code),
   async listen() {
     if (storm.listening) return;
     storm.listening = true;
@@ -46,10 +40,8 @@ if (latchkey.session) storm.listen();
 latchkey.on('change', (session) => session && storm.listen());
 `;
 
-/** Before a page's own scripts, and before the clock is replaced: the machine's clock, and an IndexedDB that can fail once. */
+/** Before a page's own scripts, and before the clock is replaced: an IndexedDB that can fail once. */
 export const BEFORE = `{
-  const { now } = Date;
-  window.realNow = () => now();
   const { open } = IDBFactory.prototype;
   IDBFactory.prototype.open = function (...all) {
     if (!sessionStorage.fails) return open.apply(this, all);

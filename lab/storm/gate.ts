@@ -9,8 +9,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
-import { handshakeReader } from './first-message.js';
-import { handshakeOf, refusalOf, seenOf, type Seen } from './seen.js';
+import { seenOf, type Seen } from './seen.js';
 
 /** Milliseconds from when an answer was written until the browser has read it. */
 const READ_MS = 100;
@@ -42,8 +41,6 @@ export class Gate {
   private keeping: Promise<void> | undefined;
   /** Until then nothing passes, in either direction. */
   private held: Promise<void> | undefined;
-  /** How often it was so. */
-  private holds = 0;
   /** How many requests the instances have not answered yet. */
   private underWay = 0;
   private turn = 0;
@@ -87,7 +84,6 @@ export class Gate {
   async hold(work: () => Promise<void>): Promise<void> {
     let release!: () => void;
     this.held = new Promise((resolve) => (release = resolve));
-    this.holds++;
     try {
       const end = performance.now() + LONGEST_ANSWER_MS;
       while (this.underWay > 0 && performance.now() < end) await delay(5);
@@ -134,7 +130,6 @@ export class Gate {
       if (this.away) throw new Error('away');
       const answer = await this.answer(incoming, seen, body);
       const text = await buffer(answer);
-      if (answer.statusCode! >= 400) seen.refusal = refusalOf(text);
       seen.ended ??= Date.now(); // not when the gate has noticed that the browser has it
       response.writeHead(answer.statusCode!, answer.rawHeaders).end(text);
     } catch {
@@ -152,7 +147,6 @@ export class Gate {
       }
       if (this.twice > 0) {
         this.twice--;
-        seen.twice = true;
         answer.resume();
         answer = await this.forward(incoming, body);
       }
@@ -165,7 +159,6 @@ export class Gate {
     if (this.slowMs) await delay(this.slowMs);
     if (this.oneWay) return new Promise(() => undefined); // until its connection is cut
     seen.status = answer.statusCode!;
-    seen.retryAfter = Number(answer.headers['retry-after'] ?? 0);
     return answer;
   }
 
@@ -197,44 +190,15 @@ export class Gate {
       socket.destroy();
       return;
     }
-    const at = Date.now();
-    const { holds } = this;
     const { hostname, port } = new URL(this.next());
     const upstream = connect(Number(port), hostname);
     this.track(upstream);
     const headers = incoming.rawHeaders.map((text, n) => (n % 2 ? `${text}\r\n` : `${text}: `)).join('');
     upstream.write(`GET ${incoming.url} HTTP/1.1\r\n${headers}\r\n`);
     upstream.write(head);
-    const read = handshakeReader();
-    let isJudged = true;
-    const judged = (): void => {
-      if (!isJudged) this.underWay--;
-      isJudged = true;
-    };
-    socket.on('data', (chunk: Buffer) => {
-      const token = read(chunk);
-      if (token) {
-        this.seen.push(handshakeOf(token, at));
-        // The clocks are being turned, or were since it was connected: no handshake is on its way for an hour. Its client makes another.
-        if (this.held || this.holds > holds || upstream.destroyed) {
-          socket.destroy();
-          return;
-        }
-        this.underWay++;
-        isJudged = false;
-      }
-      this.onceFree(() => upstream.write(chunk));
-    });
-    upstream.on('data', (chunk: Buffer) => {
-      judged();
-      this.onceFree(() => {
-        if (!this.oneWay) socket.write(chunk);
-      });
-    });
-    upstream.on('close', () => {
-      judged();
-      this.onceFree(() => socket.destroy());
-    });
+    socket.on('data', (chunk: Buffer) => this.onceFree(() => upstream.write(chunk)));
+    upstream.on('data', (chunk: Buffer) => this.onceFree(() => this.oneWay || socket.write(chunk)));
+    upstream.on('close', () => this.onceFree(() => socket.destroy()));
     socket.on('close', () => this.onceFree(() => upstream.destroy()));
   }
 

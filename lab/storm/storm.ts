@@ -179,9 +179,8 @@ export class Storm {
     );
   }
 
-  private line({ method, path, begun, at, ended, status, exp, refusal = '' }: Seen): string {
+  private line({ method, path, at, ended, status }: Seen): string {
     const now = Date.now();
-    const left = exp && `, its token good for ${(exp - this.world.clock.at(begun) / 1000).toFixed(0)} s`;
-    return `${method} ${path} ${(begun - now).toFixed(0)} ${at - now} ${ended ? ended - now : ''}: ${status ?? '-'}${left ?? ''} ${refusal}`;
+    return `${method} ${path} ${at - now} ${ended ? ended - now : ''}: ${status ?? '-'}`;
   }
 }

@@ -9,8 +9,6 @@ export interface Told {
   /** Offset at which it began to listen; absent until then. */
   readonly first?: number;
   readonly got: readonly number[];
-  /** What its requests were answered, each with the moments at which it asked, and was answered; told once. */
-  readonly answers: readonly (readonly [begun: number, answer: number | string, told: number])[];
   /** The access token that all tabs share. */
   readonly token?: string;
 }
@@ -39,7 +37,6 @@ export class Tab {
       connected: storm.channel?.connected,
       first: storm.kept.first,
       got: storm.kept.got,
-      answers: storm.answers.splice(0),
       token: JSON.parse(localStorage.getItem('${key}') ?? '{}').access_token,
     })`);
   }

@@ -10,13 +10,6 @@ interface Victim {
   /** That of this turn. */
   readonly instance: Instance;
   readonly random: Random;
-  /**
-   * Told when its cause is gone: there is a process again, or clients are led elsewhere. What then still has to be done is a part of
-   * the recovery. Where it is not told, that is the moment at which everything is undone.
-   *
-   * @param back resolves when that has come back for which nobody can help waiting: a process
-   */
-  readonly gone: (back?: Promise<void>) => void;
 }
 /** Does it, goes on with it for a while, and undoes it. @returns to what it was done, if not to the instance */
 type Strike = (victim: Victim) => Promise<string | void>;
@@ -29,39 +22,31 @@ function aWhile(random: Random, longest = LONGEST_MS): Promise<void> {
   return delay(random.between(SHORTEST_MS, longest));
 }
 
-async function startAgain(instance: Instance, gone: Victim['gone']): Promise<void> {
-  await instance.spawn();
-  const ready = instance.ready();
-  gone(ready);
-  await ready;
-}
-
 /** Of processes: the service's own. */
 const SERVICE = {
-  'service-killed': async ({ instance, random, gone }) => {
+  'service-killed': async ({ instance, random }) => {
     await instance.end('SIGKILL');
     await aWhile(random, 1000);
-    await startAgain(instance, gone);
+    await instance.start();
   },
   'service-frozen': async ({ instance, random }) => {
     instance.freeze();
     await aWhile(random);
     instance.thaw();
   },
-  'service-stopped': async ({ instance, gone }) => {
+  'service-stopped': async ({ instance }) => {
     const code = await instance.end('SIGTERM');
     if (code !== 0) throw new Error(`it stopped with ${code}:\n${instance.output().slice(-2000)}`);
-    await startAgain(instance, gone);
+    await instance.start();
   },
 } satisfies Record<string, Strike>;
 
 /** Of PostgreSQL: for all instances at once. */
 const POSTGRES = {
-  'postgres-killed': async ({ world: { postgres }, random, gone }) => {
+  'postgres-killed': async ({ world: { postgres }, random }) => {
     await postgres.primary.kill();
     await aWhile(random, 2000);
     await postgres.primary.start();
-    gone();
     await postgres.whole();
     return 'primary';
   },
@@ -71,18 +56,16 @@ const POSTGRES = {
     postgres.primary.thaw();
     return 'primary';
   },
-  failover: async ({ world: { postgres, instances }, gone }) => {
+  failover: async ({ world: { postgres, instances } }) => {
     await postgres.failOver(({ port }) => {
       for (const { database } of instances) database.retarget(port);
-      gone();
     });
     return 'primary';
   },
-  'standby-killed': async ({ world: { postgres }, random, gone }) => {
+  'standby-killed': async ({ world: { postgres }, random }) => {
     await postgres.standby.kill();
     await aWhile(random);
     await postgres.standby.start();
-    gone();
     await postgres.whole();
     return 'standby';
   },

@@ -43,7 +43,6 @@ export async function compareWithPeers(options: Options, report: Report, cleanup
   const peers = [
     await startOwn(own, known, options.logLevel, cleanup),
     await startPeer('better-auth', await place('better_auth'), cleanup),
-    await startPeer('oidc-provider', await place('oidc_provider'), cleanup),
   ];
   const generator = new PeerGenerator(cleanup);
   for (const peer of peers) {

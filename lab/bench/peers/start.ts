@@ -18,11 +18,7 @@ export interface PeerPlace {
 }
 
 /** Starts a peer, which makes and fills its own tables. */
-export async function startPeer(
-  name: 'better-auth' | 'oidc-provider',
-  place: PeerPlace,
-  cleanup: Cleanup,
-): Promise<Peer> {
+export async function startPeer(name: 'better-auth', place: PeerPlace, cleanup: Cleanup): Promise<Peer> {
   const child = startChild(resolve(join(PEERS, `${name}.js`)), cleanup, { NODE_ENV: 'production' });
   const client = { client_id: CLIENT_ID, client_secret: CLIENT_SECRET };
   child.send({ ...place, client, codes: Array.from({ length: SIGN_IN_USERS }, (_, n) => codeOf(n)) });
@@ -37,7 +33,7 @@ export async function startPeer(
     scripts: {
       refresh: { requests: refresh },
       bearer: { requests: bearer },
-      ...(name === 'better-auth' && { 'sign-in': { signIn: name, users: SIGN_IN_USERS } }),
+      'sign-in': { signIn: name, users: SIGN_IN_USERS },
     },
   };
 }
