@@ -12,7 +12,6 @@ const POINTS = [...PUSH_POINTS, ...REFRESH_POINTS, ...EXCHANGE_POINTS.toReversed
 /** Failed attempts to reach a point that a busy machine may cause, for each point. */
 const MOST_MISSED = 3;
 
-/** The service is killed at named points inside its requests, and serves again by itself. */
 describe('kills inside a request', () => {
   let world: World;
   let kills = 0;

@@ -8,11 +8,11 @@ const JEST = [
   '--experimental-vm-modules',
   '--no-warnings',
   'node_modules/jest/bin/jest.js',
+  '--forceExit',
   '-c',
   'lab/jest.config.js',
 ];
 
-/** Experiments that Jest runs, since they start the service in the same process or use its assertions. */
 const SPECS: Readonly<Record<string, string>> = {
   histories: 'lab/histories/',
   'kill-points': 'lab/kill-points',

@@ -17,7 +17,6 @@ export interface BoundSession {
 
 const HTU = `${ISSUER}/oauth2/refresh`;
 
-/** Makes proofs for the refreshes of one session (RFC 9449 §4.2), each with an id of its own. */
 export class Prover {
   private readonly privateKey: KeyObject;
   private readonly header: string;

@@ -30,7 +30,6 @@ const YARDSTICKS: Readonly<Record<HttpWorkload, readonly string[]>> = {
   W3: ['floor-two', 'floor-one'],
 };
 
-/** Measures the service beside programs without a framework that do the same work. */
 export async function compareWithFloors(options: Options, report: Report, cleanup: Cleanup): Promise<void> {
   const sessions = options.sessions[0]!;
   console.log(`Filling a database of its own with ${sessions} sessions …`);

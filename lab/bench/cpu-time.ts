@@ -9,7 +9,6 @@ export function cpuTime(pid: number): number | undefined {
   return stat && stat.own * MICROSECONDS_PER_TICK;
 }
 
-/** The same for a process and all its children, living and ended: a PostgreSQL with its backends. */
 export function cpuTimeOfFamily(pid: number): number | undefined {
   const parent = readStat(pid);
   if (!parent) return undefined;

@@ -117,7 +117,6 @@ async function insertSessions(
   );
 }
 
-/** Sessions that nobody refreshes: random ids, and the hash of something random. */
 async function insertOtherSessions(admin: Client, count: number): Promise<void> {
   await admin.query(
     `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)

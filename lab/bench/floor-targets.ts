@@ -11,7 +11,6 @@ const FLOORS = [
   { kind: 'proof', workloads: ['W1P'] },
 ] as const;
 
-/** Starts the floors (floors/floor.ts), each in a process of its own. */
 export function startFloors(databaseUrl: string, providerUrl: string, cleanup: Cleanup): Promise<Target[]> {
   return Promise.all(
     FLOORS.map(async ({ kind, workloads }) => {

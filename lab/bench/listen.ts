@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
-/** In a child process: listens on a free port of the loopback, tells the parent which, and ends with the parent. */
 export async function listen(server: Server): Promise<void> {
   server.listen(0, '127.0.0.1', 1024);
   await once(server, 'listening');

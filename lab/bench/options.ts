@@ -19,7 +19,6 @@ export interface Options {
   readonly rounds: number;
   /** Seconds that each target is measured in each round, for each number of connections. */
   readonly seconds: number;
-  /** For all workloads; undefined: those of each workload (CONNECTIONS). */
   readonly connections: readonly number[] | undefined;
   readonly workloads: readonly Workload[];
   /** Of growth. */
@@ -32,7 +31,6 @@ export interface Options {
   readonly document: boolean;
 }
 
-/** One connection is the latency of a request, 64 are a busy service; W1 alone tells of one, so that a run takes eight minutes. */
 export const CONNECTIONS: Readonly<Record<HttpWorkload, readonly number[]>> = {
   W1: [1, 16, 64],
   W1P: [16, 64],

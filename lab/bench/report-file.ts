@@ -5,7 +5,6 @@ import type { Options } from './options.js';
 
 const DOCUMENT = 'docs/benchmark.md';
 
-/** What a run has found: printed at once, and written into the documents at its end where that is wanted. */
 export class Report {
   /** What stands in each place: when, where and how it was measured, then the tables. */
   private readonly blocks = new Map<string, string[]>();

@@ -7,7 +7,6 @@ export const CLIENT_ID = 'bench';
 export const CLIENT_SECRET = 'bench-client-secret';
 export const REDIRECT_URI = 'http://127.0.0.1/callback';
 
-/** The stub's authorization code of user `n`; all codes have the same length, which the load generator relies on. */
 export function codeOf(n: number): string {
   return `user-${String(n).padStart(8, '0')}`;
 }
@@ -17,7 +16,6 @@ export function deviceIdOf(n: number): string {
   return `00000000-0000-4000-8000-${n.toString(16).padStart(12, '0')}`;
 }
 
-/** The stub does not keep codes: its answer follows from the code, so the same code always gives the same user. */
 export function identityOf(code: string): { provider_user_id: string; username: string; email: string } {
   return { provider_user_id: code, username: code, email: `${code}@example.org` };
 }

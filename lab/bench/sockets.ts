@@ -45,10 +45,6 @@ interface SocketTarget {
   readonly users: readonly User[];
 }
 
-/**
- * W4: opens sockets, then pushes to their users over HTTP. Targets are processes of their own that have done nothing else,
- * so that the memory of a connection can be measured. Only their first turn counts for that: later, the heap is large already.
- */
 export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTurns[]> {
   const clients = new SocketClients(cleanup);
   const targets = await startTargets(bench, cleanup);

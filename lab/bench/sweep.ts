@@ -1,7 +1,6 @@
 import type { Client } from 'pg';
 import type { HttpWorkload } from './options.js';
 
-/** Gives every turn the same tables. The turns of W2 store nothing, and need the tokens that were stored before the first. */
 export async function tidy(admin: Client, workload: HttpWorkload): Promise<void> {
   if (workload !== 'W2') await sweep(admin);
   else await admin.query('CHECKPOINT');

@@ -9,7 +9,6 @@ export interface Turn {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** CPU µs per request; undefined where it cannot be measured. */
   readonly serviceCpu: number | undefined;
   readonly databaseCpu: number | undefined;
 }
@@ -26,7 +25,6 @@ export interface Measured {
 export interface TurnPlan {
   readonly databasePid: number;
   readonly milliseconds: number;
-  /** Gives every turn the same tables. */
   tidy(): Promise<void>;
   /** @throws at an answer that is not as it should be. */
   run(target: Measured, milliseconds: number): Promise<LoadResult>;

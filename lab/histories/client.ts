@@ -11,14 +11,12 @@ export interface Shared {
   readonly serviceKey: string;
 }
 
-/** The calls that a client makes, each of which is written down. */
 export class Client {
   constructor(
     private readonly shared: Shared,
     readonly name: string,
   ) {}
 
-  /** @returns the state; undefined where there is none */
   async authorize(instance: number): Promise<string | undefined> {
     const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
     const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
@@ -93,7 +91,6 @@ export class Client {
     return this.ended(answer, { by: 'user', ...what, token: token.name });
   }
 
-  /** `POST /oauth2/revoke` with the refresh token, which is known whatever becomes of keys. */
   async revoke(instance: number, { id, user, refreshToken }: HeldSession): Promise<Answered['outcome']> {
     const body = { token: refreshToken };
     const answer = await this.shared.calls.ask(instance, '/oauth2/revoke', { method: 'POST', body });
@@ -138,7 +135,6 @@ export class Client {
     this.record({ kind: 'rename', ...this.of(answer), user, device, name, token: token.name });
   }
 
-  /** @param push `n` is another one each time, but for tries with the same `key` */
   async push(
     instance: number,
     push: Pick<Push, 'user' | 'device' | 'ttl' | 'n' | 'key'>,

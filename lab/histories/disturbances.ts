@@ -11,12 +11,6 @@ const OF_TARGET = /^(database|service|clients)-|^redis-cut$/;
 
 type Span = Pick<FaultEntry, 'begun' | 'ended'>;
 
-/**
- * The times in which the bound of a second is suspended. Contract §4: "while the database is away the bound is suspended". That
- * is taken as narrowly as it can be: the second begins anew when a fault ends that took the database away from just this
- * instance (or stopped the instance itself), and only if that fault began before the second was over. Faults of Redis, of other
- * instances, and those that began later excuse nothing. Times in which the process of the test stood still count for nobody.
- */
 export class Disturbances {
   private readonly spans = new Map<string, readonly Span[]>();
   private readonly seen = new Map<number | undefined, readonly Span[]>();

@@ -22,10 +22,6 @@ interface Row {
   readonly sent_at: Date;
 }
 
-/**
- * When everything is whole again and nobody does anything any more: writes down what is stored, waits until every listener has
- * what there is for it (or should have), and asks for every session that was ever acknowledged.
- */
 export async function lookAtEverything(
   shared: Shared,
   people: readonly Person[],

@@ -31,7 +31,6 @@ export class KeysOperator {
       ...(kid !== undefined && { kid }),
       begun,
       ended: performance.now(),
-      // "1, nothing was changed" (docs/keys.md) cannot be said of a commit whose answer was lost.
       outcome: code === 0 ? 'ok' : 'unknown',
     });
   }

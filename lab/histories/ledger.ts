@@ -16,7 +16,6 @@ export interface HeldSession {
   token: HeldToken;
 }
 
-/** All sessions that were acknowledged to anybody, for the looks at the end. */
 export class Ledger {
   readonly sessions: HeldSession[] = [];
   /** Users and the devices on which they have signed in. */
@@ -30,7 +29,6 @@ export class Ledger {
     this.devices.set(session.user, devices);
   }
 
-  /** For names that nobody else has. */
   number(): number {
     return ++this.numbers;
   }

@@ -58,7 +58,6 @@ export class Listener {
     }
   }
 
-  /** Closes the socket; it comes back by itself. */
   move(): void {
     this.leave?.();
   }

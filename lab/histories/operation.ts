@@ -40,14 +40,12 @@ export interface TokenName {
   readonly kid: string;
 }
 
-/** Whose a session is. */
 export interface Holder {
   readonly user: string;
   readonly device: string | null;
   readonly session: string;
 }
 
-/** One that was issued by this call, and of whom it says that it is. */
 export interface Issued extends TokenName, Holder {
   /** Seconds. */
   readonly expiresIn: number;
@@ -82,7 +80,6 @@ export interface Use extends Call {
   readonly user?: string;
 }
 
-/** Whatever ends sessions: `/sign-out`, `/oauth2/revoke`, `/users/:id/sign-out`, `DELETE /devices/:id`. */
 export interface SignOut extends Call {
   readonly kind: 'sign-out';
   readonly by: 'user' | 'revoke' | 'service' | 'removal';
@@ -109,7 +106,6 @@ export interface Push extends Call {
   readonly user: string;
   readonly device: string | null;
   readonly ttl?: number;
-  /** What it carries, another one each time. Tried again with the same `key` (Idempotency-Key), it is the same push. */
   readonly n: string;
   readonly key?: string;
   readonly id?: string;
@@ -171,7 +167,6 @@ export interface FaultEntry {
   readonly ended: number;
 }
 
-/** The process of the test stood still: clients have seen nothing meanwhile. */
 export interface Stall {
   readonly kind: 'stall';
   readonly begun: number;
@@ -194,7 +189,6 @@ export interface Stored {
   readonly event: string;
   readonly id: string;
   readonly offset: number;
-  /** When its transaction began. Left out where the machine's clock was set during the run: then it cannot be told in these times. */
   readonly at?: number;
   readonly n?: string;
   /** Of a device that was renamed. */

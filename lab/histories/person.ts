@@ -32,7 +32,6 @@ const MIX = {
 
 export interface PersonOptions extends Shared {
   readonly name: string;
-  /** The name at the provider; several people may be the same user, each on a device of their own. */
   readonly account: string;
   /** Null: it names no device. */
   readonly device: string | null;
@@ -40,7 +39,6 @@ export interface PersonOptions extends Shared {
   readonly seed: number;
 }
 
-/** A client that does one thing after the other, decided by a seed, and listens meanwhile. */
 export class Person implements Owner {
   readonly listener: Listener;
   private readonly client: Client;
@@ -151,13 +149,11 @@ export class Person implements Owner {
     if (state === undefined) return delay(AGAIN_MS);
     const code = this.code();
     let session = await this.client.signIn(this.instance(), state, code, this.options.device);
-    // Whoever got no answer may try again: one of the two succeeds at most.
     if (session === 'unknown')
       session = await this.client.signIn(this.instance(), state, code, this.options.device);
     if (typeof session === 'object') this.sessions.push(session);
   }
 
-  /** The same code and state at once, at two instances or at one. */
   private async signInTwice(): Promise<void> {
     const state = await this.client.authorize(this.instance());
     if (state === undefined) return delay(AGAIN_MS);
@@ -183,7 +179,6 @@ export class Person implements Owner {
     if (token) await this.client.use(this.instance(), token);
   }
 
-  /** Tries again with the same Idempotency-Key until it is answered. */
   private async pushOnce(): Promise<void> {
     const push = this.newPush();
     for (let tries = TRIES; tries > 0; tries--) {

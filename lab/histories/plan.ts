@@ -2,7 +2,6 @@ import type { FaultName } from '../world/nemesis.js';
 import type { KeyChange } from './operation.js';
 import type { Random } from '../../test/support/random.js';
 
-/** How often each fault is done in an hour, half of which is with Redis. */
 const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
   'service-killed': 100, // another 100 are at points inside an exchange (kill-points.spec.ts)
   'service-frozen': 8,
@@ -22,7 +21,6 @@ const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
   'redis-cut': 30,
   'redis-cut-from-all': 20,
 };
-/** Only where there is Redis, all of them in that half. */
 const OF_REDIS = /^redis-/;
 
 /** What is done to the signing keys, and when: as a share of the time that a run lasts. */

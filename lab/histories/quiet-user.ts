@@ -24,10 +24,6 @@ const token = (session: string, jti: string, of: string | null = device): Issued
 const holder = { user, device, session: 'kept' };
 const at = (begun: number): { begun: number; ended: number } => ({ begun, ended: begun });
 
-/**
- * What one user does who is in nobody's way, entry by entry, to plant faults in: session `kept` lives on, session `left` is signed
- * out at 5 s, the key is withdrawn at 20 s, and a listener on the laptop hears three events, the last of them on its second socket.
- */
 export function quietUser(): Record<string, HistoryEntry> {
   const issued = token('kept', 'kept 1');
   const left = token('left', 'left 1', null);

@@ -3,7 +3,6 @@ import { finished } from 'node:stream/promises';
 import type { HistoryEntry } from './operation.js';
 
 const LOOK_EVERY_MS = 50;
-/** A timer that is later than this is told: the checker does not take it for the service's slowness. */
 const STALL_MS = 200;
 
 /** Writes a history down as it happens, one JSON object a line, in the order in which things ended. */

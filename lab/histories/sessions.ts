@@ -1,10 +1,6 @@
 import type { Disturbances } from './disturbances.js';
 import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
 
-/**
- * How long after its client gave up a call may still take effect, in milliseconds; and after the faults that it met, since a
- * process that was frozen goes on with it. The service itself gives up earlier (docs/scaling-out.md).
- */
 const LATE_MS = 30_000;
 
 /** Milliseconds within which the end of a session or of a key is known everywhere (contract §4, §5). */
@@ -22,7 +18,6 @@ export interface SessionLife {
   readonly device: string | null;
   /** All that may have ended it, up to the first that has for certain. */
   readonly enders: readonly SignOut[];
-  /** The one whose acknowledgement came first, of those that have ended it for certain. */
   readonly ended: SignOut | undefined;
   /** When the last call began that the service accepted for it. */
   lastAlive: number;
@@ -38,7 +33,6 @@ export interface TokenBirth extends Issued {
 export class Sessions {
   readonly lives = new Map<string, SessionLife>();
   readonly tokens = new Map<string, TokenBirth>();
-  /** Acknowledged revocations of keys, and those that may have happened. */
   readonly revocations = new Map<string, KeyChange[]>();
 
   constructor(
@@ -101,7 +95,6 @@ export class Sessions {
   }
 }
 
-/** A sign-out, with the last moment at which it can have taken effect, and the last of it and those that began earlier. */
 interface Effect {
   readonly signOut: SignOut;
   readonly latest: number;
@@ -117,7 +110,6 @@ function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
     if (ended && signOut.begun > ended.ended) break; // nothing is left to end
     if (latest < signIn.begun || !covers(signOut, signIn)) continue;
     enders.push(signOut);
-    // Only what had been acknowledged before was there to be ended for certain.
     const isCertain = signOut.outcome === 'ok' && signIn.ended <= signOut.begun;
     if (isCertain && (!ended || signOut.ended < ended.ended)) ended = signOut;
   }

@@ -14,17 +14,14 @@ type Rule =
 export interface Violation {
   readonly rule: Rule;
   readonly text: string;
-  /** Those that show it. */
   readonly entries: readonly HistoryEntry[];
 }
 
-/** How much of a history the rules could judge that excuse much: what the others judge is all of it. */
 export interface Judged {
   /** Acknowledged pushes for which it was asked of some socket whether they came in time. */
   inTime: number;
   /** Moments after which no session lived on a device. */
   emptyDevices: number;
-  /** Calls where nothing was broken, and those of them that were told to come later. */
   calmCalls: number;
   busyCalls: number;
 }

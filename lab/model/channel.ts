@@ -16,7 +16,6 @@ interface PushArgs {
   readonly data: unknown;
 }
 
-/** contract §4, `POST /push`: "the same body gets the first answer again, another body is 400". */
 export const push = step<PushArgs>(
   'push',
   {

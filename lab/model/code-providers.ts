@@ -2,7 +2,6 @@ import { StubProvider } from '../../test/support/stub-provider.js';
 
 export interface CodeProviders {
   readonly env: Record<string, string>;
-  /** A new code of a provider, for somebody who has signed in there. */
   code(provider: string, name: string): string;
   /** One that was used there. */
   usedCode(provider: string): string;
@@ -11,7 +10,6 @@ export interface CodeProviders {
 
 export const PROVIDERS = ['stub', 'other'] as const;
 
-/** Two providers whose codes can be used once, each at its own (spec §4.5.2: "single use … bound to the authenticated user"). */
 export async function codeProviders(): Promise<CodeProviders> {
   const unused = new Map<string, string>();
   const used = new Map<string, string>();

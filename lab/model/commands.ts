@@ -9,7 +9,6 @@ import { turnClock } from './time.js';
 import { introspect, revoke, useToken } from './tokens.js';
 import { deleteUser, endUser } from './users.js';
 
-/** All that anybody can do, each about as often as it tells something. */
 const COMMANDS = {
   signIn: [8, signIn],
   authorize: [3, authorize],

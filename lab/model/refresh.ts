@@ -30,7 +30,6 @@ interface Args extends Call {
 }
 
 const STRANGER = new ClientKey();
-/** Judged before the session is looked for, so that they may be told of one that has ended as well. */
 const JUDGED_FIRST: readonly Proof[] = ['too old', 'too early', 'of another address', 'malformed', 'used'];
 const GOOD: readonly Proof[] = ['good', 'a minute old', 'a minute ahead'];
 
@@ -42,7 +41,6 @@ const proof = fc.oneof(
   },
 );
 
-/** spec §4.4; with `grant_type=refresh_token` the same (contract §4). */
 export const refresh = step<Args>(
   'refresh',
   {

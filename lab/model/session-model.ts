@@ -7,9 +7,6 @@ import { refreshAt } from './refresh.js';
 import { askMe } from './tokens.js';
 import type { World } from './world.js';
 
-/**
- * Whatever is done, in whatever order, on whichever instance and at whatever time: the service does what the model does.
- */
 export function sessionModel(world: World, replayPath?: string): IAsyncPropertyWithHooks<[Iterable<Step>]> {
   return fc.asyncProperty(sequences(replayPath), (steps) => world.alone(() => compare(world, steps)));
 }
@@ -17,7 +14,6 @@ export function sessionModel(world: World, replayPath?: string): IAsyncPropertyW
 async function compare(world: World, steps: Iterable<Step>): Promise<void> {
   const model = await beginRun(world);
   await fc.asyncModelRun(() => ({ model, real: world }), steps);
-  // Whatever a sequence has left: each token is good everywhere, or nowhere.
   for (const at of [0, 1] as const) {
     for (const token of model.tokens.slice(-8)) await askMe(at, token, model, world);
     for (const session of model.sessions.slice(-4)) await refreshAt(at, session, model, world);

@@ -10,7 +10,6 @@ import { ISSUER, type At, type World } from './world.js';
 const REDIRECT_URI = 'https://app.example/callback';
 const VERIFIER = 'the-verifier-of-the-client-that-began-this-sign-in';
 const KEYS = [new ClientKey(), new ClientKey()];
-/** Users may have the same id for a device: they make it up. */
 const DEVICE_IDS = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
 
 /** How a sign-in is begun (spec §4.2). */
@@ -135,7 +134,6 @@ async function finish(to: At, state: State, args: Ending, model: Specification, 
     },
   });
   const fault = faultOf(args, state, verifier, model);
-  // contract §3: "a request refused with 400 for its own parameters spends none. Whatever follows spends it".
   if (fault !== 'invalid_request' && fault !== 'invalid_dpop_proof') state.used = true;
   if (fault) return expectRefusal(answer, fault);
 

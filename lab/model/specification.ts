@@ -111,7 +111,6 @@ export class Specification {
   readonly states: State[] = [];
   readonly pushes = new Map<string, Push>();
 
-  /** @param keys those that there are, the newest last */
   constructor(
     public now: number,
     readonly keys: Key[],
@@ -162,7 +161,6 @@ export class Specification {
     return this.users.find((user) => user.provider === provider && user.name === name);
   }
 
-  /** Somebody has signed in: their user and device are there, and their channel is told (spec §1, contract §7). */
   signedIn(
     who: Pick<User, 'provider' | 'name' | 'id'>,
     device: Pick<Device, 'id' | 'name' | 'userAgent'> | undefined,
@@ -214,7 +212,6 @@ export class Specification {
     return ofUser.filter((one) => isCurrent(one) === (scope === 'current'));
   }
 
-  /** Sessions are signed out; `device.signed_out` tells of devices that have no living session any more (contract §7). */
   end(sessions: readonly Session[]): void {
     const ended = sessions.filter((one) => !one.signedOut && !this.isForgotten(one));
     for (const one of ended) one.signedOut = true;
@@ -226,7 +223,6 @@ export class Specification {
     }
   }
 
-  /** Expired by itself, and so its last access token: after that nothing is left to end, and soon nothing is stored. */
   private isForgotten(session: Session): boolean {
     const tokens = this.tokens.filter((one) => one.session === session);
     return session.expires + 5 * SECOND < this.now && tokens.every(({ expires }) => expires < this.now);
@@ -250,7 +246,6 @@ export class Specification {
     return user.history.at(-1)!;
   }
 
-  /** What somebody has missed who comes back with an offset, and whether that is all of it (contract §7). */
   missed(
     user: User,
     deviceId: string | null,
@@ -278,7 +273,6 @@ export class Specification {
   }
 }
 
-/** A device as events carry it (contract §7); `last_seen_at` is judged apart, since it is known to the minute only. */
 export function factsOf({ id, name, userAgent, createdAt }: Device): Record<string, unknown> {
   return { device_id: id, device_name: name, user_agent: userAgent, created_at: isoOf(createdAt) };
 }

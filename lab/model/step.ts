@@ -7,11 +7,9 @@ export type Step = AsyncCommand<Specification, World>;
 interface Parts<Args> {
   /** Whether it can be done at all; left out: always. */
   readonly needs?: (model: Specification) => boolean;
-  /** Does it, compares what came with the model, and lets the model do the same. */
   readonly run: (args: Args, model: Specification, world: World) => Promise<void>;
 }
 
-/** A command that fast-check puts into sequences: its arguments are drawn, and told when a sequence fails. */
 export function step<Args>(
   name: string,
   args: { readonly [Name in keyof Args]: Arbitrary<Args[Name]> },
@@ -30,7 +28,6 @@ export function step<Args>(
 /** Which instance serves. */
 export const at: Arbitrary<At> = fc.constantFrom(0, 1);
 
-/** Which of those that there are: `pick` takes one by it. Half of them the newest, so that commands are about the same one. */
 export const which = fc.oneof(fc.constant(0), fc.nat({ max: 15 }));
 
 /**

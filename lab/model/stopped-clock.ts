@@ -13,7 +13,6 @@ const STOPPED = `
     AS 'BEGIN RETURN (SELECT at FROM turned.clock); END';`,
   ).join('')}`;
 
-/** A real PostgreSQL whose clock stands still, to the microsecond, until the test turns it. */
 export class StoppedClock {
   private constructor(
     private readonly database: TestDatabase,
@@ -22,7 +21,6 @@ export class StoppedClock {
     private time: number,
   ) {}
 
-  /** An empty database, at the present time. Whoever connects from now on lives by its clock. */
   static async start(): Promise<StoppedClock> {
     const database = await createEmptyDatabase();
     const client = new Client(database.url);

@@ -69,7 +69,6 @@ export class World {
     }
   }
 
-  /** One sequence at a time: one that was cut off by a limit of time goes on when fast-check begins the next. */
   alone(sequence: () => Promise<void>): Promise<void> {
     const mine = this.sequence.then(sequence);
     this.sequence = mine.catch(() => undefined); // its caller is told
@@ -145,7 +144,6 @@ export class World {
     return new KeyStore(app.get(DataSource), settings);
   }
 
-  /** What the database did not do in time, and is tried again by and by, the log tells. */
   private refuseIfBusy(): void {
     const lines = this.instances.flatMap(({ log }) => (log as string[]).splice(0));
     if (lines.some((line) => /could not be (?:removed|written)/.test(line))) fc.pre(false);

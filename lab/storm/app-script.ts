@@ -1,8 +1,3 @@
-/**
- * What the application of the storm does besides signing in: asks the service who the user is, some ten times a second, and listens to
- * the user's channel. Where it is in the channel, and what it got, it keeps in the tab's sessionStorage, so that it goes on there
- * after it was loaded again.
- */
 export const APP_SCRIPT = `
 const kept = JSON.parse(sessionStorage.storm ?? '{"got":[]}');
 const keep = () => (sessionStorage.storm = JSON.stringify(kept));

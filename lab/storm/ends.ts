@@ -7,7 +7,6 @@ import type { Tab, Told } from './tab.js';
 const ends = async (world: StormWorld): Promise<Told['signedOut'][]> =>
   (await Promise.all(world.tabs.map((tab) => tab.tell(world.key)))).map(({ signedOut }) => signedOut);
 
-/** Milliseconds until every tab has told of so many ended sessions, and the reasons of the last. */
 async function untilEnded(world: StormWorld, count: number): Promise<{ ms: number; reasons: string[] }> {
   const begun = performance.now();
   const what = `every tab has told of ${count} ended sessions`;

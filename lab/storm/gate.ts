@@ -15,13 +15,8 @@ import { seenOf, type Seen } from './seen.js';
 const READ_MS = 100;
 /** Requests that may be under way. */
 const MOST_AT_ONCE = 100;
-/** Milliseconds: whoever stands still for longer is not waited for. */
 const LONGEST_ANSWER_MS = 1000;
 
-/**
- * Between the browser and several instances: writes down every request and every handshake of a socket, and makes trouble. Times are
- * those of this machine's clock, in milliseconds.
- */
 export class Gate {
   /** Addresses of the instances; requests go to them in turn. */
   instances: readonly string[] = [];
@@ -31,7 +26,6 @@ export class Gate {
   oneWay = false;
   /** By how much answers are late. */
   slowMs = 0;
-  /** How many of the next POSTs reach an instance whose answer is lost, with the connection: browsers send them again. */
   lost = 0;
   /** How many of the next POSTs it sends twice itself. */
   twice = 0;
@@ -80,7 +74,6 @@ export class Gate {
     for (const socket of this.sockets) socket.destroy();
   }
 
-  /** Does something while nothing passes, and no instance has a request to answer. What came meanwhile goes on afterwards. */
   async hold(work: () => Promise<void>): Promise<void> {
     let release!: () => void;
     this.held = new Promise((resolve) => (release = resolve));
@@ -94,7 +87,6 @@ export class Gate {
     }
   }
 
-  /** Ends all trouble. Connections whose bytes were swallowed are broken: those do not come again. */
   calm(): void {
     if (this.oneWay) this.cut();
     this.away = this.oneWay = false;

@@ -1,33 +1,20 @@
 import { isResent, ON_ITS_WAY_MS, type Seen } from './seen.js';
 
-/**
- * A time in which a fresh token could not be had, or in which nobody could know that one was needed. Machine's clock, milliseconds.
- */
 export interface Trouble {
   readonly what: string;
   readonly from: number;
-  /** Absent: it goes on. */
   to?: number;
 }
 
 /** A tab was frozen. Machine's clock, milliseconds. */
 export interface Freeze {
   readonly from: number;
-  /** Since when it may go on, though the test has not seen that yet. */
   thawing?: number;
   to?: number;
 }
 
-/**
- * The clock of the service is turned, and then the device's: for as long as that takes, a token has ended of which the device believes
- * that it has not. Once its clock has moved as well, it can know.
- */
 export const TIME_PASSES = 'the clock was being turned';
 
-/**
- * The longest that a tab waits for others' refreshes (exclusive.ts), in two parts, the second of which begins when the first is over by
- * the clock of its timers. Both half a second less: the first request arrives later than the wait for it begins. Milliseconds.
- */
 const [PATIENCE_MS, GRACE_MS] = [10_500, 500];
 /** After one tab has let go, the next attempt, its own or that of the next in line, arrives within this time. */
 const NEXT_ATTEMPT_MS = 500;
@@ -36,16 +23,10 @@ const GIVEN_UP_MS = 100;
 
 const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
 
-/** Refreshes that began while another one of the same browser was under way, and what they were. */
 export interface Overlaps {
   /** Two at once, for no reason. */
   readonly overlaps: readonly (readonly [Seen, Seen])[];
-  /** The same request, which the browser sent again. */
   readonly resent: number;
-  /**
-   * Those where the other one, or one that had just been given up, had hung for longer than a tab waits for it, by the device's clock;
-   * also where the other one was just answered.
-   */
   readonly overtaken: ReadonlySet<Seen>;
 }
 
@@ -69,7 +50,6 @@ export function overlapping(
         continue;
       }
       if (hasEnded(earlier, later.at)) {
-        // Both were to be next: one by its turn, the other because it had waited too long. So near to each other is the same as at once.
         const isNear = later.at - earlier.ended! <= ON_ITS_WAY_MS;
         if (isNear && hasHelped(earlier) && isOverdue(earlier, later.at)) overtaken.add(later);
         continue;
@@ -80,7 +60,6 @@ export function overlapping(
   }
   return { overlaps, resent, overtaken };
 
-  /** Whether somebody who has waited since this one began, or since those began that it followed at once, may overtake it. */
   function isOverdue(one: Seen, now: number): boolean {
     const before = refreshes.findLast(
       (other) =>
@@ -103,7 +82,6 @@ export function overlapping(
     );
   }
 
-  /** Whether nobody has to wait any more: there is a new token, and its answer was not long on its way. */
   function hasHelped({ at, ended = Infinity, status, delivered }: Seen): boolean {
     return status === 200 && delivered !== false && deviceTime(ended) - deviceTime(at) < PATIENCE_MS;
   }

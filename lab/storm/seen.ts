@@ -5,7 +5,6 @@ export interface Seen {
   readonly at: number;
   readonly method: string;
   readonly path: string;
-  /** The proof of possession that it brought: the same one again is the same request, sent again by the browser. */
   readonly proof?: string;
   /** When it was answered, or its connection ended. */
   ended?: number;
@@ -13,14 +12,12 @@ export interface Seen {
   status?: number;
   /** Whether its answer was handed over whole. */
   delivered?: boolean;
-  /** Whether its connection was broken before the browser can have read an answer: it may send the same again. */
   broken?: boolean;
 }
 
 /** Milliseconds from a proof, or from when a token was taken, until the request that has it arrives. */
 export const ON_ITS_WAY_MS = 300;
 
-/** Whether the browser itself sends a request again: the same proof, since the connection of the one before broke. */
 export function isResent(before: Seen, later: Seen): boolean {
   const isLost = before.broken || !before.status || before.delivered === false;
   return before.proof !== undefined && before.proof === later.proof && isLost && before.ended! <= later.at;

@@ -21,7 +21,6 @@ export interface Dice {
   readonly pick: (below: number) => number;
 }
 
-/** Resolves with NOT_NOW where it does nothing, since there is nothing that it could be done to. */
 type Step = () => Promise<unknown>;
 
 export const NOT_NOW = Symbol('nothing was done');
@@ -37,7 +36,6 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
   const ask = (tab: Tab): Promise<unknown> => tab.page.evaluate('latchkey.accessToken().catch(() => 0)');
   const moment = (): Promise<unknown> => delay(50 + pick(250));
   const elapse = (milliseconds: number): Promise<void> => world.elapse(milliseconds, pick(2) === 0);
-  /** Another request for a token is made, and its answer kept; returns what lets it go, and undefined where none came. */
   const inMidRefresh = async (): Promise<() => void> => {
     await thaw(world); // one that was frozen in a refresh has the lock
     const release = gate.keepRefreshes();

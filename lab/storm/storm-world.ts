@@ -18,14 +18,12 @@ import { TurnedClock } from './turned-clock.js';
 
 /** The user of the browser: the stub provider makes the code the user. */
 const USER = 'ada';
-/** A tab may wait 200 ms for news, and a second where its key is gone. */
 const LONGEST_PREPARATION_MS = 1500;
 /** Until the gate has noticed that a tab has given up what it waited for. */
 const NOTICED_MS = 20;
 /** Seconds: no event is too old for a device that has slept. */
 const EVENT_TTL = 31_536_000;
 
-/** Two instances behind a gate, on a database whose clock can be turned, and a browser with tabs of one application. */
 export class StormWorld {
   tabs: Tab[] = [];
   readonly troubles: Trouble[] = [];
@@ -34,7 +32,6 @@ export class StormWorld {
   private readonly jumps: { at: number; by: number }[] = [];
   /** Offsets of the events that were pushed to the user. */
   readonly pushed = new Set<number>();
-  /** Milliseconds by which the device's clock is ahead of the true time: somebody set it. */
   private wrong = 0;
   private env: Record<string, string> = {};
   private userId = '';
@@ -104,7 +101,6 @@ export class StormWorld {
     this.userId = (await tab.page.evaluate('latchkey.session.userId')) as string;
   }
 
-  /** One of the user's other devices, whose requests do not pass the gate. */
   otherDevice(deviceId: string): Promise<Tokens> {
     return signIn(this.services[0]!.url, USER, { device_id: deviceId, device_name: 'another' });
   }
@@ -154,7 +150,6 @@ export class StormWorld {
     await tab.page.reload();
   }
 
-  /** As browsers do with tabs that nobody has looked at for a while. */
   async freeze(tab: Tab, isFrozen: boolean): Promise<void> {
     if (isFrozen) this.freezes.push({ tab, from: Date.now() });
     const last = this.freezes.findLast((one) => one.tab === tab);
@@ -163,7 +158,6 @@ export class StormWorld {
     if (!isFrozen && last) last.to = Date.now();
   }
 
-  /** Whatever is done meanwhile is trouble. @param what it is, for the table */
   async trouble(what: string, work: () => Promise<unknown>): Promise<void> {
     const trouble: Trouble = { what, from: Date.now() };
     this.troubles.push(trouble);
@@ -203,10 +197,6 @@ export class StormWorld {
     });
   }
 
-  /**
-   * Between a tab's lock and its request to the gate no clock is turned: whoever waits for the lock would find that the twelve seconds
-   * are over, and nothing that the gate sees would tell why. Steps that mean that wait until the request is there.
-   */
   private async untilNobodyPrepares(): Promise<void> {
     const [tab] = this.tabs;
     if (!tab || this.tabs.some(({ isFrozen }) => isFrozen)) return;
@@ -220,7 +210,6 @@ export class StormWorld {
     }
   }
 
-  /** Somebody sets the device's clock. @param by milliseconds, forward or back */
   async setClock(by: number): Promise<void> {
     await this.lookAtClocks();
     this.wrong += by;
@@ -228,10 +217,6 @@ export class StormWorld {
     await this.lookAtClocks();
   }
 
-  /**
-   * Clients look at the clocks once a minute at least, and whenever they are asked for a token. What happens to a clock within less than
-   * that of a sleep, in which the other one stands still, they cannot tell from the sleep.
-   */
   private async lookAtClocks(): Promise<void> {
     for (const { page, isFrozen } of this.tabs)
       if (!isFrozen) await page.evaluate('void latchkey.accessToken().catch(() => 0)');

@@ -10,7 +10,6 @@ import type { Tab, Told } from './tab.js';
 const STEPS_TO_CALM = 8;
 /** Steps that had nothing to do, one after the other. */
 const MOST_IDLE = 1000;
-/** Milliseconds of the machine's time in which it has to; and how often half a minute goes by meanwhile, the longest back-off. */
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
@@ -30,7 +29,6 @@ export interface StormPlan {
 export class Storm {
   /** How often each step was done, in the order of the first. */
   readonly counts = new Map<string, number>();
-  /** How many events each tab got, also of those that are closed. */
   private readonly got = new Map<Tab, number>();
   /** Milliseconds, of each time that everything had to be well again. */
   readonly calms: number[] = [];
@@ -114,7 +112,6 @@ export class Storm {
     return told;
   }
 
-  /** Without trouble everything is well soon, in three tabs; then the record of the gate is judged. */
   async calm(): Promise<void> {
     const { world } = this;
     await thaw(world);

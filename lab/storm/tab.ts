@@ -41,7 +41,6 @@ export class Tab {
     })`);
   }
 
-  /** As browsers do with tabs that nobody has looked at for a while: no timer and no answer reaches it. */
   async freeze(isFrozen: boolean): Promise<void> {
     // Playwright has every page believe that it is looked at, and Chromium freezes none that is.
     await ownSession(this.page).send('Emulation.setFocusEmulationEnabled', { enabled: !isFrozen });
@@ -63,7 +62,6 @@ interface Session {
   send(method: string, parameters: object): Promise<unknown>;
 }
 
-/** The session in which Playwright itself has told the page what it emulates: only there can that be taken back. */
 function ownSession(page: Page): Session {
   const { _connection: connection } = page as unknown as {
     _connection: { toImpl(page: Page): { delegate: { _mainFrameSession: { _client: Session } } } };

@@ -5,7 +5,7 @@ import type { TestService } from '../../test/support/service.js';
 
 /**
  * A database's clock that a test can turn forward. The service's time is its database's (contract §5), so this is the true time of
- * the storm: `now()` and `clock_timestamp()` are found in a schema that comes before PostgreSQL's own.
+ * the storm: `now()` and `clock_timestamp()` are found in a schema that comes before pg_catalog.
  */
 export class TurnedClock {
   /** Since when it has been how far ahead of the machine's; milliseconds, the last one now. */
@@ -34,7 +34,7 @@ export class TurnedClock {
        END $$`,
     );
     const url = new URL(databaseUrl);
-    url.searchParams.set('options', '-c search_path=turned,pg_catalog,public');
+    url.searchParams.set('options', '-c search_path=public,turned,pg_catalog');
     return new TurnedClock(databaseUrl, url.href);
   }
 

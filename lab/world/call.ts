@@ -6,9 +6,7 @@ interface CallAnswer {
   readonly body: Record<string, unknown>;
 }
 
-/** A POST of JSON under way, on a connection of its own. */
 export interface Call {
-  /** The whole answer; undefined where the connection ended before that. Never rejects. */
   readonly answer: Promise<CallAnswer | undefined>;
   /** Whether `answer` has come, or cannot come any more. */
   isOver(): boolean;

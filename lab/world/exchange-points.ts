@@ -9,7 +9,6 @@ import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { answer, answerOfStatement, halfOfRequest, statement, type Stop } from './stops.js';
 
-/** What a kill may leave behind, and what the client gets that sends the same code and state again. */
 interface Allowed {
   /** The client has the whole answer. */
   readonly acknowledged?: true;
@@ -167,7 +166,6 @@ async function expectGood(
   }
 }
 
-/** The sessions of the user whom a code stands for, and those that are whole (as halfSignIns has it). */
 async function storedOf(databaseUrl: string, code: string): Promise<{ sessions: number; wholes: number }> {
   const [row] = await query<{ sessions: number; wholes: number }>(
     databaseUrl,

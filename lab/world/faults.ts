@@ -11,7 +11,6 @@ interface Victim {
   readonly instance: Instance;
   readonly random: Random;
 }
-/** Does it, goes on with it for a while, and undoes it. @returns to what it was done, if not to the instance */
 type Strike = (victim: Victim) => Promise<string | void>;
 
 const SHORTEST_MS = 300;
@@ -108,7 +107,6 @@ const NETWORK = {
   },
 } satisfies Record<string, Strike>;
 
-/** Of Redis, where there is one. */
 const REDIS = {
   'redis-killed': async ({ world, random }) => {
     const redis = redisOf(world);

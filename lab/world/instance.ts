@@ -3,7 +3,6 @@ import type { RedisServer } from '../../test/support/redis-server.js';
 import { spawnService, type ServiceChild } from '../../test/support/service-process.js';
 import { TcpProxy } from '../../test/support/tcp-proxy.js';
 
-/** What stands around an instance: its environment, and where its database and its Redis are. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly databaseUrl: string;
@@ -12,10 +11,8 @@ export interface Surroundings {
   readonly main?: string | undefined;
 }
 
-/** A port at which nobody listens. */
 const NOWHERE = 1;
 
-/** One instance of the compiled service, with TCP proxies of its own to its clients, its database and its Redis. */
 export class Instance {
   private process: ServiceChild | undefined;
   /** What processes wrote that have ended. */
@@ -48,7 +45,6 @@ export class Instance {
     return new Instance(name, own, clients, database, redisProxy, main);
   }
 
-  /** For clients: the same over all ends and starts. */
   get url(): string {
     return `http://127.0.0.1:${this.clients.port}`;
   }
@@ -76,7 +72,6 @@ export class Instance {
     this.clients.retarget(Number(this.env.PORT));
   }
 
-  /** @returns the exit code, null where the signal itself ended it; undefined where it did not run */
   async end(signal: NodeJS.Signals): Promise<number | null | undefined> {
     const code = await this.process?.end(signal);
     this.clients.retarget(NOWHERE); // until it is started again: another service may take its port

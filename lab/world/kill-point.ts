@@ -1,7 +1,6 @@
 import type { Instance } from './instance.js';
 import type { World } from './world.js';
 
-/** Who is there when a service is killed. */
 export interface Scene {
   readonly world: World;
   readonly victim: Instance;
@@ -9,7 +8,6 @@ export interface Scene {
   readonly other: Instance;
 }
 
-/** A request that stands at the point where the service is to be killed. */
 export interface Attempt {
   /** Resolves when it stands there. */
   readonly reached: Promise<unknown>;
@@ -17,7 +15,6 @@ export interface Attempt {
   isMissed(): boolean;
   /** The service is dead: what was on its way arrives, or is lost. */
   settle(): Promise<void>;
-  /** Looks at what is stored, and lets the client try again at the other instance. @throws where that is not what is allowed */
   judge(): Promise<void>;
 }
 

@@ -7,7 +7,6 @@ const REACHED_WITHIN_MS = 2000;
 /** Statements of the database that may stand still at a time: all of them must have been reached within a second. */
 const BRIEF_AT_ONCE = 4;
 
-/** Shares points out among as few kills as need be; in each, those that stand still for a second only come last. */
 export function inRounds(points: readonly KillPoint[]): KillPoint[][] {
   const brief = points.filter(({ isBrief }) => isBrief);
   const rounds = Array.from(

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const TIMES = 5;
 
-/** Does what has to succeed while no fault is about: again, where a busy machine let the database wait for too long. */
 export async function patiently<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let time = 1; ; time++) {
     try {

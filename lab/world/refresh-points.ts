@@ -29,7 +29,6 @@ const STOPS: readonly [name: string, stop: (victim: Instance, marks: Marks) => S
   ['half of the answer has reached the client', (victim, { token }) => answer(victim, token, 0.5), 1],
 ];
 
-/** The moments inside `POST /oauth2/refresh`: the refresh token works afterwards, whatever has become of the new access token. */
 export const REFRESH_POINTS: readonly KillPoint[] = STOPS.map(([name, stop, stored]) => ({
   name: `refresh: ${name}`,
   isBrief: name.includes('PostgreSQL'),

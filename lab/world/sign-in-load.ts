@@ -8,15 +8,12 @@ import type { World } from './world.js';
 const PEOPLE = 6; // at each instance
 const REFRESHED = 5;
 
-/** People who sign in at all instances of a world, again and again, and a record of what they were told is stored. */
 export class SignInLoad {
-  /** Sign-ins that were acknowledged, and those of them that are gone. */
   acknowledged = 0;
   lost = 0;
 
   constructor(private readonly world: World) {}
 
-  /** Work goes on beside them. Afterwards, when all instances are there, it looks for what was acknowledged. */
   async beside<Result>(work: () => Promise<Result>): Promise<Result> {
     const told: Tokens[] = [];
     const crowds = this.world.urls.map((url) => new CrowdOfSignIns(url, PEOPLE, told));

@@ -1,10 +1,8 @@
 import type { Connection, Direction } from '../../test/support/tcp-line.js';
 import type { Instance } from './instance.js';
 
-/** PostgreSQL has done what it was told to, and its transaction has ended: ReadyForQuery, idle. */
 const ENDED = Buffer.from('Z\0\0\0\x05I', 'latin1');
 
-/** Where a request stands still, until the service is killed. */
 export interface Stop {
   /** Resolves once it stands there. */
   readonly reached: Promise<unknown>;
@@ -12,7 +10,6 @@ export interface Stop {
   settle(): void;
 }
 
-/** Waits for bytes, and acts on them before they go on. */
 function when(
   { watches }: Direction,
   holds: (chunk: Buffer, connection: Connection) => boolean,

@@ -62,7 +62,6 @@ export class World {
     }
   }
 
-  /** Of the instances, for clients: they stay the same over kills. */
   get urls(): readonly string[] {
     return this.instances.map(({ url }) => url);
   }

@@ -22,7 +22,6 @@ export interface AccessToken {
   readonly expiresAt: number;
 }
 
-/** A token like the service's: the same header and claims, signed with ES256. */
 export function issueAccessToken(
   { userId, sessionId, deviceId }: Session,
   jti: string = randomUUID(),

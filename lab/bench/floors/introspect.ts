@@ -34,7 +34,6 @@ export function introspectInOne(pool: Pool): Handler {
   return introspection((presented) => isLive(pool, presented));
 }
 
-/** Like `introspectInOne`, but tokens that are judged together share a statement. */
 export function introspectInBatches(pool: Pool): Handler {
   return introspection(inBatches((presented: readonly Presented[]) => areLive(pool, presented)));
 }

@@ -6,7 +6,6 @@ const HTU = `${ISSUER}/oauth2/refresh`;
 
 interface Proof {
   readonly jkt: Buffer;
-  /** Of the access token that is issued for it: the same for the same proof. */
   readonly jti: string;
 }
 

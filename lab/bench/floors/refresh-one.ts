@@ -11,7 +11,6 @@ const STORE = {
     FROM floor.refresh_tokens WHERE token_hash = $1 AND expires_at > now()`,
 };
 
-/** One statement: the refresh token tells the session, so the access token is signed before the database is asked. */
 export function refreshInOne(pool: Pool): Handler {
   return async ({ refresh_token }) => {
     const accessToken = issueAccessToken(sessionOf(refresh_token!));

@@ -1,7 +1,3 @@
-/**
- * The floors' own tables: those of the service, but sessions are found by the hash of a refresh token, and users by
- * their provider's id. That is the usual way, where the token holds no ids and the user id is not derived.
- */
 export const FLOOR_SCHEMA = `
   CREATE SCHEMA floor;
   CREATE TABLE floor.users (

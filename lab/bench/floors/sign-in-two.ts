@@ -31,7 +31,6 @@ const SAVE_SESSION = {
     VALUES ($1, $5, $7, to_timestamp($8), $9)`,
 };
 
-/** POST /oauth2/token in two statements: the user, whose id the database makes; then device, refresh and access token. */
 export function signInInTwo(pool: Pool, providerUrl: string): Handler {
   return async ({ code, state, device_id, device_name, user_agent }) => {
     const { provider, redirectUri } = await consumeState(pool, state!);

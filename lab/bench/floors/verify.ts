@@ -3,7 +3,6 @@ import { JWKS } from './access-token.js';
 
 const KEY = createPublicKey({ key: JWKS.keys[0]!, format: 'jwk' });
 
-/** What a floor reads of its own access token. Times are seconds since the epoch. */
 export interface Claims {
   readonly sub: string;
   readonly sid: string;

@@ -6,7 +6,6 @@ import type { KnownSessions } from '../load/generator.js';
 import { codeOf, deviceIdOf, PROVIDER } from '../sign-in-users.js';
 import { withoutIndexes } from './indexes.js';
 
-/** So many sessions are refreshed, and so many users sign in. They lie apart in the tables, so that each is found on pages of its own. */
 const KNOWN = 16_384;
 /** One session in so many has an access token that has not expired. */
 const SESSIONS_A_TOKEN = 10;
@@ -29,7 +28,6 @@ export async function fillLarge(admin: Client, sessions: number): Promise<KnownS
   return { refreshTokens, boundSessions: [], signInUsers: refreshTokens.length };
 }
 
-/** The known sessions, in a table of their own, whose place `n` is counted from 0. */
 async function makeKnown(admin: Client, count: number): Promise<string[]> {
   const sessions = Array.from({ length: count }, (_, n) => ({
     userId: userIdOf(PROVIDER, codeOf(n)),
@@ -57,7 +55,6 @@ async function makeKnown(admin: Client, count: number): Promise<string[]> {
 }
 
 async function insertAll(admin: Client, sessions: number, known: number): Promise<void> {
-  // One random UUID for the ids of a session that nobody uses: making them is what filling waits for.
   await admin.query(
     `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
      SELECT coalesce(k.user_id, id), coalesce(k.session_id, id), coalesce(k.device_id, id),

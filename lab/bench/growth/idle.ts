@@ -12,7 +12,6 @@ const SETTLE_MS = 10_000;
 const WATCHED_S = 60;
 const IDLE_SOCKETS = 2000;
 
-/** What the service costs when nobody asks anything of it, with and without sockets. */
 export async function measureIdle(bench: GrowthBench): Promise<void> {
   const { options, report, cleanup, providerUrl } = bench;
   const { url } = await newDatabase(bench, 'idle');

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 /** Of the files that a process may open: the service keeps the rest for its connections to the database and for requests. */
 const SHARE = 0.9;
 
-/** So many sockets, or fewer where a process may not open so many files. */
 export function withinLimits(sockets: number): number {
   return Math.min(sockets, Math.floor(SHARE * mostFiles()));
 }

@@ -16,7 +16,6 @@ export interface GrowthBench {
   readonly providerUrl: string;
 }
 
-/** A database of its own with the service's empty tables, for the time of the run. @returns its URL, and a connection to it */
 export async function newDatabase(
   { admin, database, cleanup }: GrowthBench,
   name: string,

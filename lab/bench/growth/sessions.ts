@@ -38,7 +38,6 @@ export async function measureSessions(bench: GrowthBench): Promise<void> {
     const plan = {
       databasePid: database.pid,
       milliseconds: options.seconds * 1000,
-      // Nothing is removed, and no checkpoint forced: after one, PostgreSQL logs whole pages, of which a large table has more.
       tidy: () => Promise.resolve(),
       run,
     };

@@ -69,7 +69,6 @@ function hasStatus(bytes: Buffer, status: string): boolean {
   return bytes.toString('latin1', 0, 13) === `HTTP/1.1 ${status} `;
 }
 
-/** Where the answer ends, as far as its head tells; NaN, which no length equals, where it does not. */
 function endOf(bytes: Buffer, bodyStart: number): number {
   const head = bytes.toString('latin1', 0, bodyStart);
   const [, length] = /\r\ncontent-length: *(\d+)\r\n/i.exec(head) ?? [];

@@ -5,10 +5,6 @@ import { inTurn, postForm, postRequest, type Script } from './script.js';
 const TOKENS = 1024;
 const HEADERS = `Authorization: Bearer ${SERVICE_KEY}\r\n`;
 
-/**
- * W2: one token after the other is verified. Each target signs with a key of its own, so it is asked for its tokens before its
- * first run: one for each of the sessions.
- */
 export function introspectScript(refreshTokens: readonly string[]): (port: number) => Promise<Script> {
   const scripts = new Map<number, Promise<Script>>();
   const make = async (port: number): Promise<Script> => {

@@ -23,7 +23,6 @@ export type PeersAnswer = LoadResult | { readonly learned: true } | { readonly e
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
 process.once('disconnect', () => process.exit(0));
 
-/** What an answer has in it: a signed token, or the address of the user whose token it is. */
 const MARKS: Readonly<Partial<Record<PeerWorkload, string>>> = {
   refresh: 'token":"ey',
   bearer: '@example.',

@@ -4,10 +4,6 @@ import { postRequest, type Script } from './script.js';
 /** More than any target answers on the machines that this has run on. */
 const MOST_PER_MS = 12;
 
-/**
- * W1P: one refresh after the other, each with a proof of its own, of another of many keys. They are signed beforehand, for about as
- * many requests as there will be: a proof can be neither used twice nor kept for longer than a minute.
- */
 export function refreshWithProofScript(sessions: readonly BoundSession[]): (milliseconds: number) => Script {
   const provers = sessions.map(({ key }) => new Prover(key));
   const write = (i: number): Buffer => {

@@ -3,7 +3,6 @@ import { Agent, request } from 'node:http';
 import { WebSocket } from 'ws';
 import { quantile, type LoadResult } from './run.js';
 
-// The load generator of W4: plain WebSockets that speak only as much Socket.IO as they need, in a process of their own.
 const CONNECTING_AT_ONCE = 64;
 const PUSHING_AT_ONCE = 8;
 

@@ -72,7 +72,6 @@ function sessionCookie(token, secret) {
   return `better-auth.session_token=${encodeURIComponent(`${token}.${signature}`)}`;
 }
 
-/** Those who will sign in have done so before: of the others, nobody looks for an account. */
 async function fillAccounts(pool, codes) {
   await pool.query(
     `INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")
@@ -86,7 +85,6 @@ async function fillAccounts(pool, codes) {
   );
 }
 
-/** Users with a session each; returns the tokens of some. They are as fresh as those of a sign-in, so that none is renewed. */
 async function fillSessions(pool, sessions) {
   await pool.query(
     `INSERT INTO "user" (id, name, email, "emailVerified", "createdAt", "updatedAt")

@@ -22,7 +22,6 @@ const TITLES: Readonly<Record<PeerWorkload, string>> = {
   'sign-in': 'whole sign-in',
 };
 
-/** Measures the service beside others, each in its own database on one PostgreSQL, with the same number of sessions. */
 export async function compareWithPeers(options: Options, report: Report, cleanup: Cleanup): Promise<void> {
   installPeers();
   const sessions = options.sessions[0]!;

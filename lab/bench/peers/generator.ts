@@ -13,7 +13,6 @@ export class PeerGenerator {
     this.child = startChild('./load/peers.js', cleanup);
   }
 
-  /** Tells it all that a peer is asked. */
   async learn({ port, scripts }: Peer): Promise<void> {
     for (const [workload, script] of Object.entries(scripts)) {
       await this.ask({ do: 'learn', port, workload: workload as PeerWorkload, script });

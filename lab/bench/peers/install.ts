@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A package of its own, with exact versions: no workspace, so that nobody else installs it. */
 export const PEERS = join('lab', 'bench', 'peers');
 const MANIFEST = join(PEERS, 'package.json');
 /** The manifest that was installed: another one is installed anew. */

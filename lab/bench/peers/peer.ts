@@ -1,6 +1,5 @@
 import type { Measured } from '../turn.js';
 
-/** What peers are compared in: a fresh access token, whose token it is, and a whole sign-in. */
 export type PeerWorkload = 'refresh' | 'bearer' | 'sign-in';
 
 /** What a peer is asked: requests as they are sent, one after the other, or a way of signing in. */

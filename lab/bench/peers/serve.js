@@ -3,7 +3,6 @@ import { once } from 'node:events';
 process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
 process.once('disconnect', () => process.exit(0));
 
-/** Listens on a free port of the loopback, and tells the parent which and what else it wants to know. */
 export async function serve(server, more) {
   server.listen(0, '127.0.0.1', 1024);
   await once(server, 'listening');

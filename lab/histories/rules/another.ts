@@ -2,10 +2,6 @@ import type { HistoryEntry, Holder, SignIn } from '../operation.js';
 import type { SessionLife, Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
 
-/**
- * An answer is about whoever asked: many calls share a statement, and none may get what is another one's. A sign-in is of the user
- * whom the provider named, on the client's device; a refresh is of its session, `GET /me` and `ready` are of their token's.
- */
 export function answeredForAnother(entries: readonly HistoryEntry[], sessions: Sessions): Violation[] {
   const violations: Violation[] = [];
   const add = (text: string, ...shown: HistoryEntry[]): void =>
@@ -43,7 +39,6 @@ export function answeredForAnother(entries: readonly HistoryEntry[], sessions: S
   }
   return violations;
 
-  /** Undefined for one whose sign-in was not answered: nobody knows whose it is. */
   function lifeOf(session: string): SessionLife | undefined {
     return sessions.lives.get(session);
   }

@@ -17,7 +17,6 @@ const REFUSALS: Readonly<Record<Kind, readonly string[]>> = {
   connect: ['undefined invalid_token'],
 };
 
-/** How a handshake ends that did not fail: its client went on to another instance, or its token ended meanwhile. */
 const NO_FAILURES = new Set(['io client disconnect', 'signed_out', 'revoked', 'expired']);
 
 /** A busy machine may keep the database waiting, but that is rare: so many calls of a kind, or so great a share of them. */
@@ -65,7 +64,6 @@ export function unknownAnswers(
       if (!REFUSALS[entry.kind].includes(`${status} ${error}`)) return false;
       return status !== 404 || mayBeMissing(entry);
     }
-    // Without a fault every call is answered, and nobody but its client gives a handshake up.
     if (status === undefined)
       return NO_FAILURES.has(error ?? '') || disturbances.overlap(entry, RECOVERY_MS, concerned(entry));
     // Contract §3: the database is away, or on a busy machine too slow; then the answer says when to try again.

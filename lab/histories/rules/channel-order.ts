@@ -10,10 +10,6 @@ interface Acknowledged {
   readonly push: Push;
 }
 
-/**
- * Contract §7: a user's history has one event at each offset, without holes; what was pushed once is there once; and whoever
- * pushes, or begins to listen, after something else was acknowledged comes after it.
- */
 export function* channelOrder(
   entries: readonly HistoryEntry[],
   stored: ReadonlyMap<string, readonly Stored[]>,

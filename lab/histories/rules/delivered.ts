@@ -3,7 +3,6 @@ import type { Violation } from '../violation.js';
 import { channelOrder } from './channel-order.js';
 import { Listening } from './listening.js';
 
-/** P9, contract §7: each event comes to whom it is for, in the order of the offsets, once, and to nobody else. */
 export function deliveredWrongly(entries: readonly HistoryEntry[]): Violation[] {
   const stored = new Map<string, Stored[]>();
   const pushes = new Map<string, Push>();

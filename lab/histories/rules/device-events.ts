@@ -4,9 +4,7 @@ import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
 import type { Judged, Violation } from '../violation.js';
 import { FINAL } from './kept.js';
 
-/** By how many milliseconds the times of events and those of calls may differ. */
 const CLOCKS_MS = 100;
-/** How long after an event's time, which is that of the beginning of its transaction, it may be committed where nothing is broken. */
 const COMMIT_MS = 5000;
 
 /** What is known of one user's device. */
@@ -17,12 +15,10 @@ interface OfDevice {
   readonly events: Stored[];
 }
 
-/** What holds for a device whoever its user is. */
 interface Known {
   readonly disturbances: Disturbances;
   /** Sign-ins on it without an answer that may have made a session. */
   readonly unanswered: readonly SignIn[];
-  /** Those of the user that were acknowledged. */
   readonly signOuts: readonly SignOut[];
   /** Sessions that lived at the end. */
   readonly alive: ReadonlySet<string>;
@@ -69,7 +65,6 @@ export function* wrongDeviceEvents(
     ofDevice.events.sort((a, b) => a.offset - b.offset);
     const found = judge(ofDevice, device, {
       disturbances,
-      // A state is spent once: where it was good for a session afterwards, the call without an answer has made none.
       unanswered: (unanswered.get(device) ?? []).filter(({ state }) => !answered.has(state)),
       signOuts: signOuts.get(user) ?? [],
       alive,
@@ -109,10 +104,6 @@ function* judge({ sessions, events }: OfDevice, device: string, known: Known): G
   }
 }
 
-/**
- * The moments after which no session of a device lived for a while: all that had begun were signed out for certain, and those of
- * sign-ins without an answer, too.
- */
 function* emptyMoments(
   sessions: readonly SessionLife[],
   device: string,

@@ -10,9 +10,7 @@ import type { Violation } from '../violation.js';
 export interface Patience {
   /** Sockets of a session that was signed out, or of a key that was withdrawn, are closed. */
   readonly socketsMs: number;
-  /** Tokens of a key that was withdrawn are refused. Those of a session are looked up at each call: always 1000. */
   readonly keysMs: number;
-  /** What is pushed has come to whoever listens, where nothing is broken. */
   readonly deliveredMs: number;
 }
 

@@ -5,7 +5,6 @@ import type { Violation } from '../violation.js';
 /** The client that looks, when everything is whole again, for what was acknowledged. */
 export const FINAL = 'final';
 
-/** P4: what was acknowledged is there at the end: states, sessions, renames, pushes with a `ttl`. */
 export function acknowledgedAndGone(entries: readonly HistoryEntry[], sessions: Sessions): Violation[] {
   return [
     ...lostStates(entries),
@@ -77,7 +76,6 @@ function* lostEvents(entries: readonly HistoryEntry[]): Generator<Found> {
   }
 }
 
-/** A device whose name another event tells than the last rename, though nobody may have removed it since. */
 function* lostNames(entries: readonly HistoryEntry[]): Generator<Found> {
   const removed = new Map<string, number>();
   const begun = new Map<string, number>();

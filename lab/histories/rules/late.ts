@@ -5,10 +5,6 @@ import type { Judged, Violation } from '../violation.js';
 /** Milliseconds after a fault within which hints may still be made up for by a look into the history. */
 const RECOVERY_MS = 3000;
 
-/**
- * Contract §7: whoever listens while something is pushed is given it then, and not only when it comes back or an instance looks
- * by itself. It is asked where nothing was broken, of sockets that were open all the while; there also for events with `ttl` 0.
- */
 export function* deliveredLate(
   entries: readonly HistoryEntry[],
   disturbances: Disturbances,

@@ -23,7 +23,6 @@ export class Listening {
     this.last = first;
   }
 
-  /** Contract §7: it goes on where it was. */
   ready(connect: Connect): void {
     this.last = connect;
     if (this.position === undefined || connect.from === undefined) {
@@ -56,7 +55,6 @@ export class Listening {
     if (this.position !== undefined) this.missed(this.position, Infinity, this.last);
   }
 
-  /** Tells what was for this client between two offsets. */
   private missed(after: number, before: number, shown: HistoryEntry): void {
     for (let i = this.placeAfter(after); i < this.history.length; i++) {
       const event = this.history[i]!;
