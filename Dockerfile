@@ -4,6 +4,7 @@ FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY examples/react/package.json examples/react/
+COPY lab/package.json lab/
 COPY packages/check-provider/package.json packages/check-provider/
 COPY packages/client/package.json packages/client/
 COPY packages/embedded-postgres/package.json packages/embedded-postgres/
