@@ -57,7 +57,7 @@ npm run bench -- --growth [options]   with more sessions, sockets and users
                            of --growth: rows in the tables; connected users; an idle service; 20,000 sockets
   --sockets 2000           open at once in W4
   --log-level info         LOG_LEVEL of the service
-  --document               writes the tables into docs/benchmark.md, and the plots into docs/pictures/`;
+  --document               writes the tables into docs/benchmark.md`;
 
 /**
  * Reads the command line.
