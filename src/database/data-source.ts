@@ -3,14 +3,6 @@ import type { PostgresDataSourceOptions } from 'typeorm/driver/postgres/Postgres
 import { boundedPg } from './bounded-pool.js';
 import { clientFor, type DatabaseClient } from './client.js';
 import { Init1700000000000 } from './migrations/1700000000000-init.js';
-import { SignedOutSessions1700000001000 } from './migrations/1700000001000-signed-out-sessions.js';
-import { KeyRotation1700000002000 } from './migrations/1700000002000-key-rotation.js';
-import { ExpiryIndexes1700000003000 } from './migrations/1700000003000-expiry-indexes.js';
-import { Channels1700000004000 } from './migrations/1700000004000-channels.js';
-import { BoundSessions1700000007000 } from './migrations/1700000007000-bound-sessions.js';
-import { ProviderSessionIndexes1700000008000 } from './migrations/1700000008000-provider-session-indexes.js';
-import { StockClients1700000009000 } from './migrations/1700000009000-stock-clients.js';
-import { OpenSessionIndex1700000011000 } from './migrations/1700000011000-open-session-index.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
@@ -47,17 +39,7 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
     type: 'postgres',
     driver: boundedPg,
     pooler: database.pooler,
-    migrations: [
-      Init1700000000000,
-      SignedOutSessions1700000001000,
-      KeyRotation1700000002000,
-      ExpiryIndexes1700000003000,
-      Channels1700000004000,
-      BoundSessions1700000007000,
-      ProviderSessionIndexes1700000008000,
-      StockClients1700000009000,
-      OpenSessionIndex1700000011000,
-    ],
+    migrations: [Init1700000000000],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,
     poolSize,
