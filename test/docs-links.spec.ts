@@ -34,11 +34,11 @@ it('has every document in the sidebar, and each page of the site once', () => {
 });
 
 const SOURCES = [
-  'bench',
   'demo',
   'deploy',
   'docs',
   'examples',
+  'lab',
   'openapi',
   'packages',
   'src',

@@ -40,7 +40,7 @@ describe('the versions of Node.js', () => {
 
   // So that `grep -rn 'Node 20:'` lists what can go when 20 does.
   it('for which something is done are marked in one way, with a colon', () => {
-    const code = ['src', 'test', 'bench', ...packages.map((place) => `${place}/src`)].flatMap(filesBelow);
+    const code = ['src', 'test', 'lab', ...packages.map((place) => `${place}/src`)].flatMap(filesBelow);
     const sources = code.filter((file) => /\.[cm]?[jt]s$/.test(file) && !file.startsWith('test/node/'));
     const majors = SUPPORTED.map((version) => version.split('.')[0]).join('|');
     const lines = ['tsconfig.json', ...sources].flatMap((file) => read(file).split('\n'));
