@@ -1,4 +1,4 @@
-import { isThisMachine } from '../config/loopback.js';
+import { isThisMachine } from '../config/urls.js';
 import type { Settings } from '../config/settings.js';
 
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;

@@ -1,7 +1,12 @@
 import { unreadable } from './invalid-settings.js';
 import type { Kind } from './kinds.js';
-import { readSecretFile, readSecretFileLater, WITHOUT_WAITING } from './read-secret-file.js';
-import { textOfSecret, type SecretFile } from './secret-files.js';
+import {
+  textOfSecret,
+  type SecretFile,
+  readSecretFile,
+  readSecretFileLater,
+  WITHOUT_WAITING,
+} from './secret-files.js';
 
 /** How old the answer of `recent` may be: a rotation takes longer than that. */
 const RECENT_MS = 1000;

@@ -16,9 +16,9 @@ import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorCode } from './invalid-settings.js';
 import { Refused } from './kinds.js';
-import { readSecretFile, WITHOUT_WAITING } from './read-secret-file.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
+import { readSecretFile, WITHOUT_WAITING } from './secret-files.js';
 
 /** The key that is kept under `DATA_DIR`. */
 export interface KeptSecretKey {

@@ -1,20 +1,48 @@
 import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { Faults, fileErrorCode } from './invalid-settings.js';
+import { join, resolve } from 'node:path';
+import { Faults, fileErrorCode, unreadable } from './invalid-settings.js';
 import { existingSecretKey, exposureOfDataDir, keptSecretKey } from './kept-secret-key.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { Refused } from './kinds.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
-import { decodeText } from './read-secret-file.js';
-import { readSecretFiles } from './secret-files.js';
+import { readSecretFiles, decodeText, readSecretFile } from './secret-files.js';
 import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
 import { passOnToOpenTelemetry } from './traces.js';
+import { secretKey, type SecretKey } from './secret-key.js';
+import { read } from './setting-row.js';
+
+const OLD_KEY = 'OLD_SECRET_KEY';
+
+/**
+ * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. It is not a setting of the service:
+ * only the command that re-encrypts the signing keys asks for it.
+ * @throws InvalidSettings when it is missing or not a key; the value is never shown
+ */
+export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
+  const faults = new Faults();
+  const text = env[OLD_KEY] || readFile(env[`${OLD_KEY}_FILE`], cwd, faults);
+  if (!text) faults.add(OLD_KEY, 'was unset', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
+  const key = read({ kind: secretKey, secret: true }, OLD_KEY, text, faults);
+  if (!key) throw faults.error();
+  return key;
+}
+
+function readFile(path: string | undefined, cwd: string, faults: Faults): string | undefined {
+  if (!path) return undefined;
+  faults.spelled(OLD_KEY, `${OLD_KEY}_FILE`);
+  try {
+    return readSecretFile(resolve(cwd, path)).trim();
+  } catch (error) {
+    faults.add(OLD_KEY, unreadable(path, error), 'the path of a readable file');
+    return undefined;
+  }
+}
 
 /**
  * The settings of this process (contract §2): the environment, which wins over `.env`, then the files
- * of `<NAME>_FILE`, then the key under `DATA_DIR`.
+ * of `<OLD_KEY>_FILE`, then the key under `DATA_DIR`.
  *
  * @param env the environment; a variable that is set and empty there hides the one in `.env`
  * @param cwd where `.env` is, and where relative paths begin

@@ -1,11 +1,9 @@
 import { resolve } from 'node:path';
 import { kind } from './kinds.js';
-import { isLoopbackUrl } from './loopback.js';
+import { isLoopbackUrl, parseUrl } from './urls.js';
 import { NOT_SHOWN, quote } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
-import { parseUrl } from './parse-url.js';
-import { ADAPTERS, requiredKeys } from './provider-adapters.js';
-import { adapterKeys, providerKeys } from './provider-keys.js';
+import { adapterKeys, providerKeys, ADAPTERS, requiredKeys } from './provider-keys.js';
 import { providerVariable } from './provider-variables.js';
 import type { ProviderVariables } from './provider-variables.js';
 import { read } from './setting-row.js';

@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { Faults, quote } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
-import { applyDatabaseRules } from './database-rules.js';
 import { enabledProviders } from './enabled-providers.js';
-import { applyPortRules } from './port-rules.js';
-import { applyProductionRules } from './production-rules.js';
 import { providerVariables } from './provider-variables.js';
 import type { SecretFile } from './secret-files.js';
 import { SecretKey } from './secret-key.js';
@@ -15,6 +12,7 @@ import type { Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { wantsTraces } from './traces.js';
 import { warningsFor } from './warnings.js';
+import { isLoopbackUrl } from './urls.js';
 
 /** What the parser takes from outside; each part can be replaced. */
 export interface Surroundings {
@@ -96,4 +94,50 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
 
 function newSecretKey(): KeptSecretKey {
   return { key: new SecretKey(randomBytes(32)) };
+}
+
+/** Refuses settings of the database that are good each by itself, but not together (contract §2). */
+function applyDatabaseRules(values: Values, faults: Faults): void {
+  const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl } = values;
+  if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
+    faults.add('DATABASE_URL', 'was unset', 'a PostgreSQL URL, as DATABASE_DIRECT_URL is set');
+  }
+  const wayAround =
+    databaseDirectUrl ?? redisUrl ?? ['DATABASE_DIRECT_URL', 'REDIS_URL'].find((name) => faults.has(name));
+  if (databasePooler === 'transaction' && wayAround === undefined) {
+    const was = 'was "transaction", with neither DATABASE_DIRECT_URL nor REDIS_URL';
+    const accepts =
+      'one of the two beside it, since pushes cannot travel between instances through such a pooler; or session';
+    faults.add('DATABASE_POOLER', was, accepts);
+  }
+}
+
+/** Refuses one port for two listeners (contract §2). */
+function applyPortRules({ port, metricsPort }: Values, faults: Faults): void {
+  if (metricsPort !== port || faults.has('PORT')) return;
+  faults.add('METRICS_PORT', `was "${metricsPort}"`, 'another port than PORT, or none');
+}
+
+/** Refuses settings that are not for production (contract §2, last paragraph). Those of a provider: `parse-provider.ts`. */
+function applyProductionRules(values: Values, env: Environment, faults: Faults): void {
+  const { databaseUrl, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
+  if (databaseUrl === undefined && !env['DATA_DIR']) {
+    const accepts = 'a PostgreSQL URL in production, or DATA_DIR set on purpose for the embedded one';
+    faults.add('DATABASE_URL', 'was unset', accepts);
+  }
+  if (secretKey === undefined) {
+    faults.add('SECRET_KEY', 'was unset', 'at least 32 bytes as hex or base64, required in production');
+  }
+  if (redirectUris === undefined) {
+    faults.add('REDIRECT_URIS', 'was unset', 'a comma-separated allow-list, required in production');
+  }
+  if (rateLimit && (trustProxy === undefined || trustProxy === true)) {
+    const was = trustProxy === true ? 'was "true"' : 'was unset';
+    const accepts =
+      'false, a number of hops or addresses of proxies in production with rate limits on, which could otherwise be evaded or hit everybody';
+    faults.add('TRUST_PROXY', was, accepts);
+  }
+  if (publicUrl?.startsWith('http:') && !isLoopbackUrl(publicUrl)) {
+    faults.add('PUBLIC_URL', quote(publicUrl), 'https:// in production, unless the host is loopback');
+  }
 }

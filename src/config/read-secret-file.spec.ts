@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSecretFile, readSecretFileLater } from './read-secret-file.js';
+import { readSecretFile, readSecretFileLater } from './secret-files.js';
 
 const MOST = 64 * 1024;
 

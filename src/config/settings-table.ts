@@ -4,7 +4,7 @@ import { redisUrl } from './redis-url.js';
 import { secretKey } from './secret-key.js';
 import { serviceKeys } from './service-key.js';
 import type { Setting } from './setting-row.js';
-import { endpointUrl, isOrigin, isRedirectUri, origin } from './url-kinds.js';
+import { endpointUrl, isOrigin, isRedirectUri, origin } from './urls.js';
 
 const TEN_YEARS = 315_360_000;
 const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');

@@ -1,8 +1,7 @@
 import type { RequestHandler } from 'express';
 import cors from 'cors';
-import { isThisMachine } from '../config/loopback.js';
+import { isThisMachine, isOrigin } from '../config/urls.js';
 import type { Settings } from '../config/settings.js';
-import { isOrigin } from '../config/url-kinds.js';
 import { allowedMethods } from '../errors/allowed-methods.js';
 
 const PREFLIGHT_MAX_AGE_S = 600;

@@ -1,5 +1,4 @@
 import type { DataSource } from 'typeorm';
-import { oldSecretKey } from '../config/old-secret-key.js';
 import type { Settings } from '../config/settings.js';
 import { Sql } from '../database/sql.js';
 import { reencryptKeys } from '../token/key-reencryption.js';
@@ -7,6 +6,7 @@ import { KeyReader } from '../token/key.reader.js';
 import { KeyStore, type NewKey } from '../token/key.store.js';
 import type { Command } from './arguments.js';
 import { jsonReport, tableReport } from './report.js';
+import { oldSecretKey } from '../config/load-settings.js';
 
 /**
  * Does what a command says.

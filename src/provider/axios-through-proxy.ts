@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import axios, { type Axios } from 'axios';
-import { namesProxy } from '../config/proxy-variables.js';
+import { namesProxy } from '../config/urls.js';
 
 // As without a proxy (undici-adapter.ts): an idle connection is dropped before the usual server drops it.
 const KEEP_ALIVE = { keepAlive: true, timeout: 4000 };

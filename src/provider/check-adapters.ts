@@ -1,10 +1,10 @@
 import { InvalidSettings } from '../config/invalid-settings.js';
-import { ADAPTER_ACCEPTS, ADAPTERS } from '../config/provider-adapters.js';
 import { siblingVariable } from '../config/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { CHECK_MS, checkAdapter, oneLine, within } from './check-adapter.js';
 import { loadAdapter } from './load-adapter.js';
 import type { ProviderAdapter } from './provider-adapter.js';
+import { ADAPTER_ACCEPTS, ADAPTERS } from "../config/provider-keys.js";
 
 /** Milliseconds in which an integrator's file must load, and its `check` must answer. */
 const TIMES = { load: 30_000, check: CHECK_MS };

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import type { Axios } from 'axios';
-import { isThisMachine } from '../config/loopback.js';
+import { isThisMachine } from '../config/urls.js';
 import { AxiosThroughProxy } from './axios-through-proxy.js';
 import { axiosOverUndici } from './undici-adapter.js';
 

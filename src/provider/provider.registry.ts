@@ -1,5 +1,4 @@
 import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
-import { ADAPTERS } from '../config/provider-adapters.js';
 import { siblingVariable } from '../config/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -10,6 +9,7 @@ import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
+import { ADAPTERS } from "../config/provider-keys.js";
 
 /** The providers that are configured and enabled (spec §4.6). */
 export class ProviderRegistry {

@@ -1,7 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
-import { ADAPTERS } from '../config/provider-adapters.js';
-import { providerKeys } from '../config/provider-keys.js';
+import { providerKeys, ADAPTERS } from '../config/provider-keys.js';
 import type { ProviderSettings } from '../config/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { InvalidSettings, unreadable } from '../config/invalid-settings.js';
-import { parseUrl } from '../config/parse-url.js';
-import { decodeText } from '../config/read-secret-file.js';
 import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
+import { decodeText } from "../config/secret-files.js";
+import { parseUrl } from "../config/urls.js";
 
 interface FieldRule {
   readonly required: boolean;

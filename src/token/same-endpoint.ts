@@ -1,5 +1,4 @@
-import { isLoopbackUrl } from '../config/loopback.js';
-import { parseUrl } from '../config/parse-url.js';
+import { isLoopbackUrl, parseUrl } from '../config/urls.js';
 
 /**
  * A comparison with an address of ours, without query and fragment (RFC 9449 §4.3, 9), both normalized as URLs are.

@@ -1,4 +1,4 @@
-import { isLoopbackUrl, isThisMachine } from './loopback.js';
+import { endpointUrl, isLoopbackUrl, isThisMachine, parseUrl } from './urls.js';
 
 /** Everything that the URL parser reads as a loopback address, and the one name that needs no network. */
 const LOOPBACK = [
@@ -56,3 +56,25 @@ it.each(NEAR)('%s is this machine, and needs TLS all the same', (url) =>
 it.each(ELSEWHERE)('%s is neither', (url) =>
   expect([isLoopbackUrl(url), isThisMachine(url)]).toEqual([false, false]),
 );
+
+describe('a URL of a request', () => {
+  it.each([
+    ['https://x.example/a b', 'https://x.example/a%20b'],
+    ['https://exämple.org/', 'https://xn--exmple-cua.org/'],
+    ['https://', undefined],
+    ['', undefined],
+  ])('%j', (text, href) => {
+    expect(parseUrl(text)?.href).toBe(href);
+  });
+
+  it('is one still after many others', () => {
+    for (let i = 0; i < 20_000; i++) parseUrl('https://x.example/');
+    expect(parseUrl('https://exämple.org/')?.hostname).toBe('xn--exmple-cua.org');
+  });
+  // fuzz-settings.spec.ts
+  it('in a setting is one still after many others', () => {
+    const url = 'http://iéd.example';
+    for (let i = 0; i < 20_000; i++) endpointUrl.parse('https://x.example/');
+    expect(endpointUrl.parse(url)).toBe(url);
+  });
+});
