@@ -1,5 +1,5 @@
 import { OptionalObject, OptionalText, RequiredText } from '../http/parameter.js';
-import { isRedirectUri } from "../config/urls.js";
+import { isRedirectUri } from '../config/urls.js';
 
 /** To sign out at the provider as well (contract §4). */
 export class ProviderLogoutDto {

@@ -1,6 +1,6 @@
 import { parseSettings } from '../config/parse-settings.js';
 import { allowsOrigin } from './cors.js';
-import { isOrigin } from "../config/urls.js";
+import { isOrigin } from '../config/urls.js';
 
 const PUBLIC_URL = 'https://id.example';
 

@@ -4,7 +4,7 @@ import type { ProviderSettings, Settings } from '../config/settings.js';
 import { CHECK_MS, checkAdapter, oneLine, within } from './check-adapter.js';
 import { loadAdapter } from './load-adapter.js';
 import type { ProviderAdapter } from './provider-adapter.js';
-import { ADAPTER_ACCEPTS, ADAPTERS } from "../config/provider-keys.js";
+import { ADAPTER_ACCEPTS, ADAPTERS } from '../config/provider-keys.js';
 
 /** Milliseconds in which an integrator's file must load, and its `check` must answer. */
 const TIMES = { load: 30_000, check: CHECK_MS };

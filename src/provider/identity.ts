@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors/oauth-error.js';
-import { parseUrl } from "../config/urls.js";
+import { parseUrl } from '../config/urls.js';
 
 /** Who signed in, as a provider tells it (spec §2.5); optional fields that it left out or that cannot be used are null. */
 export interface Identity {

@@ -9,7 +9,7 @@ import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
-import { ADAPTERS } from "../config/provider-keys.js";
+import { ADAPTERS } from '../config/provider-keys.js';
 
 /** The providers that are configured and enabled (spec §4.6). */
 export class ProviderRegistry {

@@ -3,8 +3,8 @@ import { InvalidSettings, unreadable } from '../config/invalid-settings.js';
 import type { AccountsFile, Settings } from '../config/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from './password-hash.js';
-import { decodeText } from "../config/secret-files.js";
-import { parseUrl } from "../config/urls.js";
+import { decodeText } from '../config/secret-files.js';
+import { parseUrl } from '../config/urls.js';
 
 interface FieldRule {
   readonly required: boolean;
