@@ -7,17 +7,13 @@ import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 
 /** Where classes of bodies and answers are; those of bodies are in `*.dto.ts`. */
 const ANSWERS = [
-  'auth/authorization.ts',
-  'auth/issued-tokens.ts',
-  'auth/server-metadata.ts',
-  'auth/signed-out.ts',
+  'auth/server-metadata.controller.ts',
   'device/device-view.ts',
   'operations/health.ts',
   'provider/listed-provider.ts',
-  'realtime/pushed.ts',
-  'token/introspection.ts',
-  'token/refreshed-token.ts',
-  'user/me.ts',
+  'token/access-tokens/introspection.ts',
+  'token/refresh/token.service.ts',
+  'user/me.controller.ts',
 ];
 
 type Members = Readonly<Record<string, object>>;

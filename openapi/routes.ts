@@ -3,7 +3,7 @@ import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js'
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { ModulesContainer, Reflector } from '@nestjs/core';
 import { RATE_LIMIT } from '../src/http/rate-limit.js';
-import { ACCESS, type Access } from '../src/token/access.js';
+import { ACCESS, type Access } from '../src/token/guard/access.js';
 
 /** What the code of a route tells. */
 export interface Route {

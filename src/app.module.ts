@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
-import { BackchannelLogoutModule } from './auth/backchannel-logout.module.js';
+import { BackchannelLogoutModule } from './auth/sign-out/backchannel-logout.module.js';
 import { settingsModule } from './config/settings.module.js';
 import type { Settings } from './config/settings.js';
 import { DatabaseModule } from './database/database.module.js';

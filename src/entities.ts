@@ -1,4 +1,4 @@
-import { AuthorizationState } from './auth/authorization-state.entity.js';
+import { AuthorizationState } from './auth/states/authorization-state.entity.js';
 import { AuthorizationCode } from './auth/clients/authorization-code.entity.js';
 import { StoredChannelEvent } from './channel/channel-event.entity.js';
 import { Channel } from './channel/channel.entity.js';
@@ -8,9 +8,9 @@ import { Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
 import { LogoutToken } from './provider/logout-token.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
-import { AccessToken } from './token/access-token.entity.js';
-import { RefreshToken } from './token/refresh-token.entity.js';
-import { SigningKey } from './token/signing-key.entity.js';
+import { AccessToken } from './token/access-tokens/access-token.entity.js';
+import { RefreshToken } from './token/sessions/refresh-token.entity.js';
+import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
 
 /** Every table, as its room describes it: for the whole application, and for the test that compares them with the schema. */

@@ -19,7 +19,7 @@ import { isTakenAtIpv6, listenFault } from './http/listen-fault.js';
 import { stopListening } from './http/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { ProviderRegistry } from './provider/provider.registry.js';
-import { SocketServerAdapter } from './realtime/socket-server.adapter.js';
+import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
 import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
 import type { Service } from './start.js';

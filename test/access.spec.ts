@@ -1,7 +1,7 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
-import { KeyService } from '../src/token/key.service.js';
+import { KeyService } from '../src/token/keys/key.service.js';
 import { bearer } from './support/bearer.js';
 import { mutantsOf } from './support/jwt-mutants.js';
 import { isFull, reportPromise } from './support/proof.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { RealtimeService } from '../src/realtime/realtime.service.js';
-import { TokenInspector } from '../src/token/token-inspector.js';
+import { RealtimeService } from '../src/realtime/push/realtime.service.js';
+import { TokenInspector } from '../src/token/access-tokens/token-inspector.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import request from 'supertest';
 import { Events } from '../src/events.js';
 import { AUDIT_NAMES } from '../src/operations/audit.js';
-import { makeRefreshToken } from '../src/token/refresh-token.js';
+import { makeRefreshToken } from '../src/token/refresh/refresh-token.js';
 import { bearer } from './support/bearer.js';
 import { ClientKey } from './support/dpop.js';
 import { startTestService, type TestService } from './support/service.js';

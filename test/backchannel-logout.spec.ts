@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { decodeProtectedHeader } from 'jose';
 import request from 'supertest';
-import { SignInStore } from '../src/auth/sign-in.store.js';
+import { SignInStore } from '../src/auth/sign-in/sign-in.store.js';
 import { DatabaseBusy } from '../src/database/database-busy.js';
 import { SignOutService } from '../src/device/sign-out.service.js';
 import { bearer } from './support/bearer.js';

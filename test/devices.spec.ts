@@ -4,7 +4,7 @@ import request from 'supertest';
 import type { Sql } from '../src/database/sql.js';
 import { LastSeen } from '../src/device/last-seen.js';
 import { Events } from '../src/events.js';
-import { makeRefreshToken } from '../src/token/refresh-token.js';
+import { makeRefreshToken } from '../src/token/refresh/refresh-token.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';

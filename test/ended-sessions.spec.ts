@@ -7,9 +7,13 @@ import { Sql, type Statement } from '../src/database/sql.js';
 import { Events, type EndedSession } from '../src/events.js';
 import { ChannelHistory } from '../src/channel/channel.history.js';
 import type { Settings } from '../src/config/settings.js';
-import { EndedSessions } from '../src/token/ended-sessions.js';
-import { EndedSessionStore, type PastPage, type Place } from '../src/token/ended-sessions.store.js';
-import { endSessions } from '../src/token/session.store.js';
+import { EndedSessions } from '../src/token/revocation/ended-sessions.js';
+import {
+  EndedSessionStore,
+  type PastPage,
+  type Place,
+} from '../src/token/revocation/ended-sessions.store.js';
+import { endSessions } from '../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 /** How an instance's readings are changed for a test. */

@@ -1,5 +1,5 @@
 import request from 'supertest';
-import { TokenService } from '../src/token/token.service.js';
+import { TokenService } from '../src/token/refresh/token.service.js';
 import { NO_PROOF } from './support/dpop.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';

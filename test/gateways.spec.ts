@@ -3,7 +3,7 @@ import type { Type } from '@nestjs/common';
 import { SubscribeMessage, WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
 import type { Server, Socket } from 'socket.io';
 import { AppModule } from '../src/app.module.js';
-import type { Admitted } from '../src/realtime/handshake.js';
+import type { Admitted } from '../src/realtime/admission/handshake.js';
 import { createDatabase, type TestDatabase, unhurried } from './support/database.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn } from './support/sign-in.js';

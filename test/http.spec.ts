@@ -2,7 +2,7 @@ import { get, request as ask, type IncomingMessage } from 'node:http';
 import type { Express } from 'express';
 import request from 'supertest';
 import { Readiness } from '../src/operations/readiness.js';
-import { KeyService } from '../src/token/key.service.js';
+import { KeyService } from '../src/token/keys/key.service.js';
 import { startTestService, type TestService } from './support/service.js';
 
 const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { makeRefreshToken } from '../src/token/refresh-token.js';
-import { TokenInspector, type InspectedToken } from '../src/token/token-inspector.js';
+import { makeRefreshToken } from '../src/token/refresh/refresh-token.js';
+import { TokenInspector, type InspectedToken } from '../src/token/access-tokens/token-inspector.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { claimsOf, signIn, type Tokens } from './support/sign-in.js';

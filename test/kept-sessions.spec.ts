@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../src/database/data-source.js';
-import { NEEDED_NO_MORE } from '../src/token/session.sql.js';
+import { NEEDED_NO_MORE } from '../src/token/sessions/session.sql.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 /** How long a session is kept after its end (contract §4, §8), on a database without a service; removal.spec.ts removes them. */

@@ -4,10 +4,9 @@ import request from 'supertest';
 import { secretKey } from '../src/config/secret-key.js';
 import { Clock } from '../src/database/clock.js';
 import { Sql } from '../src/database/sql.js';
-import { decryptPrivateKey } from '../src/token/key-encryption.js';
-import { KeyReader } from '../src/token/key.reader.js';
-import { KeyService } from '../src/token/key.service.js';
-import { KeyStore } from '../src/token/key.store.js';
+import { KeyReader } from '../src/token/keys/key.reader.js';
+import { KeyService } from '../src/token/keys/key.service.js';
+import { KeyStore } from '../src/token/keys/key.store.js';
 import { bearer } from './support/bearer.js';
 import { createDatabase, unhurried } from './support/database.js';
 import { dump, query } from './support/query.js';
@@ -15,6 +14,7 @@ import { startTestService } from './support/service.js';
 import { signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
+import { decryptPrivateKey } from '../src/token/keys/key-cipher.js';
 
 type Jwks = { keys: { kid: string; d?: string }[] };
 

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { Client } from 'pg';
-import { StateService } from '../src/auth/state.service.js';
+import { StateService } from '../src/auth/states/state.service.js';
 import { ChannelHistory } from '../src/channel/channel.history.js';
 import { SignOutService } from '../src/device/sign-out.service.js';
 import { bearer } from './support/bearer.js';

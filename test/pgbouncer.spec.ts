@@ -5,7 +5,7 @@ import { clientFor } from '../src/database/client.js';
 import { dataSourceOptions, type Database } from '../src/database/data-source.js';
 import { migrate } from '../src/database/migrate.js';
 import { Removal } from '../src/removal/removal.js';
-import { KeyStore } from '../src/token/key.store.js';
+import { KeyStore } from '../src/token/keys/key.store.js';
 import { bearer } from './support/bearer.js';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './support/database.js';
 import { giveUp } from './support/give-up.js';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { StateService } from '../src/auth/state.service.js';
+import { StateService } from '../src/auth/states/state.service.js';
 import { Events } from '../src/events.js';
-import { TokenService } from '../src/token/token.service.js';
+import { TokenService } from '../src/token/refresh/token.service.js';
 import { NO_PROOF } from './support/dpop.js';
 import { isFull, reportPromise } from './support/proof.js';
 import { query } from './support/query.js';

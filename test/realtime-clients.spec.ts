@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { KeyStore } from '../src/token/key.store.js';
+import { KeyStore } from '../src/token/keys/key.store.js';
 import { bearer } from './support/bearer.js';
 import { needs } from './support/installed.js';
 import { startTestService, type TestService } from './support/service.js';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import type { Socket } from 'socket.io';
 import { Events } from '../src/events.js';
-import { ConnectionRegistry } from '../src/realtime/connection-registry.js';
-import { RealtimeService } from '../src/realtime/realtime.service.js';
+import { ConnectionRegistry } from '../src/realtime/socket/connection-registry.js';
+import { RealtimeService } from '../src/realtime/push/realtime.service.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
@@ -13,7 +13,7 @@ import { StubProvider } from './support/stub-provider.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const DEVICES = [randomUUID(), randomUUID()];
 
-/** Events that are encoded once for all sockets of a user, whatever those are connected by (src/realtime/outgoing.ts). */
+/** Events that are encoded once for all sockets of a user, whatever those are connected by (src/realtime/socket/outgoing.ts). */
 describe('frames', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Sql } from '../src/database/sql.js';
-import { RealtimeService } from '../src/realtime/realtime.service.js';
+import { RealtimeService } from '../src/realtime/push/realtime.service.js';
 import { bearer } from './support/bearer.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';

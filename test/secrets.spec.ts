@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { KeyService } from '../src/token/key.service.js';
+import { KeyService } from '../src/token/keys/key.service.js';
 import { bearer } from './support/bearer.js';
 import { reportPromise } from './support/proof.js';
 import { dump, query } from './support/query.js';

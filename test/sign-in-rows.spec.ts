@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { signInInSteps } from '../src/auth/sign-in-in-steps.js';
-import { signInTogether } from '../src/auth/sign-in-together.js';
-import type { SignIn } from '../src/auth/sign-in.js';
+import { signInInSteps } from '../src/auth/sign-in/sign-in-in-steps.js';
+import { signInTogether } from '../src/auth/sign-in/sign-in-together.js';
+import type { SignIn } from '../src/auth/sign-in/sign-in.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
 import { parseIdentity } from '../src/provider/identity.js';

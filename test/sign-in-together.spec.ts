@@ -2,16 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import request from 'supertest';
-import type { SignIn } from '../src/auth/sign-in.js';
-import { signInTogether } from '../src/auth/sign-in-together.js';
-import { TokenIssuer, type DeviceFields } from '../src/auth/token-issuer.js';
+import type { SignIn } from '../src/auth/sign-in/sign-in.js';
+import { signInTogether } from '../src/auth/sign-in/sign-in-together.js';
+import { TokenIssuer, type DeviceFields } from '../src/auth/sign-in/token-issuer.js';
 import { Sql } from '../src/database/sql.js';
 import { isDatabaseAway } from '../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../src/events.js';
 import { LoggedOut } from '../src/provider/logout/logged-out.js';
 import { parseIdentity } from '../src/provider/identity.js';
 import { userIdOf } from '../src/user/user-id.js';
-import type { IssuedTokens } from '../src/auth/issued-tokens.js';
 import { claimsOf } from './support/sign-in.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
@@ -19,8 +18,9 @@ import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 import { waiting } from './support/waiting.js';
 import { watchLateness } from './support/lateness.js';
+import type { IssuedTokens } from '../src/auth/token.dto.js';
 
-/** Sign-ins that arrive in one turn, and so share one statement (auth/sign-in-together.ts). */
+/** Sign-ins that arrive in one turn, and so share one statement (auth/sign-in/sign-in-together.ts). */
 describe('sign-ins that arrive together', () => {
   let provider: StubProvider;
   let service: TestService;

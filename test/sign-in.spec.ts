@@ -1,7 +1,7 @@
 import { JwtService } from '@nestjs/jwt';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import request from 'supertest';
-import type { PublishedJwk } from '../src/token/key.service.js';
+import type { PublishedJwk } from '../src/token/keys/key.service.js';
 import { reportPromise } from './support/proof.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';

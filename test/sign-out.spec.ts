@@ -4,7 +4,7 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Clock } from '../src/database/clock.js';
 import { Events, type Session } from '../src/events.js';
-import { endSessions } from '../src/token/session.store.js';
+import { endSessions } from '../src/token/sessions/session.store.js';
 import { bearer } from './support/bearer.js';
 import { dump, query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';

@@ -6,12 +6,12 @@ import type { Clock } from '../src/database/clock.js';
 import { dataSourceOptions } from '../src/database/data-source.js';
 import { Sql } from '../src/database/sql.js';
 import { Events, type Session } from '../src/events.js';
-import { AccessTokens, type IssuedAccessToken } from '../src/token/access-token.js';
-import { AccessTokenStore, type Refresh } from '../src/token/access-token.store.js';
-import { AccessTokenVerifier } from '../src/token/access-token.verifier.js';
-import type { KeyService } from '../src/token/key.service.js';
-import { hashRefreshToken, makeRefreshToken } from '../src/token/refresh-token.js';
-import { encodePart } from '../src/token/sign-jwt.js';
+import { AccessTokens, type IssuedAccessToken } from '../src/token/access-tokens/access-token.js';
+import { AccessTokenStore, type Refresh } from '../src/token/access-tokens/access-token.store.js';
+import { AccessTokenVerifier } from '../src/token/access-tokens/access-token.verifier.js';
+import type { KeyService } from '../src/token/keys/key.service.js';
+import { hashRefreshToken, makeRefreshToken } from '../src/token/refresh/refresh-token.js';
+import { encodePart } from '../src/token/keys/sign-jwt.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 const settings = { publicUrl: 'https://id.example', accessTokenTtl: 60 } as Settings;

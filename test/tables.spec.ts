@@ -3,14 +3,14 @@ import { files, importsOf, namedImportsOf, roomOf, sourceOf } from './support/ro
 
 /** Files whose statements span rooms: each says so, and puts together what the tables' rooms offer in their `*.sql.ts`. */
 const SPANNING = [
-  'auth/known-target.ts',
-  'auth/sign-in-in-steps.ts',
-  'auth/sign-in-together.ts',
-  'auth/sign-in.store.ts',
+  'auth/sign-in/sign-in-in-steps.ts',
+  'auth/sign-in/sign-in-together.ts',
+  'auth/sign-in/sign-in.store.ts',
+  'auth/users/users.service.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',
-  'realtime/push-in-steps.ts',
-  'realtime/push.store.ts',
+  'realtime/push/push-in-steps.ts',
+  'realtime/push/push.store.ts',
 ];
 
 const MIGRATIONS = 'database/migrations/'; // they make the tables of all rooms

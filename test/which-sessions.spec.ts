@@ -6,8 +6,8 @@ import {
   usersAtProvider,
   withItsSubjects,
   type NamesAtProvider,
-} from '../src/token/provider-sessions.store.js';
-import { endSessions, type ScopeOf, type SessionScope } from '../src/token/session.store.js';
+} from '../src/token/sessions/provider-sessions.store.js';
+import { endSessions, type ScopeOf, type SessionScope } from '../src/token/sessions/session.store.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from './support/database.js';
 
 /** Which sessions end, as the database has them, without a service (contract §4, §6). */

@@ -2,7 +2,11 @@ import { createHash, generateKeyPairSync, randomUUID, type JsonWebKey } from 'no
 import type { Client } from 'pg';
 import { dataSourceOptions } from '../../src/database/data-source.js';
 import { migrate } from '../../src/database/migrate.js';
-import { hashRefreshToken, makeRefreshToken, parseRefreshToken } from '../../src/token/refresh-token.js';
+import {
+  hashRefreshToken,
+  makeRefreshToken,
+  parseRefreshToken,
+} from '../../src/token/refresh/refresh-token.js';
 import { userIdOf } from '../../src/user/user-id.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
 import type { KnownSessions } from './load/generator.js';

@@ -83,7 +83,7 @@ export interface Use extends Call {
 export interface SignOut extends Call {
   readonly kind: 'sign-out';
   readonly by: 'user' | 'revoke' | 'service' | 'removal';
-  /** Which sessions of the user: as in src/token/session.store.ts. */
+  /** Which sessions of the user: as in src/token/sessions/session.store.ts. */
   readonly scope: 'session' | 'device' | 'others' | 'all';
   readonly user: string;
   readonly session: string | null;

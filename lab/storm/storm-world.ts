@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { DataSource } from 'typeorm';
-import { RealtimeService } from '../../src/realtime/realtime.service.js';
-import { KeyStore } from '../../src/token/key.store.js';
+import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
 import { launchChromium } from '../../test/support/chromium.js';
 import { ClientApp } from '../../test/support/client-app.js';
 import { createDatabase, type TestDatabase } from '../../test/support/database.js';

@@ -1,5 +1,5 @@
 import { Clock } from '../../src/database/clock.js';
-import { KeyService } from '../../src/token/key.service.js';
+import { KeyService } from '../../src/token/keys/key.service.js';
 import { query } from '../../test/support/query.js';
 import type { TestService } from '../../test/support/service.js';
 

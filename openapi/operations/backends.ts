@@ -1,7 +1,7 @@
-import { Introspection } from '../../src/token/introspection.js';
-import { Pushed } from '../../src/realtime/pushed.js';
+import { Introspection } from '../../src/token/access-tokens/introspection.js';
 import { EXAMPLE } from '../examples.js';
 import type { Operations } from '../operation.js';
+import { Pushed } from '../../src/realtime/push/push.dto.js';
 
 const tag = 'For backends';
 

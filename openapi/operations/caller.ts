@@ -1,8 +1,8 @@
-import { SignedOut } from '../../src/auth/signed-out.js';
 import { DeviceList, DeviceView } from '../../src/device/device-view.js';
-import { Me } from '../../src/user/me.js';
 import { EXAMPLE } from '../examples.js';
 import type { Operations } from '../operation.js';
+import { SignedOut } from '../../src/auth/sign-out/sign-out.dto.js';
+import { Me } from '../../src/user/me.controller.js';
 
 const tag = 'The caller';
 

@@ -1,7 +1,7 @@
-import { ServerMetadata } from '../../src/auth/server-metadata.js';
 import { ProviderList } from '../../src/provider/listed-provider.js';
 import { EXAMPLE } from '../examples.js';
 import type { Json, Operations } from '../operation.js';
+import { ServerMetadata } from '../../src/auth/server-metadata.controller.js';
 
 const tag = 'Sign-in';
 

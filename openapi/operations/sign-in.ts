@@ -1,13 +1,10 @@
-import { Authorization } from '../../src/auth/authorization.js';
-import { AuthorizeDto } from '../../src/auth/authorize.dto.js';
+import { AuthorizeDto, Authorization } from '../../src/auth/authorize.dto.js';
 import { ClientAuthorizeDto } from '../../src/auth/clients/client-authorize.dto.js';
 import { ClientTokenDto } from '../../src/auth/clients/client-token.dto.js';
-import { IssuedTokens } from '../../src/auth/issued-tokens.js';
-import { RefreshDto } from '../../src/auth/refresh.dto.js';
-import { TokenDto } from '../../src/auth/token.dto.js';
-import { RefreshedToken } from '../../src/token/refreshed-token.js';
+import { TokenDto, IssuedTokens, RefreshDto } from '../../src/auth/token.dto.js';
 import { EXAMPLE } from '../examples.js';
 import type { Operations } from '../operation.js';
+import { RefreshedToken } from '../../src/token/refresh/token.service.js';
 
 const tag = 'Sign-in';
 const BOUND = [{}, { proof: [] }] as const;

@@ -1,12 +1,9 @@
 import { Body, Controller, Get, Headers, HttpCode, Post, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { Public } from '../token/access.js';
-import { RefreshedToken } from '../token/refreshed-token.js';
-import { TokenService } from '../token/token.service.js';
+import { Public } from '../token/guard/access.js';
+import { TokenService, RefreshedToken } from '../token/refresh/token.service.js';
 import { AuthService } from './auth.service.js';
-import { Authorization } from './authorization.js';
 import type { AuthorizeDto } from './authorize.dto.js';
-import { AuthorizeRequestPipe, isOfStockClient } from './authorize-request.pipe.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
@@ -14,10 +11,10 @@ import { ClientExchange } from './clients/client-exchange.js';
 import { ClientTokenDto } from './clients/client-token.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { limitOf } from './grant.js';
-import { IssuedTokens } from './issued-tokens.js';
-import { RefreshDto } from './refresh.dto.js';
 import { TokenRequestPipe, type TokenRequest } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
+import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
+import { IssuedTokens, RefreshDto } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
 @Public()

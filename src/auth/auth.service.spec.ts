@@ -5,11 +5,10 @@ import { Events } from '../events.js';
 import { parseIdentity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import type { AuthorizationRequest, ExchangeRequest, ProviderAdapter } from '../provider/provider-adapter.js';
-import { DpopProofs } from '../token/dpop-proofs.js';
-import { AuthService } from './auth.service.js';
+import { DpopProofs } from '../token/dpop/dpop-proofs.js';
+import { AuthService, SignInRefusals } from './auth.service.js';
 import type { AuthorizeDto } from './authorize.dto.js';
-import { SignInRefusals } from './sign-in-refusals.js';
-import type { PendingSignIn } from './state.service.js';
+import type { PendingSignIn } from './states/state.service.js';
 
 const APP = 'https://app.example/cb';
 const LISTED = 'https://list.example/cb';

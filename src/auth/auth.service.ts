@@ -6,16 +6,38 @@ import { OAuthError } from '../errors/oauth-error.js';
 import type { Identity } from '../provider/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
-import { DpopProofs, type DpopCall } from '../token/dpop-proofs.js';
-import type { Authorization } from './authorization.js';
-import type { AuthorizeDto } from './authorize.dto.js';
-import type { IssuedTokens } from './issued-tokens.js';
+import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
+import type { AuthorizeDto, Authorization } from './authorize.dto.js';
 import { isOwnEndpoint } from './own-endpoint.js';
-import { verifierMatches } from './pkce.js';
-import { SignInRefusals, type Attempt } from './sign-in-refusals.js';
-import { StateService, type PendingSignIn } from './state.service.js';
-import type { TokenDto } from './token.dto.js';
-import { TokenIssuer } from './token-issuer.js';
+import { StateService, type PendingSignIn } from './states/state.service.js';
+import type { TokenDto, IssuedTokens } from './token.dto.js';
+import { TokenIssuer } from './sign-in/token-issuer.js';
+import { Events } from '../events.js';
+import { ErrorForClient } from './clients/error-for-client.js';
+import { createHash } from 'node:crypto';
+
+/** What is known of a sign-in by the time that it fails. */
+interface Attempt {
+  provider?: string;
+}
+
+/** Tells the rest of the service of sign-ins that fail. */
+@Injectable()
+export class SignInRefusals {
+  constructor(private readonly events: Events) {}
+
+  /** @param work one step of a sign-in, which notes what it learns; what it throws is told, and thrown again */
+  async report<T>(work: (attempt: Attempt) => Promise<T>): Promise<T> {
+    const attempt: Attempt = {};
+    try {
+      return await work(attempt);
+    } catch (thrown) {
+      const isOurs = thrown instanceof OAuthError || thrown instanceof ErrorForClient;
+      this.events.emit('sign_in.refused', { error: isOurs ? thrown.error : 'server_error', ...attempt });
+      throw thrown;
+    }
+  }
+}
 
 /** The authorization code flow, seen from the application (spec §1). */
 @Injectable()
@@ -107,4 +129,9 @@ function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: stri
   if (codeChallenge === null || codeVerifier === undefined || !verifierMatches(codeVerifier, codeChallenge)) {
     throw new OAuthError('invalid_grant', 'code_verifier is missing or wrong');
   }
+}
+
+/** Whether a verifier is the one that an S256 challenge was made from (RFC 7636 §4.6). */
+export function verifierMatches(codeVerifier: string, codeChallenge: string): boolean {
+  return createHash('sha256').update(codeVerifier).digest('base64url') === codeChallenge;
 }

@@ -1,4 +1,42 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
+import { Injectable, type PipeTransform } from '@nestjs/common';
+import type { Request } from 'express';
+import { ParametersPipe } from '../http/parameters.pipe.js';
+import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
+
+/** Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one does (contract §4). */
+@Injectable()
+export class AuthorizeRequestPipe implements PipeTransform {
+  private readonly parameters = new ParametersPipe();
+
+  transform(query: unknown): AuthorizeDto | ClientAuthorizeDto {
+    const metatype = hasResponseType(query) ? ClientAuthorizeDto : AuthorizeDto;
+    return this.parameters.transform(query, { type: 'query', metatype }) as AuthorizeDto | ClientAuthorizeDto;
+  }
+}
+
+/** Whether a request is one of a stock client's. */
+export function isOfStockClient({ query }: Request): boolean {
+  return hasResponseType(query);
+}
+
+/** An empty one counts as left out (RFC 6749 §3.1). */
+function hasResponseType(query: unknown): boolean {
+  const { response_type: given } = query as { readonly response_type?: unknown };
+  return given !== undefined && given !== '';
+}
+
+/** Answer of GET /oauth2/authorize (spec §4.2). */
+export class Authorization {
+  /** Full URL of the provider's authorization page. */
+  redirect_url!: string;
+
+  /** Random, against CSRF: comes back unchanged in the callback, and can be used once. */
+  state!: string;
+
+  /** PUBLIC_URL: clients make the address in their DPoP proofs from it (contract §5). */
+  issuer!: string;
+}
 
 /** Query of GET /oauth2/authorize (spec §4.2). */
 @OAuthParameters()

@@ -1,4 +1,4 @@
-import { verifierMatches } from './pkce.js';
+import { verifierMatches } from './auth.service.js';
 
 // RFC 7636, appendix B
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';

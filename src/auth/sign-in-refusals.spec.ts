@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { ErrorForClient } from './clients/error-for-client.js';
-import { SignInRefusals } from './sign-in-refusals.js';
+import { SignInRefusals } from './auth.service.js';
 
 const client = { redirectUri: 'https://app.example/cb', state: null };
 

@@ -2,8 +2,7 @@ import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import { ParametersPipe } from '../http/parameters.pipe.js';
 import { ClientTokenDto } from './clients/client-token.dto.js';
 import { grantOf, type Grant } from './grant.js';
-import { RefreshDto } from './refresh.dto.js';
-import { TokenDto } from './token.dto.js';
+import { TokenDto, RefreshDto } from './token.dto.js';
 
 export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
 

@@ -2,6 +2,31 @@ import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.j
 import { UUID } from '../http/uuid.js';
 import { STATE } from './state.js';
 
+/** Body of POST /oauth2/refresh (spec §4.4). */
+@OAuthParameters()
+export class RefreshDto {
+  /** The refresh token; stays valid. */
+  @RequiredText()
+  refresh_token!: string;
+}
+
+/** Answer of POST /oauth2/token (spec §4.3). */
+export class IssuedTokens {
+  /** A JWT. */
+  access_token!: string;
+
+  token_type!: 'Bearer';
+
+  /** Told only here; reusable until it expires. */
+  refresh_token!: string;
+
+  /** Lifetime of the access token, in seconds. */
+  expires_in!: number;
+
+  /** The user: a UUID. */
+  user_id!: string;
+}
+
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()
 export class TokenDto {

@@ -3,10 +3,10 @@ import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
-import type { Pushed } from '../realtime/pushed.js';
-import { RealtimeService } from '../realtime/realtime.service.js';
-import { Caller } from '../token/access.js';
+import { RealtimeService } from '../realtime/push/realtime.service.js';
+import { Caller } from '../token/guard/access.js';
 import { DemoPushDto } from './demo-push.dto.js';
+import type { Pushed } from '../realtime/push/push.dto.js';
 
 const TTL = 3600; // seconds
 

@@ -3,7 +3,7 @@ import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { SETTINGS } from '../config/settings.module.js';
 import type { Settings } from '../config/settings.js';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { demoFile, FILES } from './demo-files.js';
 
 // The dialog's frame may show any page: a provider's page may lead to others before it comes back. Avatars may be on any

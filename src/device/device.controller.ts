@@ -1,14 +1,34 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  Param,
+  Patch,
+  Query,
+  Injectable,
+  type PipeTransform,
+} from '@nestjs/common';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
-import { Caller } from '../token/access.js';
-import { cursorOf, DevicesDto, placeOf } from './devices.dto.js';
-import { DeviceIdPipe } from './device-id.pipe.js';
+import { Caller } from '../token/guard/access.js';
+import { cursorOf, DevicesDto, placeOf, RenameDto } from './devices.dto.js';
 import { DeviceList, DeviceView } from './device-view.js';
 import { DeviceService } from './device.service.js';
 import type { KnownDevice } from './device.store.js';
-import { RenameDto } from './rename.dto.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { UUID } from '../http/uuid.js';
+
+/** A device id from the path, in lower case. Text that is not a UUID names no device. */
+@Injectable()
+class DeviceIdPipe implements PipeTransform<string, string> {
+  transform(value: string): string {
+    if (!UUID.test(value)) throw new OAuthError('not_found', 'there is no such device');
+    return value.toLowerCase();
+  }
+}
 
 @Controller('devices')
 export class DeviceController {

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { isOnline } from '../channel/presence.sql.js';
-import { selectEndedSessions, selectLivingDevices } from '../token/session.sql.js';
+import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
 import { Device } from './device.entity.js';
 
 /** A device, whether it has a session that lives, and whether it has an open socket on some instance. */

@@ -1,4 +1,4 @@
-import { OptionalText } from '../http/parameter.js';
+import { OptionalText, RequiredText } from '../http/parameter.js';
 import type { DevicePlace } from './device.store.js';
 
 /** Microseconds since the epoch, and the id of a device. */
@@ -9,6 +9,13 @@ export class DevicesDto {
   /** `next_cursor` of the page before; left out: the first page. */
   @OptionalText({ matches: { pattern: CURSOR, as: 'the next_cursor of an answer' } })
   cursor?: string;
+}
+
+/** Body of PATCH /devices/:device_id. */
+export class RenameDto {
+  /** Display name of the device. */
+  @RequiredText({ max: 128 })
+  device_name!: string;
 }
 
 export function cursorOf({ lastSeen, deviceId }: DevicePlace): string {

@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
 import { CONFIRM_READ } from '../database/confirm-read.js';
 import { Events, type DomainEvents } from '../events.js';
-import { selectLivingDevices } from '../token/session.sql.js';
+import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
   endSessionsAtProvider,
   usersAtProvider,
   withItsSubjects,
   type NamesAtProvider,
-} from '../token/provider-sessions.store.js';
-import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/session.store.js';
+} from '../token/sessions/provider-sessions.store.js';
+import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
 import { DEVICE_FACTS } from './device.sql.js';
 import type { DeviceFacts } from './device-facts.js';
 

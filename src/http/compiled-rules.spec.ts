@@ -12,9 +12,8 @@ import {
   validateSync,
 } from 'class-validator';
 import { AuthorizeDto } from '../auth/authorize.dto.js';
-import { RefreshDto } from '../auth/refresh.dto.js';
-import { TokenDto } from '../auth/token.dto.js';
-import { PushDto } from '../realtime/push.dto.js';
+import { TokenDto, RefreshDto } from '../auth/token.dto.js';
+import { PushDto } from '../realtime/push/push.dto.js';
 import { compileRules } from './compiled-rules.js';
 
 type Dto = new () => Record<string, unknown>;

@@ -1,4 +1,4 @@
-import type { KeyLife } from '../token/key-life.js';
+import type { KeyLife } from '../token/keys/key-life.js';
 
 interface Line {
   readonly kid: string;

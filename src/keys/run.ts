@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings.js';
 import { Sql } from '../database/sql.js';
-import { reencryptKeys } from '../token/key-reencryption.js';
-import { KeyReader } from '../token/key.reader.js';
-import { KeyStore, type NewKey } from '../token/key.store.js';
+import { reencryptKeys } from '../token/keys/key-reencryption.js';
+import { KeyReader } from '../token/keys/key.reader.js';
+import { KeyStore, type NewKey } from '../token/keys/key.store.js';
 import type { Command } from './arguments.js';
 import { jsonReport, tableReport } from './report.js';
 import { oldSecretKey } from '../config/load-settings.js';

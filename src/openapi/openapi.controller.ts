@@ -2,7 +2,7 @@ import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { readServedFile, type ServedFile } from './served-file.js';
 
 /** What `npm run docs:api` has made, for everybody: it holds nothing of the instance but PUBLIC_URL. */

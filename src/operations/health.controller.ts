@@ -1,6 +1,6 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { Health, Liveness } from './health.js';
 import { Readiness } from './readiness.js';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { answer } from '../http/answer.js';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { listed, ProviderList } from './listed-provider.js';
 import { ProviderRegistry } from './provider.registry.js';
 

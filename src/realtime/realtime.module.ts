@@ -7,20 +7,20 @@ import { directWay } from '../database/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { OpenFiles } from '../http/open-files.js';
 import { TokenModule } from '../token/token.module.js';
-import { Admission } from './admission.js';
-import { ConnectionRegistry } from './connection-registry.js';
-import { Handshake } from './handshake.js';
+import { Admission } from './admission/admission.js';
+import { ConnectionRegistry } from './socket/connection-registry.js';
+import { Handshake } from './admission/handshake.js';
 import { Fanout } from './fanout/fanout.js';
 import { PostgresListener } from './fanout/postgres-listener.js';
 import { PostgresTransport } from './fanout/postgres.transport.js';
 import { RedisTransport } from './fanout/redis.transport.js';
 import { FANOUT_TRANSPORT, type FanoutTransport } from './fanout/transport.js';
-import { PushController } from './push.controller.js';
-import { PushStore } from './push.store.js';
-import { RealtimeGateway } from './realtime.gateway.js';
-import { RealtimeService } from './realtime.service.js';
-import { Renewals } from './renewal.js';
-import { ChannelHub } from './channel-hub.js';
+import { PushController } from './push/push.controller.js';
+import { PushStore } from './push/push.store.js';
+import { RealtimeGateway } from './socket/realtime.gateway.js';
+import { RealtimeService } from './push/realtime.service.js';
+import { Renewals } from './socket/renewal.js';
+import { ChannelHub } from './delivery/channel-hub.js';
 
 @Module({
   imports: [ChannelModule, DiscoveryModule, TokenModule],

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { Accounts } from './accounts.js';
 import { AuthorizationPageDto } from './authorization-page.dto.js';
 import { ClientService } from './client.service.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
 import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../errors/oauth-error.filter.js';
-import { Public } from '../token/access.js';
+import { Public } from '../token/guard/access.js';
 import { Accounts, type Account } from './accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';

@@ -2,21 +2,21 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { JwtService } from '@nestjs/jwt';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccessTokens } from './access-token.js';
-import { AccessTokenStore } from './access-token.store.js';
-import { AccessTokenVerifier } from './access-token.verifier.js';
-import { DpopProofs } from './dpop-proofs.js';
-import { EndedSessions } from './ended-sessions.js';
-import { EndedSessionStore } from './ended-sessions.store.js';
-import { EndedSessionsController, EndedSessionStreams } from './ended-sessions.streams.js';
-import { IntrospectController } from './introspect.controller.js';
-import { JwksController } from './jwks.controller.js';
-import { JwtGuard } from './jwt.guard.js';
-import { KeyService } from './key.service.js';
-import { RefreshToken } from './refresh-token.entity.js';
-import { ServiceKeys } from './service-keys.js';
-import { TokenInspector } from './token-inspector.js';
-import { TokenService } from './token.service.js';
+import { AccessTokens } from './access-tokens/access-token.js';
+import { AccessTokenStore } from './access-tokens/access-token.store.js';
+import { AccessTokenVerifier } from './access-tokens/access-token.verifier.js';
+import { DpopProofs } from './dpop/dpop-proofs.js';
+import { EndedSessions } from './revocation/ended-sessions.js';
+import { EndedSessionStore } from './revocation/ended-sessions.store.js';
+import { EndedSessionsController, EndedSessionStreams } from './revocation/ended-sessions.streams.js';
+import { IntrospectController } from './access-tokens/introspect.controller.js';
+import { JwksController } from './keys/jwks.controller.js';
+import { JwtGuard } from './guard/jwt.guard.js';
+import { KeyService } from './keys/key.service.js';
+import { RefreshToken } from './sessions/refresh-token.entity.js';
+import { ServiceKeys } from './guard/service-keys.js';
+import { TokenInspector } from './access-tokens/token-inspector.js';
+import { TokenService } from './refresh/token.service.js';
 
 @Module({
   imports: [TypeOrmModule.forFeature([RefreshToken])],

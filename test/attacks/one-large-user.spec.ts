@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request, { type Response } from 'supertest';
-import { BackchannelLogout } from '../../src/auth/backchannel-logout.service.js';
+import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { LastSeen } from '../../src/device/last-seen.js';

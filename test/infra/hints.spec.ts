@@ -17,7 +17,7 @@ const INSTANCES = 3;
 const USERS = 300;
 const PUSHES_A_USER = 100;
 const CALM = { pushes: 10, perSecond: 150 };
-/** The sweep of realtime/channel-hub.ts, and what a busy machine adds. */
+/** The sweep of realtime/delivery/channel-hub.ts, and what a busy machine adds. */
 const SEEN_WITHIN_MS = 15_000 + 5000;
 
 interface Carrier {

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
-import { KeyService } from '../../src/token/key.service.js';
+import { KeyService } from '../../src/token/keys/key.service.js';
 import { bearer } from '../support/bearer.js';
 import { createDatabase } from '../support/database.js';
 import { keysCommand } from '../support/keys-command.js';

@@ -39,7 +39,7 @@ export function roomOf(path: string): string | undefined {
 }
 
 /** Decorators for every controller; no other file of their room may be imported with them. */
-export const DECORATORS = 'token/access.js';
+export const DECORATORS = 'token/guard/access.js';
 
 /** Open to every room. */
 export const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', DECORATORS];

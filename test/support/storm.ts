@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Client } from 'pg';
-import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh-token.js';
+import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 
 const ROWS_AT_ONCE = 5000;
 /** Looked at once: a process that is kept on one of them sees no other. */

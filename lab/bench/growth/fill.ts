@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
-import { hashRefreshToken, makeRefreshToken } from '../../../src/token/refresh-token.js';
+import { hashRefreshToken, makeRefreshToken } from '../../../src/token/refresh/refresh-token.js';
 import { userIdOf } from '../../../src/user/user-id.js';
 import type { KnownSessions } from '../load/generator.js';
 import { codeOf, deviceIdOf, PROVIDER } from '../sign-in-users.js';

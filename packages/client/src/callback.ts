@@ -63,8 +63,7 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
   target?.postMessage({ type: MESSAGE, query }, location.origin); // no other origin can read it
   if (isFrame) return false;
   // A provider's page may have cut this window off from the one that opened it; and that one may not wait for us.
-  if (!(await handOver(line, query)))
-    throw new LatchkeyError('invalid_state', 'No page waits: begin again');
+  if (!(await handOver(line, query))) throw new LatchkeyError('invalid_state', 'No page waits: begin again');
   window.close();
   return true;
 }

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { userIdOf } from '../../user/user-id.js';
-import type { Verified } from '../token-issuer.js';
+import type { Verified } from '../sign-in/token-issuer.js';
 import type { ClientRequest } from './client-request.js';
 
 /** By which a code of our own is told from a provider's at POST /oauth2/token (contract §4). */

@@ -7,7 +7,7 @@ import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { allowsRedirectUri, providerCallback } from '../../provider/redirect-uris.js';
 import { isOwnEndpoint } from '../own-endpoint.js';
-import { StateService } from '../state.service.js';
+import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './client-authorize.dto.js';
 import type { ClientRequest } from './client-request.js';
 import { ClientStates } from './client-states.js';

@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { RateLimit } from '../../http/rate-limit.js';
-import { Public } from '../../token/access.js';
+import { Public } from '../../token/guard/access.js';
 import { ClientCallback } from './client-callback.js';
 import { ClientCallbackDto } from './client-callback.dto.js';
 import { ClientErrorFilter } from './client-error.filter.js';

@@ -3,8 +3,8 @@ import { Events } from '../../events.js';
 import type { AdapterMemory, ExchangeRequest, ProviderAdapter } from '../../provider/provider-adapter.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { ProviderRefusal } from '../../provider/provider-answer.js';
-import { SignInRefusals } from '../sign-in-refusals.js';
 import { ClientCallback } from './client-callback.js';
+import { SignInRefusals } from '../auth.service.js';
 
 const CLIENT = {
   clientId: 'app',

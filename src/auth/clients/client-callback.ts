@@ -6,12 +6,12 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRefusal } from '../../provider/provider-answer.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { SignInRefusals } from '../sign-in-refusals.js';
 import { addressOf } from './answer-address.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import type { ClientCallbackDto } from './client-callback.dto.js';
 import { ClientStates, type ClientSignIn } from './client-states.js';
 import { ErrorForClient, toldOf } from './error-for-client.js';
+import { SignInRefusals } from '../auth.service.js';
 
 /** The way back from the provider in a sign-in for a stock OAuth client (contract §4). */
 @Injectable()

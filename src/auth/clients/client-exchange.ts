@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { DpopProofs, type DpopCall } from '../../token/dpop-proofs.js';
-import { verifierMatches } from '../pkce.js';
-import { SignInRefusals } from '../sign-in-refusals.js';
-import type { IssuedTokens } from '../issued-tokens.js';
-import { TokenIssuer } from '../token-issuer.js';
+import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
+import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
 import { basicClientId } from './basic-client-id.js';
 import type { ClientTokenDto } from './client-token.dto.js';
+import { SignInRefusals, verifierMatches } from '../auth.service.js';
+import type { IssuedTokens } from '../token.dto.js';
 
 /** What comes with the parameters. */
 interface Headers {

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { SignOutService } from '../../device/sign-out.service.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { Session } from '../../events.js';
+import type { Identity } from '../../provider/identity.js';
+import { hashIfNamed } from '../../provider/logout/hash-of-name.js';
+import { LoggedOut } from '../../provider/logout/logged-out.js';
+import { AccessTokens } from '../../token/access-tokens/access-token.js';
+import type { DpopProof } from '../../token/dpop/dpop-proof.js';
+import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
+import { userIdOf } from '../../user/user-id.js';
+import { SignInStore } from './sign-in.store.js';
+import type { IssuedTokens } from '../token.dto.js';
+
+/** Whom a provider has verified. */
+export interface Verified {
+  readonly provider: string;
+  readonly identity: Identity;
+  /** When the provider was asked: milliseconds, by the database's clock. */
+  readonly asked: number;
+}
+
+/** On what they sign in, as the request says (spec §2.4). */
+export interface DeviceFields {
+  readonly device_id?: string;
+  readonly device_name?: string;
+  readonly user_agent?: string;
+}
+
+/** What a request brings beside its parameters. */
+export interface Call {
+  /** Judged already; the session is bound to its key (contract §5). */
+  readonly proof: DpopProof | undefined;
+  readonly userAgentHeader: string | undefined;
+}
+
+/** The end of every sign-in: the user, the device and the session are written, and the tokens issued. */
+@Injectable()
+export class TokenIssuer {
+  constructor(
+    private readonly accessTokens: AccessTokens,
+    private readonly signIns: SignInStore,
+    private readonly loggedOut: LoggedOut,
+    private readonly signOuts: SignOutService,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** @throws OAuthError `invalid_grant` where the provider has logged them out since it was asked */
+  async issue(verified: Verified, device: DeviceFields, call: Call): Promise<IssuedTokens> {
+    const { session, tokens } = await this.record(verified, device, call);
+    if (await this.loggedOut.since(verified.asked, verified.provider, verified.identity)) {
+      await this.signOuts.signOut('session', session);
+      throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
+    }
+    return tokens;
+  }
+
+  private async record(
+    { provider, identity }: Verified,
+    device: DeviceFields,
+    { proof, userAgentHeader }: Call,
+  ): Promise<{ readonly session: Session; readonly tokens: IssuedTokens }> {
+    const jkt = proof?.jkt ?? null;
+    const session = {
+      userId: userIdOf(provider, identity.providerUserId),
+      sessionId: randomUUID(),
+      deviceId: device.device_id?.toLowerCase() ?? null,
+    };
+    const accessToken = this.accessTokens.issue(session, proof);
+    const refreshToken = makeRefreshToken(session, jkt !== null);
+    await this.signIns.record({
+      session,
+      provider,
+      identity,
+      deviceName: device.device_name ?? null,
+      userAgent: device.user_agent ?? fromHeader(userAgentHeader),
+      providerSubject: hashIfNamed(provider, identity.subject),
+      providerSession: hashIfNamed(provider, identity.session),
+      jkt,
+      refreshTokenHash: hashRefreshToken(refreshToken, jkt),
+      refreshTokenTtl: this.settings.refreshTokenTtl,
+      accessToken,
+    });
+    const tokens: IssuedTokens = {
+      access_token: accessToken.token,
+      token_type: 'Bearer',
+      refresh_token: refreshToken,
+      expires_in: accessToken.expiresIn,
+      user_id: session.userId,
+    };
+    return { session, tokens };
+  }
+}
+
+const LONGEST_USER_AGENT = 1024;
+
+/** A header that is too long is cut, never refused (contract §3). Node allows neither NUL nor surrogates in it. */
+function fromHeader(userAgent?: string): string | null {
+  return userAgent?.slice(0, LONGEST_USER_AGENT) || null;
+}

@@ -1,0 +1,35 @@
+import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
+import { CONFIRM_READ } from '../../database/confirm-read.js';
+import { Sql } from '../../database/sql.js';
+import { SignOutService } from '../../device/sign-out.service.js';
+import { RateLimits } from '../../http/rate-limit.js';
+import { Public } from '../../token/guard/access.js';
+import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
+import { TokenAndHintDto } from '../../token/access-tokens/token-and-hint.dto.js';
+
+@Controller('oauth2')
+export class RevokeController {
+  constructor(
+    private readonly tokens: TokenInspector,
+    private readonly signOuts: SignOutService,
+    private readonly limits: RateLimits,
+    private readonly sql: Sql,
+  ) {}
+
+  /**
+   * End the session of a token; anyone who holds the token may (RFC 7009). An unknown token is not an error (§2.2), but is
+   * counted as a bad one. That limit never refuses a good token (contract §2, RATE_LIMIT).
+   */
+  @Public()
+  @Post('revoke')
+  @HttpCode(200)
+  async revoke(@Body() { token }: TokenAndHintDto, @Ip() address?: string): Promise<Record<string, never>> {
+    const inspected = await this.tokens.inspect(token);
+    if (inspected) await this.signOuts.signOut('session', inspected.session);
+    else {
+      await this.limits.count('bad_token', address);
+      await this.sql.query(CONFIRM_READ, []); // its session may have been ended before
+    }
+    return {};
+  }
+}

@@ -1,0 +1,132 @@
+import { randomBytes } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { Sql } from '../../database/sql.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { AdapterMemory } from '../../provider/provider-adapter.js';
+import { hashOfState } from '../state.js';
+
+/** What a state stands for, see authorization-state.entity.ts. */
+export interface PendingSignIn {
+  readonly provider: string;
+  readonly redirectUri: string;
+  readonly codeChallenge: string | null;
+  readonly memory: AdapterMemory | null;
+}
+
+const SAVE = {
+  name: 'states-save',
+  text: `
+    INSERT INTO authorization_states
+      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
+    SELECT hash, provider, uri, true, challenge, memory, now() + make_interval(secs => $6)
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
+      AS s (hash, provider, uri, challenge, memory)`,
+};
+
+const SPENT = `provider, redirect_uri AS "redirectUri",
+      code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`;
+
+// Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
+// Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
+const CONSUME = {
+  name: 'states-consume',
+  text: `
+    WITH locked AS (
+      SELECT state_hash FROM authorization_states WHERE state_hash = ANY ($1::bytea[])
+      ORDER BY state_hash FOR UPDATE
+    )
+    DELETE FROM authorization_states s USING locked WHERE s.state_hash = locked.state_hash
+    RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
+};
+
+// On Citus each state goes alone: a statement for those of many nodes would commit in two phases on all of them.
+const SAVE_ONE = {
+  name: 'state-save',
+  text: `
+    INSERT INTO authorization_states
+      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
+    VALUES ($1, $2, $3, true, $4, $5, now() + make_interval(secs => $6))`,
+};
+const CONSUME_ONE = {
+  name: 'state-consume',
+  text: `
+    WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
+    SELECT ${SPENT} FROM spent`,
+};
+
+interface State {
+  readonly hash: Buffer;
+  readonly signIn: PendingSignIn;
+}
+
+type Spent = PendingSignIn & { readonly fresh: boolean };
+
+@Injectable()
+export class StateService {
+  private readonly saveState: (state: State) => Promise<unknown>;
+  private readonly spend: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
+
+  constructor(
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
+    this.saveState = sql.distributed
+      ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
+      : sql.together('state-save', (states: State[]) => this.saveTogether(states));
+    // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
+    this.spend = sql.distributed
+      ? (stateHash) => this.spendOne(stateHash)
+      : sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
+  }
+
+  /** A new state: 256 random bits as 64 hex characters (contract §4). */
+  make(): string {
+    return randomBytes(32).toString('hex');
+  }
+
+  async save(state: string, signIn: PendingSignIn): Promise<void> {
+    await this.saveState({ hash: hashOfState(state), signIn });
+  }
+
+  /**
+   * Spends a state: whatever happens afterwards, it is gone.
+   * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
+   */
+  async consume(state: string): Promise<PendingSignIn> {
+    const signIn = await this.spend(hashOfState(state));
+    if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
+    return signIn;
+  }
+
+  private async saveTogether(states: State[]): Promise<State[]> {
+    const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
+    const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
+    await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
+    return states;
+  }
+
+  private valuesOf({ hash: stateHash, signIn }: State): unknown[] {
+    const { provider, redirectUri, codeChallenge } = signIn;
+    const memory = signIn.memory === null ? null : JSON.stringify(signIn.memory);
+    return [stateHash, provider, redirectUri, codeChallenge, memory, this.settings.stateTtl];
+  }
+
+  private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+    const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
+    const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
+    return hashes.map((stateHash) => {
+      const key = stateHash.toString('hex');
+      const row = left.get(key);
+      left.delete(key); // the same state twice in one statement: the first one gets it
+      return row;
+    });
+  }
+
+  private async spendOne(stateHash: Buffer): Promise<PendingSignIn | undefined> {
+    const [row] = await this.sql.query<Spent>(CONSUME_ONE, [stateHash]);
+    return row?.fresh ? row : undefined;
+  }
+}

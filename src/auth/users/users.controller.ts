@@ -1,0 +1,57 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  HttpCode,
+  Param,
+  Post,
+  Injectable,
+  type PipeTransform,
+} from '@nestjs/common';
+import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { userIdOf } from '../../user/user-id.js';
+import { ProviderUserDto, UserSignOutDto } from './users.dto.js';
+import { UsersService } from './users.service.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { UUID } from '../../http/uuid.js';
+
+/** A user id from the path, in lower case. */
+@Injectable()
+export class UserIdPipe implements PipeTransform<string, string> {
+  /** @throws OAuthError `invalid_request`: unlike a device's id, it was not made up by a client */
+  transform(value: string): string {
+    if (!UUID.test(value)) throw new OAuthError('invalid_request', 'user_id must be a UUID');
+    return value.toLowerCase();
+  }
+}
+
+/** What an application's backend does about a user: one who is suspended, one who wants to be forgotten (contract §4). */
+@ServiceKeyOnly('users')
+@Controller('users')
+export class UsersController {
+  constructor(private readonly users: UsersService) {}
+
+  /** Sign a user out everywhere, or on one of their devices. */
+  @Post(':user_id/sign-out')
+  @HttpCode(204)
+  async signOut(
+    @Param('user_id', UserIdPipe) userId: string,
+    @Body() { device_id: deviceId }: UserSignOutDto,
+  ): Promise<void> {
+    await this.users.signOut(userId, deviceId?.toLowerCase());
+  }
+
+  /** The same for someone of whom only the provider's id is known. */
+  @Post('sign-out')
+  @HttpCode(204)
+  async signOutAtProvider(@Body() { provider, provider_user_id: id }: ProviderUserDto): Promise<void> {
+    await this.users.signOut(userIdOf(provider, id));
+  }
+
+  /** Sign a user out and forget them, with their devices and events. */
+  @Delete(':user_id')
+  @HttpCode(204)
+  async remove(@Param('user_id', UserIdPipe) userId: string): Promise<void> {
+    await this.users.remove(userId);
+  }
+}

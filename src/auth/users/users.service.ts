@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { ChannelHistory } from '../../channel/channel.history.js';
+import { ChannelRemoval } from '../../channel/channel.removal.js';
+import { CONFIRM_READ } from '../../database/confirm-read.js';
+import { Sql } from '../../database/sql.js';
+import { removeDevices } from '../../device/device.store.js';
+import { SignOutService } from '../../device/sign-out.service.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
+import { endSessions, SLICE } from '../../token/sessions/session.store.js';
+import { lockUser, removeUser } from '../../user/user.store.js';
+import { AuthorizationCodes } from '../clients/authorization-codes.js';
+import { hasDevice } from '../../device/device.sql.js';
+import { selectUser } from '../../user/user.sql.js';
+
+// It spans rooms: each room offers the SQL for its own tables (`*.sql.ts`).
+const TARGET = {
+  name: 'user-or-device',
+  text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
+};
+
+/** Whether there is this user, and the device where one is named. That there is none may be the end of a removal. */
+async function isKnown(sql: Sql, userId: string, deviceId: string | null): Promise<boolean> {
+  const { length } = await sql.query(TARGET, [userId, deviceId]);
+  if (length === 0) await sql.query(CONFIRM_READ, []);
+  return length > 0;
+}
+
+/** What an application's backend does about a user, whichever provider they come from (contract §4). */
+@Injectable()
+export class UsersService {
+  constructor(
+    private readonly signOuts: SignOutService,
+    private readonly history: ChannelHistory,
+    private readonly channels: ChannelRemoval,
+    private readonly codes: AuthorizationCodes,
+    private readonly sql: Sql,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * Ends all sessions of a user, or of one of their devices. They may sign in again: whoever suspends them at the provider
+   * does that first.
+   * @throws OAuthError `not_found`
+   */
+  async signOut(userId: string, deviceId: string | null = null): Promise<void> {
+    if (deviceId === null) await this.codes.forget(userId);
+    if (!(await isKnown(this.sql, userId, deviceId))) throw noSuchTarget();
+    const scope = deviceId === null ? 'all' : 'device';
+    await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, { by: 'service_key' });
+  }
+
+  /**
+   * Signs a user out, and removes them with their devices and their channel. Their sessions stay, signed out, until they are
+   * removed like all others (session.sql.ts): instances and applications hear of their end by them. They hold ids only.
+   *
+   * What fails may be repeated: the user goes last, in one transaction with whatever has been written meanwhile. Locks are
+   * taken in the order of a sign-in: user, devices, sessions, channel. A sign-in that waits for it begins anew.
+   * @throws OAuthError `not_found`
+   */
+  async remove(userId: string): Promise<void> {
+    await this.signOut(userId);
+    await this.channels.begin(userId);
+    const wasThere = await this.history.transaction(async ({ manager }) => {
+      if (!(await lockUser(manager, userId))) return false;
+      await removeDevices(manager, userId);
+      await this.endNew(manager, userId);
+      await this.channels.remove(manager, userId);
+      await removeUser(manager, userId);
+      return true;
+    });
+    if (!wasThere) {
+      await this.sql.query(CONFIRM_READ, []); // somebody else has removed them
+      throw noSuchTarget();
+    }
+    this.events.emit('user.removed', { userId });
+  }
+
+  /** Ends the sessions that have begun since the sign-out: a few. */
+  private async endNew(manager: EntityManager, userId: string): Promise<void> {
+    const everySession = { userId, sessionId: null, deviceId: null };
+    while ((await endSessions(manager, 'all', everySession)).length === SLICE);
+  }
+}
+
+function noSuchTarget(): OAuthError {
+  return new OAuthError('not_found', 'there is no such user or device');
+}

@@ -1,0 +1,35 @@
+import { Body, Controller, Headers, HttpCode, Post } from '@nestjs/common';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { answer } from '../../http/answer.js';
+import { ServiceKeyOnly } from '../../token/guard/access.js';
+import { PushDto, Pushed } from './push.dto.js';
+import { RealtimeService } from './realtime.service.js';
+
+const LONGEST_KEY = 255;
+
+@Controller('push')
+export class PushController {
+  constructor(private readonly realtime: RealtimeService) {}
+
+  /** Send an event to a user, or to one of their devices (contract §4). */
+  @ServiceKeyOnly('push')
+  @Post()
+  @HttpCode(202)
+  async push(
+    @Body() body: PushDto,
+    @Headers('authorization') serviceKey: string,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<Pushed> {
+    if (key !== undefined && (key === '' || key.length > LONGEST_KEY)) {
+      throw new OAuthError('invalid_request', `Idempotency-Key must have 1 to ${LONGEST_KEY} characters`);
+    }
+    const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
+    const [, caller] = serviceKey.split(/ +/); // each service key has idempotency keys of its own
+    const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
+      ...(deviceId !== undefined && { deviceId: deviceId.toLowerCase() }),
+      ...(ttl !== undefined && { ttl }),
+      ...(key !== undefined && { idempotencyKey: `${caller} ${key}` }),
+    });
+    return answer(Pushed, pushed);
+  }
+}

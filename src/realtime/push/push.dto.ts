@@ -1,0 +1,55 @@
+import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameter.js';
+import { UUID } from '../../http/uuid.js';
+import { Expose } from 'class-transformer';
+
+// Contract §7. Some of these names make Socket.IO itself throw, and the service uses the others.
+const RESERVED =
+  /device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
+
+/** The name of an event that may be pushed. */
+export const EVENT_NAME = new RegExp(`^(?!(?:${RESERVED.source})$)[A-Za-z0-9_.:-]{1,128}$`);
+
+/** What became of a push (contract §4). */
+export class Pushed {
+  /** The event's own id: a UUID. */
+  @Expose()
+  id!: string;
+
+  /** The event's number in the user's history; null with a `ttl` of 0. */
+  @Expose()
+  offset!: number | null;
+
+  /** Whether the target has an open socket on some instance; advisory. */
+  @Expose()
+  online!: boolean;
+}
+
+const A_UUID = { pattern: UUID, as: 'a UUID' };
+
+const EVENT = { pattern: EVENT_NAME, as: 'an event name that is not reserved' };
+
+/** A year, in seconds; to keep events longer is a database's work. */
+const LONGEST_TTL = 31_536_000;
+
+/** Body of POST /push (contract §4). */
+export class PushDto {
+  /** Whose channel. */
+  @RequiredText({ matches: A_UUID })
+  user_id!: string;
+
+  /** Name of the event: letters, digits and `_ . : -`, 128 at most. */
+  @RequiredText({ matches: EVENT })
+  event!: string;
+
+  /** What the event carries: any JSON. */
+  @AnyJson()
+  data?: unknown;
+
+  /** Only to this device of the user. */
+  @OptionalText({ matches: A_UUID })
+  device_id?: string;
+
+  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. */
+  @OptionalInteger({ max: LONGEST_TTL })
+  ttl?: number;
+}

@@ -1,0 +1,86 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { PresenceStore } from '../../channel/presence.store.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
+import { Fanout } from '../fanout/fanout.js';
+import { jsonData } from './json-data.js';
+import { PushStore } from './push.store.js';
+import { ChannelHub } from '../delivery/channel-hub.js';
+import type { Pushed } from './push.dto.js';
+import { EVENT_NAME } from './push.dto.js';
+
+const DEFAULT_TTL = 86_400;
+const KEY_TTL = 86_400;
+
+export interface PushOptions {
+  /** Only to this device of the user. */
+  readonly deviceId?: string;
+  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. Default: a day. */
+  readonly ttl?: number;
+  /** The same push under the same key is done once in 24 hours; another push under it is refused. */
+  readonly idempotencyKey?: string;
+}
+
+/** Sends events to users, for code that extends the service: `POST /push` does just this. */
+@Injectable()
+export class RealtimeService {
+  constructor(
+    private readonly store: PushStore,
+    private readonly presence: PresenceStore,
+    private readonly fanout: Fanout,
+    private readonly channels: ChannelHub,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
+   * @param event 1 to 128 letters, digits and `_ . : -`; not a reserved name
+   * @param given the data it carries: anything that JSON can say in 100 levels and 512 KiB; null when left out. With a `ttl`
+   *   of 0 and without Redis, 4 KiB
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push and
+   *   for what could not be delivered, `server_error` while the database or Redis is away: then nothing was written
+   */
+  async push(userId: string, event: string, given: unknown, options: PushOptions = {}): Promise<Pushed> {
+    if (!EVENT_NAME.test(event))
+      throw new OAuthError('invalid_request', 'this event name is reserved or malformed');
+    const data = jsonData(given);
+    const { deviceId = null, ttl = DEFAULT_TTL, idempotencyKey } = options;
+    if (ttl === 0) this.fanout.assertCarries(data);
+    await this.fanout.assertUp();
+    const online = await this.isOnline(userId, deviceId);
+    const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
+    if (idempotencyKey === undefined) {
+      const pushed = await this.store.push(newEvent);
+      if (!pushed) throw noSuchTarget();
+      this.events.emit('channel.appended', pushed);
+      return { id: pushed.id, offset: pushed.offset, online };
+    }
+    const key = {
+      keyHash: sha256(idempotencyKey),
+      bodyHash: sha256(JSON.stringify([userId, event, data, deviceId, ttl])),
+      ttl: KEY_TTL,
+    };
+    const result = await this.store.pushOnce(key, newEvent, ({ id, offset }) => ({ id, offset, online }));
+    if (!result) throw noSuchTarget();
+    if (result === 'other body') {
+      throw new OAuthError('invalid_request', 'this Idempotency-Key was used with another body');
+    }
+    if (result.pushed) this.events.emit('channel.appended', result.pushed);
+    return result.answer;
+  }
+
+  private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
+    if (this.channels.hasOpen(userId, deviceId)) return true; // no need to ask the database
+    const devices = await this.presence.onlineDevices(userId);
+    return deviceId === null ? devices.size > 0 : devices.has(deviceId);
+  }
+}
+
+function noSuchTarget(): OAuthError {
+  return new OAuthError('not_found', 'there is no such user or device');
+}
+
+function sha256(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,23 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../../database/expires.js';
+
+/** An access token as it was issued: spec §2.1 wants plaintext. It is in this one column only, which is never selected. */
+@Expires({ first: true }) // they must be gone within a minute (contract §5)
+@Entity('access_tokens')
+export class AccessToken {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
+  @PrimaryColumn('uuid')
+  jti!: string;
+
+  @Column('uuid', { name: 'session_id' })
+  sessionId!: string;
+
+  @Index('access_tokens_expires_at')
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+
+  @Column('text', { select: false })
+  token!: string;
+}

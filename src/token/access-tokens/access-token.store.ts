@@ -1,0 +1,124 @@
+import { Injectable } from '@nestjs/common';
+import { plainArray, plainBytes } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
+import type { Session } from '../../events.js';
+import { AccessTokens, type IssuedAccessToken } from './access-token.js';
+import type { DpopProof } from '../dpop/dpop-proof.js';
+import { hashRefreshToken } from '../refresh/refresh-token.js';
+
+/** Somebody with a refresh token, who wants an access token. */
+export interface Refresh {
+  readonly refreshToken: string;
+  /** That it says it is of. */
+  readonly session: Session;
+  /** Of the session's key, if there was one. */
+  readonly proof: DpopProof | undefined;
+}
+
+/** The row that a refresh stores, if it is a good one. */
+interface Row {
+  readonly session: Session;
+  readonly tokenHash: Buffer;
+  /** Thumbprint of the key that was proven; null: none. */
+  readonly jkt: Buffer | null;
+  readonly accessToken: IssuedAccessToken;
+}
+
+// Checks the session and stores the token in one statement: nothing can happen between the two. A token that is issued for a
+// proof has its `jti` from that, so the proof's second use on any instance meets a row and stores nothing (contract §5).
+// Citus needs the name `t`.
+const STORE_ONE = {
+  name: 'refresh-one',
+  text: `
+    INSERT INTO access_tokens AS t (user_id, session_id, jti, expires_at, token)
+    SELECT user_id, session_id, $4::uuid, to_timestamp($5::float8), $6::text
+    FROM refresh_tokens
+    WHERE user_id = $1 AND session_id = $2 AND token_hash = $3 AND expires_at > now()
+      AND (jkt IS NULL OR jkt = $7)
+    ON CONFLICT DO NOTHING
+    RETURNING t.jti`,
+};
+
+// Rows are stored in the order of their keys: two statements with the same two proofs would else wait for each other.
+const STORE_MANY = {
+  name: 'refresh-many',
+  text: `
+    INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+    SELECT r.user_id, r.session_id, n.jti, to_timestamp(n.expires_at), n.token
+    FROM unnest($1::uuid[], $2::uuid[], $3::bytea[], $4::uuid[], $5::float8[], $6::text[], $7::bytea[])
+      AS n (user_id, session_id, token_hash, jti, expires_at, token, jkt)
+    JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
+    WHERE r.token_hash = n.token_hash AND r.expires_at > now() AND (r.jkt IS NULL OR r.jkt = n.jkt)
+    ORDER BY n.user_id, n.jti
+    ON CONFLICT DO NOTHING
+    RETURNING jti`,
+};
+
+@Injectable()
+export class AccessTokenStore {
+  /**
+   * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
+   * key than was proven, and no token is stored for the same proof.
+   *
+   * Refreshes that arrive together share one statement. They are signed in a row, when it is made: the code that signs is in the
+   * processor's caches then, which saves 11 of 45 µs a token; one that is given up before that is not signed at all. One that
+   * was given up later may still store its token: nobody has it.
+   *
+   * @returns undefined where nothing was stored
+   */
+  readonly issueForSession: (refresh: Refresh) => Promise<IssuedAccessToken | undefined>;
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly accessTokens: AccessTokens,
+  ) {
+    // On Citus each goes alone: a statement for users of many nodes would commit in two phases on all of them.
+    this.issueForSession = sql.distributed
+      ? (refresh) => this.storeOne(this.rowOf(refresh))
+      : sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
+  }
+
+  private rowOf({ refreshToken, session, proof }: Refresh): Row {
+    const jkt = proof?.jkt ?? null;
+    const accessToken = this.accessTokens.issue(session, proof);
+    return { session, tokenHash: hashRefreshToken(refreshToken, jkt), jkt, accessToken };
+  }
+
+  private async store(refreshes: Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
+    const rows = refreshes.map((refresh) => this.rowOf(refresh));
+    if (rows.length === 1) return [await this.storeOne(rows[0]!)];
+    // Of several with one proof only one is sent: the statement would store one as well, but not say which.
+    const sent = new Map(rows.map((row) => [row.accessToken.jti, row]));
+    const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columnsOf([...sent.values()]));
+    const jtis = new Set(stored.map(({ jti }) => jti));
+    return rows.map((row) => {
+      const { accessToken } = row;
+      return sent.get(accessToken.jti) === row && jtis.has(accessToken.jti) ? accessToken : undefined;
+    });
+  }
+
+  private async storeOne({
+    session,
+    tokenHash,
+    jkt,
+    accessToken,
+  }: Row): Promise<IssuedAccessToken | undefined> {
+    const { jti, expiresAt, token } = accessToken;
+    const values = [session.userId, session.sessionId, tokenHash, jti, expiresAt, token, jkt];
+    const { length } = await this.sql.query(STORE_ONE, values);
+    return length > 0 ? accessToken : undefined;
+  }
+}
+
+/** All of it is of our own making: ids that were read from bytes, hashes, numbers, base64url. */
+function columnsOf(rows: readonly Row[]): string[] {
+  return [
+    plainArray(rows.map(({ session }) => session.userId)),
+    plainArray(rows.map(({ session }) => session.sessionId)),
+    plainBytes(rows.map(({ tokenHash }) => tokenHash)),
+    plainArray(rows.map(({ accessToken }) => accessToken.jti)),
+    plainArray(rows.map(({ accessToken }) => accessToken.expiresAt)),
+    plainArray(rows.map(({ accessToken }) => accessToken.token)),
+    plainBytes(rows.map(({ jkt }) => jkt)),
+  ];
+}

@@ -1,0 +1,120 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import { Clock } from '../../database/clock.js';
+import { plainArray } from '../../database/plain-array.js';
+import { Sql } from '../../database/sql.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import type { Session } from '../../events.js';
+import { readClaims, type AccessTokenClaims } from './access-token-claims.js';
+import { KeyService } from '../keys/key.service.js';
+
+/** An access token that is good at this moment. */
+export interface VerifiedToken {
+  readonly session: Session;
+  readonly claims: AccessTokenClaims;
+  /** The key that signed it. */
+  readonly kid: string;
+}
+
+// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. The session
+// is named, so that both rows are found by their whole keys: by the user alone, all sessions of a user may be read.
+const IS_LIVE = {
+  name: 'access-token-is-live',
+  text: `
+    SELECT FROM access_tokens a
+    JOIN refresh_tokens r ON r.user_id = a.user_id AND r.session_id = a.session_id
+    WHERE a.user_id = $1 AND a.session_id = $2 AND a.jti = $3 AND a.token = $4 AND r.signed_out_at IS NULL`,
+};
+
+const ARE_LIVE = {
+  name: 'access-tokens-are-live',
+  text: `
+    SELECT n.place::int
+    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[]) WITH ORDINALITY AS n (user_id, session_id, jti, token, place)
+    JOIN access_tokens a ON a.user_id = n.user_id AND a.session_id = n.session_id AND a.jti = n.jti AND a.token = n.token
+    JOIN refresh_tokens r ON r.user_id = n.user_id AND r.session_id = n.session_id
+    WHERE r.signed_out_at IS NULL`,
+};
+
+interface Presented {
+  readonly token: string;
+  readonly claims: AccessTokenClaims;
+}
+
+/** The one place where access tokens are judged, for HTTP and sockets alike (contract §5). */
+@Injectable()
+export class AccessTokenVerifier {
+  /** Tokens that are judged together share one statement. */
+  private readonly isLive: (presented: Presented) => Promise<boolean>;
+
+  constructor(
+    private readonly jwt: JwtService,
+    private readonly keys: KeyService,
+    private readonly clock: Clock,
+    private readonly sql: Sql,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {
+    this.isLive = sql.together('access-token', (presented: Presented[]) => this.areLive(presented));
+  }
+
+  /** @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what. */
+  async verify(token: string): Promise<VerifiedToken> {
+    const verified = await this.find(token);
+    if (verified) return verified;
+    throw new OAuthError('invalid_token', 'the access token is invalid, has expired or was ended', {
+      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+    });
+  }
+
+  /**
+   * Signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
+   * @returns undefined when any of it does not hold
+   * @throws errors of the database, also where it cannot say whether the key is one of ours
+   */
+  async find(token: string): Promise<VerifiedToken | undefined> {
+    const signed =
+      this.checkSignature(token) ?? ((await this.keys.learn(token)) ? this.checkSignature(token) : undefined);
+    if (!signed) return undefined;
+    const { claims, kid } = signed;
+    if (!(await this.isLive({ token, claims }))) return undefined;
+    const session = { userId: claims.sub, sessionId: claims.sid, deviceId: claims.device_id ?? null };
+    return { session, claims, kid };
+  }
+
+  private async areLive(presented: Presented[]): Promise<boolean[]> {
+    const columns = [
+      presented.map(({ claims }) => claims.sub),
+      presented.map(({ claims }) => claims.sid),
+      presented.map(({ claims }) => claims.jti),
+      presented.map(({ token }) => token),
+    ];
+    if (presented.length === 1) {
+      const values = columns.map(([value]) => value);
+      return [(await this.sql.query(IS_LIVE, values)).length > 0];
+    }
+    // Our signature is on them: they are as we have written them, UUIDs and base64url.
+    const rows = await this.sql.query<{ place: number }>(ARE_LIVE, columns.map(plainArray));
+    const live = new Set(rows.map(({ place }) => place));
+    return presented.map((_, i) => live.has(i + 1));
+  }
+
+  /** What the token says, if one of our keys signed it and it has not expired; else undefined. */
+  private checkSignature(token: string): Omit<VerifiedToken, 'session'> | undefined {
+    try {
+      const { publicUrl } = this.settings;
+      const { header, payload } = this.jwt.verify<{ header: { kid: string }; payload: object }>(token, {
+        complete: true,
+        algorithms: ['ES256'],
+        issuer: publicUrl,
+        audience: publicUrl,
+        clockTimestamp: this.clock.now() / 1000, // no leeway (contract §5)
+      });
+      const claims = readClaims(payload);
+      return claims && { claims, kid: header.kid };
+    } catch {
+      return undefined; // jsonwebtoken throws many kinds of errors, and all mean the same
+    }
+  }
+}

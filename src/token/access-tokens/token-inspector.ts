@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { IsNull, Raw, type Repository } from 'typeorm';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+import type { Session } from '../../events.js';
+import { AccessTokenVerifier } from './access-token.verifier.js';
+import { RefreshToken } from '../sessions/refresh-token.entity.js';
+import { hashRefreshToken, parseRefreshToken } from '../refresh/refresh-token.js';
+
+/** What a good token of either kind stands for; times are seconds since the epoch. */
+export interface InspectedToken {
+  readonly session: Session;
+  readonly kind: 'Bearer' | 'refresh_token';
+  readonly jti?: string;
+  readonly iat: number;
+  readonly exp: number;
+  readonly iss: string;
+  readonly aud: string;
+}
+
+/** Tells what a token is, where either kind may arrive: revocation and introspection. */
+@Injectable()
+export class TokenInspector {
+  constructor(
+    private readonly accessTokens: AccessTokenVerifier,
+    @InjectRepository(RefreshToken) private readonly refreshTokens: Repository<RefreshToken>,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
+
+  /** @returns undefined for a token that is unknown, has expired or was ended. */
+  async inspect(token: string): Promise<InspectedToken | undefined> {
+    const held = parseRefreshToken(token);
+    return held ? this.inspectRefreshToken(token, held.session) : this.inspectAccessToken(token);
+  }
+
+  private async inspectAccessToken(token: string): Promise<InspectedToken | undefined> {
+    const verified = await this.accessTokens.find(token);
+    if (!verified) return undefined;
+    const { jti, iat, exp, iss, aud } = verified.claims;
+    return { session: verified.session, kind: 'Bearer', jti, iat, exp, iss, aud };
+  }
+
+  /** No proof is asked for, also where the session is bound to a key: whoever finds a token may end it (RFC 7009). */
+  private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
+    const { userId, sessionId } = session;
+    const stored = await this.refreshTokens.findOneBy({
+      userId,
+      sessionId,
+      signedOutAt: IsNull(),
+      expiresAt: Raw((column) => `${column} > now()`), // contract §5: rows are judged by the database's clock
+    });
+    if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
+    const { publicUrl } = this.settings;
+    const [iat, exp] = [seconds(stored.createdAt), seconds(stored.expiresAt)];
+    return { session, kind: 'refresh_token', iat, exp, iss: publicUrl, aud: publicUrl };
+  }
+}
+
+function seconds(date: Date): number {
+  return Math.floor(date.getTime() / 1000);
+}

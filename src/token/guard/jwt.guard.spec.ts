@@ -1,0 +1,222 @@
+import type { ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { Socket } from 'socket.io';
+import type { ServiceRight } from '../../config/service-key.js';
+import type { Settings } from '../../config/settings.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events, type Session } from '../../events.js';
+import type { RateLimits } from '../../http/rate-limit.js';
+import { OrAsPassword, Public, ServiceKeyOnly } from './access.js';
+import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access-token.verifier.js';
+import { JwtGuard } from './jwt.guard.js';
+import { ServiceKeys } from './service-keys.js';
+
+const GOOD = 'a-good-token';
+const KEYS: Record<string, ServiceRight[]> = { reader: ['read'], pusher: ['push'] };
+const session: Session = { userId: 'u', sessionId: 's', deviceId: null };
+const away = new Error('the database is away');
+
+const basic = (password: string): string => `Basic ${Buffer.from(`client:${password}`).toString('base64')}`;
+
+describe('who may come in (contract §4)', () => {
+  let guard: JwtGuard;
+  let used: Session[];
+  let counted: [limit: string, address: string | undefined][];
+  let isOverLimit: boolean;
+  beforeEach(() => {
+    [used, counted, isOverLimit] = [[], [], false];
+    const events = new Events();
+    events.on('session.used', (one) => void used.push(one));
+    const find = (token: string): Promise<VerifiedToken | undefined> =>
+      token === 'away'
+        ? Promise.reject(away)
+        : Promise.resolve(token === GOOD ? ({ session } as VerifiedToken) : undefined);
+    const tokens: Pick<AccessTokenVerifier, 'find' | 'verify'> = {
+      find,
+      verify: async (token) => {
+        const verified = await find(token);
+        if (verified) return verified;
+        throw new OAuthError('invalid_token', 'x', {
+          headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+        });
+      },
+    };
+    const limits: Pick<RateLimits, 'count'> = {
+      count: (limit, address) => {
+        counted.push([limit, address]);
+        return isOverLimit ? Promise.reject(new OAuthError('slow_down', 'x')) : Promise.resolve();
+      },
+    };
+    const serviceKeys = Object.entries(KEYS).map(([key, rights]) => ({ key, rights }));
+    guard = new JwtGuard(
+      new Reflector(),
+      tokens as AccessTokenVerifier,
+      new ServiceKeys({ serviceKeys } as unknown as Settings),
+      events,
+      limits as RateLimits,
+    );
+  });
+
+  /** Declared when a test runs, as what is tested. */
+  function routes(): object {
+    class Routes {
+      @Public() open(): void {}
+      user(): void {}
+      @ServiceKeyOnly('read') read(): void {}
+      @ServiceKeyOnly('read') @OrAsPassword() introspect(): void {}
+    }
+    return Routes;
+  }
+  type Route = 'open' | 'user' | 'read' | 'introspect';
+  interface Asked {
+    readonly headers: { readonly authorization?: string };
+    readonly ip: string;
+    session?: Session;
+  }
+  function ask(route: Route, authorization?: string): { request: Asked; decision: true | Promise<true> } {
+    const controller = routes() as { prototype: Record<Route, () => void> };
+    const request: Asked = { headers: authorization === undefined ? {} : { authorization }, ip: '192.0.2.1' };
+    const context = {
+      getHandler: () => controller.prototype[route],
+      getClass: () => controller,
+      switchToHttp: () => ({ getRequest: () => request }),
+    };
+    return { request, decision: guard.canActivate(context as unknown as ExecutionContext) };
+  }
+  async function answer(route: Route, authorization?: string): Promise<string> {
+    try {
+      await ask(route, authorization).decision;
+      return 'in';
+    } catch (error) {
+      if (!(error instanceof OAuthError)) throw error;
+      expect(error.description).not.toBe('');
+      return [error.status, error.error, error.headers['WWW-Authenticate']].join(' ');
+    }
+  }
+
+  const NO_TOKEN = '401 invalid_token Bearer'; // RFC 6750 §3.1: no error where no token was tried
+  const BAD_TOKEN = '401 invalid_token Bearer error="invalid_token"';
+  const TOO_LITTLE = '403 insufficient_scope Bearer error="insufficient_scope"';
+
+  // What is tried and is no token or key counts as a failure (contract §2, RATE_LIMIT_BAD_TOKEN); no header is no try.
+  it.each<[Route, string | undefined, answer: string, counts: boolean]>([
+    ['open', undefined, 'in', false],
+    ['open', 'Bearer bad', 'in', false],
+    ['user', undefined, NO_TOKEN, false],
+    ['user', `Bearer ${GOOD}`, 'in', false],
+    ['user', 'Bearer bad', BAD_TOKEN, true],
+    ['user', 'Bearer', BAD_TOKEN, true],
+    ['user', 'Bearer a b', BAD_TOKEN, true],
+    ['user', 'Basic YTpi', NO_TOKEN, true],
+    ['user', 'Bearer reader', BAD_TOKEN, true],
+    ['read', undefined, NO_TOKEN, false],
+    ['read', 'Bearer reader', 'in', false],
+    ['read', 'Bearer pusher', TOO_LITTLE, false],
+    ['read', `Bearer ${GOOD}`, TOO_LITTLE, false],
+    ['read', 'Bearer bad', BAD_TOKEN, true],
+    ['read', basic('reader'), NO_TOKEN, true],
+    ['introspect', undefined, NO_TOKEN, false],
+    ['introspect', 'Bearer reader', 'in', false],
+    ['introspect', basic('reader'), 'in', false],
+    ['introspect', basic('%72eader'), 'in', false],
+    ['introspect', basic('pusher'), TOO_LITTLE, false],
+    ['introspect', basic('bad'), NO_TOKEN, true], // no challenge for Basic: a browser would ask for a password
+    ['introspect', 'Bearer bad', BAD_TOKEN, true],
+  ])('%s with %s: %s', async (route, authorization, expected, counts) => {
+    expect(await answer(route, authorization)).toBe(expected);
+    expect(counted).toEqual(counts ? [['bad_token', '192.0.2.1']] : []);
+  });
+
+  it('a public route is open at once', () => {
+    expect(ask('open').decision).toBe(true);
+  });
+
+  it('the session of a good token is for the route, and is told to have been used', async () => {
+    const { request, decision } = ask('user', `Bearer ${GOOD}`);
+    await decision;
+    expect([request.session, used]).toEqual([session, [session]]);
+    await answer('user', 'Bearer bad');
+    await answer('read', 'Bearer reader');
+    expect(used).toHaveLength(1);
+  });
+
+  it('an address that has failed too often is told to wait, but never one with a good token', async () => {
+    isOverLimit = true;
+    expect(await answer('user', 'Bearer bad')).toMatch(/^429 slow_down/);
+    expect(await answer('user', `Bearer ${GOOD}`)).toBe('in');
+  });
+
+  it('that the database is away is no failure of the address', async () => {
+    await expect(ask('user', 'Bearer away').decision).rejects.toBe(away);
+    expect(counted).toEqual([]);
+  });
+
+  describe('by socket (contract §7)', () => {
+    const admit = (auth: Record<string, unknown>, authorization?: string): Promise<VerifiedToken> =>
+      guard.admitHandshake(
+        { auth, headers: authorization === undefined ? {} : { authorization } } as Socket['handshake'],
+        '192.0.2.2',
+      );
+
+    it.each<[auth: Record<string, unknown>, header: string | undefined, isIn: boolean]>([
+      [{ token: GOOD }, undefined, true],
+      [{ token: GOOD }, 'Bearer bad', true],
+      [{}, `Bearer ${GOOD}`, true],
+      [{ token: undefined }, `Bearer ${GOOD}`, true],
+      [{ token: null }, `Bearer ${GOOD}`, true],
+      [{ token: 'bad' }, `Bearer ${GOOD}`, false],
+      [{ token: '' }, `Bearer ${GOOD}`, false],
+      [{ token: [GOOD] }, `Bearer ${GOOD}`, false],
+      [{ token: { toString: GOOD } }, undefined, false],
+      [{}, `Basic ${GOOD}`, false],
+      [{}, undefined, false],
+    ])('%j and the header %s', async (auth, header, isIn) => {
+      if (isIn) expect(await admit(auth, header)).toEqual({ session });
+      else await expect(admit(auth, header)).rejects.toMatchObject({ error: 'invalid_token' });
+      expect(counted).toEqual(isIn ? [] : [['bad_token', '192.0.2.2']]);
+    });
+
+    it.each([undefined, 1, [GOOD], { toString: GOOD }])(
+      'a token that is %j is not looked for',
+      async (token) => {
+        const asked: unknown[] = [];
+        const tokens = { find: (text: unknown) => Promise.resolve(void asked.push(text)) };
+        const limits = { count: () => Promise.resolve() };
+        const alone = new JwtGuard(
+          new Reflector(),
+          tokens as never,
+          {} as never,
+          {} as never,
+          limits as never,
+        );
+        await expect(
+          alone.admitHandshake({ auth: { token }, headers: {} } as unknown as Socket['handshake'], undefined),
+        ).rejects.toThrow(/^invalid_token: .+/);
+        expect(asked).toHaveLength(0);
+      },
+    );
+  });
+
+  it.each([
+    ['the public one first', [true, false]],
+    ['the other one first', [false, true]],
+  ])(
+    'what a controller declares is for it alone, also where they share a method: %s',
+    async (_name, order) => {
+      @Public()
+      class Open {}
+      class Closed {}
+      const shared = (): void => undefined;
+      for (const isOpen of [...order, ...order]) {
+        const context = {
+          getHandler: () => shared,
+          getClass: () => (isOpen ? Open : Closed),
+          switchToHttp: () => ({ getRequest: () => ({ headers: {} }) }),
+        };
+        const decision = guard.canActivate(context as unknown as ExecutionContext);
+        if (isOpen) expect(decision).toBe(true);
+        else await expect(decision).rejects.toMatchObject({ error: 'invalid_token' });
+      }
+    },
+  );
+});

@@ -1,0 +1,29 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import type { ServiceRight } from '../../config/service-key.js';
+import type { Settings } from '../../config/settings.js';
+import { SETTINGS } from '../../config/settings.module.js';
+
+/** The keys of server-to-server calls (contract §2, SERVICE_KEYS). */
+@Injectable()
+export class ServiceKeys {
+  private readonly keys: readonly { readonly hash: Buffer; readonly rights: readonly ServiceRight[] }[];
+
+  constructor(@Inject(SETTINGS) settings: Settings) {
+    this.keys = settings.serviceKeys.map(({ key, rights }) => ({ hash: hash(key), rights }));
+  }
+
+  /**
+   * What the holder of a text may do; takes the same time whichever key it resembles.
+   * @returns undefined for a text that is no key. A key that is listed with several rights has them all.
+   */
+  rightsOf(text: string): ReadonlySet<ServiceRight> | undefined {
+    const given = hash(text);
+    const found = this.keys.filter(({ hash: known }) => timingSafeEqual(known, given));
+    return found.length === 0 ? undefined : new Set(found.flatMap(({ rights }) => rights));
+  }
+}
+
+function hash(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}

@@ -1,0 +1,160 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { In, LessThan, type DataSource, type EntityManager } from 'typeorm';
+import type { Settings } from '../../config/settings.js';
+import { KeyCipher } from './key-cipher.js';
+import { UnknownKey, UnreadableKey } from './key-errors.js';
+import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
+import { SigningKey } from './signing-key.entity.js';
+
+/** Any fixed number will do, as long as every version of the service takes the same. */
+const LOCK = 0x6c6b_0002;
+
+/**
+ * All changes of the signing keys go through here, one after the other: instances that start together make only one key,
+ * and only one of them rotates.
+ *
+ * @param change is given all keys, newest first, and runs in one transaction
+ */
+export function changeKeys<Result>(
+  dataSource: DataSource,
+  change: (manager: EntityManager, keys: StoredKey[]) => Promise<Result>,
+): Promise<Result> {
+  return dataSource.transaction(async (manager) => {
+    await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+    const keys = await manager.query<StoredKey[]>(
+      `SELECT * FROM ${KEY_LIVES} ORDER BY "activeAt" DESC, kid DESC`,
+    );
+    return change(manager, keys);
+  });
+}
+
+/** Seconds from a key's publication to its first use (contract §5): twice what a client may cache the JWKS. */
+const LEAD_S = 600;
+/** Seconds: 90 days (contract §5). */
+const ROTATE_AFTER_S = 90 * 86_400;
+
+// The withdrawal of the signing key takes effect a moment later, within the second of contract §5. Instances read twice a
+// second, so all change at the same time. Otherwise the first to know the new key would sign what the others refuse.
+const SUCCESSION_S = 0.7;
+const WITHDRAWAL_S = 0.85;
+
+export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
+
+/** Makes and withdraws signing keys in the database: for the service and for the command `keys`. */
+export class KeyStore {
+  private readonly cipher: KeyCipher;
+  private readonly tokenTtl: number;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    settings: Pick<Settings, 'secretKey' | 'accessTokenTtl'>,
+  ) {
+    this.cipher = new KeyCipher(settings.secretKey);
+    this.tokenTtl = settings.accessTokenTtl;
+  }
+
+  /**
+   * Makes a key that signs at once, where there is none: at the very first start.
+   * @param onUnreadable is told of each key that was stored with another SECRET_KEY: throws, or lets it be replaced
+   */
+  ensureSigningKey(onUnreadable: (error: UnreadableKey) => void): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const usable = keys.filter(isUsable);
+      const unreadable = usable.filter((key) => !this.cipher.canRead(key));
+      for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
+      // An unreadable key that has signed nothing yet must not take over later.
+      const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
+      if (unused.length > 0) await manager.delete(SigningKey, { kid: In(unused) });
+      return unreadable.length < usable.length ? undefined : this.make(manager, 0);
+    });
+  }
+
+  /**
+   * Makes the next key: published at once, in use ten minutes later (contract §5).
+   * @returns the next key; `made` is false where one was waiting already: no other is made then.
+   * @throws UnreadableKey when the other keys were stored with another SECRET_KEY: the service could not use the new one
+   */
+  rotate(): Promise<NewKey & { readonly made: boolean }> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const waiting = keys.find(({ state }) => state === 'next');
+      if (waiting) return { kid: waiting.kid, activeAt: waiting.activeAt, made: false };
+      return { ...(await this.makeNext(manager, keys)), made: true };
+    });
+  }
+
+  /**
+   * Rotates when the newest key was first used 90 days ago; of several instances that ask, one does it.
+   * @throws UnreadableKey as `rotate` does
+   */
+  rotateIfDue(): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const newest = keys.find(isUsable);
+      return newest && newest.age >= ROTATE_AFTER_S ? this.makeNext(manager, keys) : undefined;
+    });
+  }
+
+  /**
+   * Withdraws a key: within a second its tokens are refused everywhere (contract §5).
+   * @returns the key that was made to sign instead, where no other could.
+   * @throws UnknownKey; UnreadableKey as `rotate` does. Then nothing has changed.
+   */
+  revoke(kid: string): Promise<NewKey | undefined> {
+    return changeKeys(this.dataSource, async (manager, keys) => {
+      const key = keys.find((candidate) => candidate.kid === kid);
+      if (!key) throw new UnknownKey(kid);
+      if (key.revokedAt) return undefined;
+      const anotherSigns = keys.some((other) => other !== key && other.state === 'signing');
+      // By the database's clock, as it is after the wait for the lock: `now()` would be the time before it.
+      // Two statements: Citus refuses a function like this in an UPDATE.
+      const [revoked] = await manager.query<{ at: string }[]>(
+        `SELECT (clock_timestamp() + $1 * interval '1 second')::text AS at`,
+        [anotherSigns ? 0 : WITHDRAWAL_S],
+      );
+      await manager.query('UPDATE signing_keys SET revoked_at = $2 WHERE kid = $1', [kid, revoked!.at]);
+      if (anotherSigns) return undefined;
+      this.requireSameSecret(keys);
+      return this.make(manager, SUCCESSION_S);
+    });
+  }
+
+  /**
+   * Makes sure that the keys stay published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be
+   * longer than that of the instance that made the key, and may be shorter after the next restart.
+   * @param keys as they were read a moment ago; where none has to change, the database is not asked
+   */
+  async ensureTokenTtl(keys: readonly KeyLife[]): Promise<void> {
+    const { dataSource, tokenTtl } = this;
+    const shorter = keys.filter((key) => isUsable(key) && key.tokenTtl < tokenTtl).map(({ kid }) => kid);
+    if (shorter.length === 0) return;
+    await dataSource.manager.update(
+      SigningKey,
+      { kid: In(shorter), tokenTtl: LessThan(tokenTtl) },
+      { tokenTtl },
+    );
+  }
+
+  private makeNext(manager: EntityManager, keys: StoredKey[]): Promise<NewKey> {
+    this.requireSameSecret(keys);
+    return this.make(manager, LEAD_S);
+  }
+
+  /** No instance could use a key that was made with another SECRET_KEY than the service's. */
+  private requireSameSecret(keys: StoredKey[]): void {
+    const newest = keys.find(isUsable);
+    if (newest) this.cipher.decrypt(newest);
+  }
+
+  /** @param delay seconds until its first use */
+  private async make(manager: EntityManager, delay: number): Promise<NewKey> {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const kid = randomUUID();
+    // One look at the database's clock for both times, after the wait for the lock (see revoke).
+    const [key] = await manager.query<NewKey[]>(
+      `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, created_at, active_at, token_ttl)
+       SELECT $1, $2, $3, t, t + $4 * interval '1 second', $5 FROM clock_timestamp() AS t
+       RETURNING kid, active_at AS "activeAt"`,
+      [kid, publicKey.export({ format: 'jwk' }), this.cipher.encrypt(privateKey, kid), delay, this.tokenTtl],
+    );
+    return key!;
+  }
+}

@@ -1,0 +1,113 @@
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events, type DomainEvents, type Session } from '../../events.js';
+import type { AccessTokenStore, Refresh } from '../access-tokens/access-token.store.js';
+import type { DpopProof } from '../dpop/dpop-proof.js';
+import type { DpopProofs } from '../dpop/dpop-proofs.js';
+import { makeRefreshToken } from './refresh-token.js';
+import type { InspectedToken, TokenInspector } from '../access-tokens/token-inspector.js';
+import { TokenService } from './token.service.js';
+
+const session: Session = {
+  userId: '00000000-0000-4000-8000-00000000000a',
+  sessionId: '00000000-0000-4000-8000-00000000000b',
+  deviceId: null,
+};
+const proof: DpopProof = { jkt: Buffer.alloc(32), jti: 'p' };
+const call = { header: undefined, path: '/oauth2/refresh' } as const;
+const issued = { token: 'access', jti: 'j', expiresAt: 1, expiresIn: 3600 };
+const forged = new OAuthError('invalid_dpop_proof', 'forged');
+const away = new Error('away');
+
+describe('a refresh (spec §4.4)', () => {
+  let asked: Refresh[];
+  let used: Session[];
+  let refused: DomainEvents['refresh.refused'][0][];
+  beforeEach(() => {
+    [asked, used, refused] = [[], [], []];
+  });
+
+  interface Given {
+    readonly bound?: boolean;
+    /** What the call proves. */
+    readonly proven?: DpopProof | OAuthError;
+    readonly stored?: typeof issued | Error;
+    /** Whether the refresh token is good by itself. */
+    readonly isGood?: boolean;
+  }
+  function refresh(
+    { bound = false, proven, stored, isGood = false }: Given,
+    token?: string,
+  ): Promise<object> {
+    const answer = <T>(value: T): Promise<Exclude<T, Error>> =>
+      value instanceof Error ? Promise.reject(value) : Promise.resolve(value as Exclude<T, Error>);
+    const store: Pick<AccessTokenStore, 'issueForSession'> = {
+      issueForSession: (one) => {
+        asked.push(one);
+        return answer(stored);
+      },
+    };
+    const proofs: Pick<DpopProofs, 'judge'> = { judge: () => answer(proven) };
+    const inspector: Pick<TokenInspector, 'inspect'> = {
+      inspect: () => Promise.resolve(isGood ? ({} as InspectedToken) : undefined),
+    };
+    const events = new Events();
+    events.on('session.used', (one) => void used.push(one));
+    events.on('refresh.refused', (one) => void refused.push(one));
+    const service = new TokenService(
+      store as AccessTokenStore,
+      proofs as DpopProofs,
+      inspector as TokenInspector,
+      events,
+    );
+    return service.refresh(token ?? makeRefreshToken(session, bound), call);
+  }
+
+  it.each<[string, Given, DpopProof | undefined]>([
+    ['of a session', { stored: issued }, undefined],
+    [
+      'of a session that is bound to no key, whatever its proof',
+      { proven: forged, stored: issued },
+      undefined,
+    ],
+    ['of a bound session, with a proof', { bound: true, proven: proof, stored: issued }, proof],
+  ])('%s gets an access token, and the session was used', async (_name, given, shown) => {
+    expect(await refresh(given)).toEqual({ access_token: 'access', token_type: 'Bearer', expires_in: 3600 });
+    expect(asked).toEqual([{ refreshToken: expect.stringMatching(/^lkr_/), session, proof: shown }]);
+    expect([used, refused]).toEqual([[session], []]);
+  });
+
+  // Whoever holds a good token of a bound session is told that the proof is what they lack; nobody else is.
+  it.each<[string, Given, error: string, isAsked: boolean]>([
+    ['of a token that is not stored', {}, 'invalid_grant', true],
+    ['of a bound session without a proof', { bound: true, isGood: true }, 'invalid_dpop_proof', false],
+    ['of a bound session that is over, without a proof', { bound: true }, 'invalid_grant', false],
+    [
+      'of a bound session with a proof of another key, or a used one',
+      { bound: true, proven: proof, isGood: true },
+      'invalid_dpop_proof',
+      true,
+    ],
+    ['of a bound session that is over', { bound: true, proven: proof }, 'invalid_grant', true],
+    [
+      'of a bound session with a proof that is not good',
+      { bound: true, proven: forged },
+      'invalid_dpop_proof',
+      false,
+    ],
+  ])('%s is refused, and that is told', async (_name, given, error, isAsked) => {
+    const found = await refresh(given).catch((thrown: unknown) => thrown);
+    expect(found).toMatchObject({ name: 'OAuthError', error, description: expect.stringMatching(/./) });
+    expect(asked).toHaveLength(isAsked ? 1 : 0);
+    expect([used, refused]).toEqual([[], [{ error, session }]]);
+  });
+
+  it('of what was never a token is refused before the database is asked', async () => {
+    await expect(refresh({ stored: issued }, 'x')).rejects.toMatchObject({ error: 'invalid_grant' });
+    expect([asked, refused]).toEqual([[], [{ error: 'invalid_grant', session: undefined }]]);
+  });
+
+  it('that the database could not answer was not refused', async () => {
+    await expect(refresh({ stored: away })).rejects.toBe(away);
+    expect([used, refused]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
+import { AccessTokenStore } from '../access-tokens/access-token.store.js';
+import { DpopProofs, type DpopCall } from '../dpop/dpop-proofs.js';
+import { parseRefreshToken, type HeldToken } from './refresh-token.js';
+import { TokenInspector } from '../access-tokens/token-inspector.js';
+
+/** Answer of POST /oauth2/refresh (spec §4.4). */
+export class RefreshedToken {
+  /** A new JWT. */
+  access_token!: string;
+
+  token_type!: 'Bearer';
+
+  /** Lifetime of the access token, in seconds. */
+  expires_in!: number;
+}
+
+@Injectable()
+export class TokenService {
+  constructor(
+    private readonly store: AccessTokenStore,
+    private readonly proofs: DpopProofs,
+    private readonly inspector: TokenInspector,
+    private readonly events: Events,
+  ) {}
+
+  /**
+   * A new access token for the session of a refresh token (spec §4.4).
+   * The refresh token is neither replaced, nor extended, nor revoked by it (spec §2.2).
+   * @param call with which it came; looked at only where the session is bound to a key (contract §5)
+   * @throws OAuthError `invalid_grant` when it is unknown or expired; `invalid_dpop_proof` when only its proof is not good
+   */
+  async refresh(refreshToken: string, call: DpopCall): Promise<RefreshedToken> {
+    const held = parseRefreshToken(refreshToken);
+    try {
+      if (!held) throw unknown();
+      return await this.renew(refreshToken, held, call);
+    } catch (error) {
+      if (error instanceof OAuthError) {
+        this.events.emit('refresh.refused', { error: error.error, session: held?.session });
+      }
+      throw error;
+    }
+  }
+
+  private async renew(
+    refreshToken: string,
+    { session, bound }: HeldToken,
+    call: DpopCall,
+  ): Promise<RefreshedToken> {
+    const proof = bound ? await this.proofs.judge(call) : undefined;
+    if (bound && !proof) throw await this.refusal(refreshToken);
+    const accessToken = await this.store.issueForSession({ refreshToken, session, proof });
+    if (!accessToken) throw bound ? await this.refusal(refreshToken) : unknown();
+    this.events.emit('session.used', session);
+    return {
+      access_token: accessToken.token,
+      token_type: 'Bearer',
+      expires_in: accessToken.expiresIn,
+    };
+  }
+
+  /** Why a refresh of a bound session has failed: asked only now, so that those that succeed need one statement. */
+  private async refusal(refreshToken: string): Promise<OAuthError> {
+    if (!(await this.inspector.inspect(refreshToken))) return unknown();
+    return new OAuthError(
+      'invalid_dpop_proof',
+      'the session needs a new DPoP proof of its own key: there was none, or another, or it was used before',
+    );
+  }
+}
+
+function unknown(): OAuthError {
+  return new OAuthError('invalid_grant', 'refresh token is unknown or has expired');
+}

@@ -1,0 +1,357 @@
+import { once } from 'node:events';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { connect, Socket, type AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Request, Response } from 'express';
+import { until } from '../../../test/support/until.js';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events, type EndedSession, type ServiceState } from '../../events.js';
+import { EventStream } from '../../http/event-stream.js';
+import type { EndedSessionStore, PastPage } from './ended-sessions.store.js';
+import { EndedSessionsController, EndedSessionStreams } from './ended-sessions.streams.js';
+import type { KeyService } from '../keys/key.service.js';
+
+/** What a reader was sent; http/event-stream.spec.ts has the connection. */
+class Reader implements Pick<
+  EventStream,
+  'isOpen' | 'isFull' | 'begin' | 'send' | 'drained' | 'cutOff' | 'end' | 'onClose'
+> {
+  text = '';
+  hasBegun = false;
+  isOpen = true;
+  isFull = false;
+  private readonly waits: (() => void)[] = [];
+  private readonly listeners: (() => void)[] = [];
+
+  begin(): void {
+    this.hasBegun = true;
+  }
+  send(text: string): void {
+    if (this.isOpen) this.text += text;
+  }
+  drained(): Promise<void> {
+    if (!this.isFull) return Promise.resolve();
+    return new Promise((resolve) => this.waits.push(resolve));
+  }
+  async reads(): Promise<void> {
+    this.isFull = false;
+    for (const resolve of this.waits.splice(0)) resolve();
+    await delay(0);
+  }
+  cutOff(): void {
+    this.end();
+  }
+  end(): void {
+    this.isOpen = false;
+    for (const listener of this.listeners) listener();
+  }
+  onClose(listener: () => void): void {
+    this.listeners.push(listener);
+  }
+  /** What came since it was asked the last time. */
+  news(): string {
+    const { text } = this;
+    this.text = '';
+    return text;
+  }
+}
+
+const session = (name: string, deviceId: string | null = null): EndedSession => ({
+  sessionId: name,
+  userId: `user of ${name}`,
+  deviceId,
+  endedAt: new Date(1_700_000_000_123),
+  until: new Date(1_700_003_600_456),
+});
+const told = (name: string, device: string | null = null): string =>
+  `event: ended\ndata: ${JSON.stringify({
+    session_id: name,
+    user_id: `user of ${name}`,
+    device_id: device,
+    ended_at: '2023-11-14T22:13:20.123Z',
+    until: '2023-11-14T23:13:20.456Z',
+  })}\n\n`;
+const withdrawn = (kid: string): string => `event: key_revoked\ndata: {"kid":"${kid}"}\n\n`;
+const READY = 'event: ready\nid: 7-7\ndata: {}\n\n';
+
+/** Contract §8; docs/ended-sessions.md tells readers what comes. */
+describe('a stream of ended sessions', () => {
+  let events: Events;
+  let past: PastPage[];
+  /** As soon as a page was asked for. */
+  let atPage: (page: number) => void;
+  let begins: (lastEventId: string | undefined) => Promise<void>;
+  let revokedKids: string[];
+  let streams: EndedSessionStreams;
+  beforeEach(() => {
+    events = new Events();
+    [past, atPage, begins, revokedKids] = [[], () => undefined, () => Promise.resolve(), []];
+    const endings: Pick<EndedSessionStore, 'past'> = {
+      past: async (lastEventId) => {
+        await begins(lastEventId);
+        return { place: '7-7', pages: pages() };
+      },
+    };
+    const keys: Pick<KeyService, 'revokedKids'> = {
+      get revokedKids() {
+        return revokedKids;
+      },
+    };
+    streams = new EndedSessionStreams(endings as EndedSessionStore, keys as KeyService, events);
+  });
+  async function* pages(): AsyncGenerator<PastPage, void> {
+    for (const [i, page] of past.entries()) {
+      await Promise.resolve();
+      atPage(i);
+      yield page;
+    }
+  }
+
+  const openOn = (reader: Reader, lastEventId?: string): Promise<void> =>
+    streams.open(reader as unknown as EventStream, lastEventId);
+  async function open(): Promise<Reader> {
+    const reader = new Reader();
+    await openOn(reader);
+    reader.news();
+    return reader;
+  }
+  function count(): number | undefined {
+    let state: Partial<ServiceState> = {};
+    events.emit('state.asked', (part) => (state = { ...state, ...part }));
+    return state.endedSessionStreams;
+  }
+
+  it('begins with the withdrawn keys and the past, each page with its cursor, and then is ready', async () => {
+    const asked: unknown[] = [];
+    begins = (id) => Promise.resolve(void asked.push(id));
+    revokedKids = ['k', 'l'];
+    past = [
+      { ended: [session('a', 'd'), session('b')], cursor: '1-7' },
+      { ended: [session('c')], cursor: '2-7' },
+    ];
+    const reader = new Reader();
+    await openOn(reader, '0-5');
+    expect(asked).toEqual(['0-5']);
+    expect(reader.news()).toBe(
+      `${withdrawn('k')}${withdrawn('l')}${told('a', 'd')}${told('b')}id: 1-7\n\n${told('c')}id: 2-7\n\n${READY}`,
+    );
+  });
+
+  it('begins as soon as the database has answered, also where there is nothing to tell', async () => {
+    const reader = new Reader();
+    let early = true;
+    begins = () => Promise.resolve(void (early = reader.hasBegun));
+    await openOn(reader);
+    expect([early, reader.hasBegun, reader.news()]).toEqual([false, true, READY]);
+  });
+
+  it('tells of what ends, and after each reading its cursor; where that has none, no more than what has ended', async () => {
+    const both = [await open(), await open()];
+    events.emit('session.ended', session('a', 'd'));
+    events.emit('session.ended', session('b'));
+    expect(both.map((reader) => reader.news())).toEqual(['', '']);
+    const texts: string[] = [];
+    for (const cursor of ['8-8', '9-9', null]) {
+      events.emit('sessions.read', { cursor });
+      texts.push(...both.map((reader) => reader.news()));
+    }
+    events.emit('session.ended', session('c'));
+    events.emit('sessions.read', { cursor: null });
+    texts.push(both[0]!.news());
+    const [first, second] = [
+      `${told('a', 'd')}${told('b')}: 8-8\nid: 8-8\n\n`,
+      ': 9-9\nid: 9-9\n\n', // each session once
+    ];
+    expect(texts).toEqual([first, first, second, second, '', '', told('c')]);
+  });
+
+  it('gets no cursor before it is ready, but a sign of life and what ends', async () => {
+    past = [
+      { ended: [session('a')], cursor: '1-7' },
+      { ended: [session('b')], cursor: '2-7' },
+    ];
+    const reader = new Reader();
+    atPage = (page) => {
+      if (page === 0) events.emit('session.ended', session('new'));
+      events.emit('sessions.read', { cursor: page === 0 ? '8-8' : null });
+    };
+    await openOn(reader);
+    expect(reader.news()).toBe(`${told('new')}:\n\n${told('a')}id: 1-7\n\n${told('b')}id: 2-7\n\n${READY}`);
+    events.emit('sessions.read', { cursor: '9-9' });
+    expect(reader.news()).toBe(': 9-9\nid: 9-9\n\n');
+  });
+
+  it('has what ended before it in its past alone', async () => {
+    events.emit('session.ended', session('a'));
+    const reader = await open();
+    events.emit('sessions.read', { cursor: '8-8' });
+    expect(reader.news()).toBe(': 8-8\nid: 8-8\n\n');
+  });
+
+  describe('a reader that is late', () => {
+    it('gets what has ended once it has read, and then only the newest cursor', async () => {
+      const reader = await open();
+      reader.isFull = true;
+      for (const name of ['a', 'b']) {
+        events.emit('session.ended', session(name));
+        events.emit('sessions.read', { cursor: `${name}-1` });
+      }
+      events.emit('sessions.read', { cursor: '9-9' });
+      expect(reader.news()).toBe('');
+      await reader.reads();
+      expect(reader.news()).toBe(`${told('a')}${told('b')}: 9-9\nid: 9-9\n\n`);
+      events.emit('sessions.read', { cursor: '10-9' });
+      expect(reader.news()).toBe(': 10-9\nid: 10-9\n\n');
+    });
+
+    it('is ready only behind what waits', async () => {
+      const reader = new Reader();
+      reader.isFull = true;
+      past = [{ ended: [session('a')], cursor: '1-7' }];
+      atPage = () => {
+        events.emit('session.ended', session('new'));
+        events.emit('sessions.read', { cursor: null });
+      };
+      const opened = openOn(reader);
+      await delay(0);
+      expect(reader.news()).toBe(`${told('a')}id: 1-7\n\n`);
+      await reader.reads();
+      await opened;
+      expect(reader.news()).toBe(told('new') + READY);
+    });
+
+    const SESSIONS = 10_000;
+    function endMany(sessions = SESSIONS): void {
+      for (let i = 0; i < sessions; i++) {
+        events.emit('session.ended', session(`${i}`));
+        if (i % 1000 === 999) events.emit('sessions.read', { cursor: null });
+      }
+      events.emit('sessions.read', { cursor: '8-8' });
+    }
+
+    it('is not closed by 10,000 endings, of which it holds no copy; beyond 8 MiB it is', async () => {
+      const server = createServer();
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      try {
+        let text = '';
+        socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        socket.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+        const [, response] = (await once(server, 'request')) as [unknown, ServerResponse];
+        const stream = new EventStream(response);
+        await streams.open(stream, undefined);
+        async function stopReading(): Promise<void> {
+          socket.pause();
+          // Until the kernel takes no more.
+          for (; !stream.isFull; await delay(1)) stream.send(`: ${'x'.repeat(64 * 1024)}\n`);
+        }
+        await stopReading();
+        const before = response.writableLength;
+        endMany();
+        expect([stream.isOpen, response.writableLength]).toEqual([true, before]);
+        socket.resume();
+        await until(() => text.includes('id: 8-8'));
+        expect(text.match(/event: ended/g)).toHaveLength(SESSIONS);
+        await stopReading();
+        endMany(6 * SESSIONS);
+        expect(stream.isOpen).toBe(false);
+        await until(() => count() === 0);
+      } finally {
+        socket.destroy();
+        server.close();
+      }
+    });
+  });
+
+  it('hears at once of a key that is withdrawn, also before it is ready', async () => {
+    const reader = await open();
+    events.emit('key.revoked', { kid: 'k' });
+    expect(reader.news()).toBe(withdrawn('k'));
+    const other = new Reader();
+    begins = () => Promise.resolve(void events.emit('key.revoked', { kid: 'l' }));
+    await openOn(other);
+    expect(other.news()).toBe(withdrawn('l') + READY);
+  });
+
+  it('is one of 100 on its instance; the next one is told to wait, until one is gone', async () => {
+    const all = await Promise.all(Array.from({ length: 100 }, open));
+    expect(count()).toBe(100);
+    const refused = await openOn(new Reader()).catch((error: unknown) => error as OAuthError);
+    expect(refused).toMatchObject({ error: 'slow_down', headers: { 'Retry-After': '5' } });
+    expect((refused as OAuthError).description).not.toBe('');
+    all[0]!.end();
+    expect(count()).toBe(99);
+    await open();
+    expect(count()).toBe(100);
+  });
+
+  it.each<[string, (reader: Reader) => void]>([
+    ['before it was looked at', (reader) => reader.end()],
+    ['while its place was read', (reader) => (begins = () => Promise.resolve(reader.end()))],
+    ['while its past was read', (reader) => (atPage = () => reader.end())],
+  ])('takes no place when its reader was gone %s', async (_when, leave) => {
+    const reader = new Reader();
+    past = [{ ended: [session('a')], cursor: '1-7' }];
+    leave(reader);
+    await openOn(reader);
+    expect(count()).toBe(0);
+    past = [];
+    await openOn(reader);
+    expect(count()).toBe(0);
+  });
+
+  it('reads no more of the past for a reader who is gone', async () => {
+    past = ['a', 'b', 'c'].map((name, i) => ({ ended: [session(name)], cursor: `${i}-7` }));
+    const asked: number[] = [];
+    const reader = new Reader();
+    atPage = (page) => {
+      asked.push(page);
+      if (page === 1) reader.end();
+    };
+    await openOn(reader);
+    expect(asked).toEqual([0, 1]);
+  });
+
+  it('takes no place when the database is away, and its reader is told why', async () => {
+    const away = new Error('away');
+    begins = () => Promise.reject(away);
+    const reader = new Reader();
+    await expect(openOn(reader)).rejects.toBe(away);
+    expect([count(), reader.hasBegun]).toEqual([0, false]);
+  });
+
+  it('ends when the service stops, and none begins any more', async () => {
+    const all = [await open(), await open()];
+    streams.beforeApplicationShutdown();
+    expect([all.map(({ isOpen }) => isOpen), count()]).toEqual([[false, false], 0]);
+    const refused = await openOn(new Reader()).catch((error: unknown) => error as OAuthError);
+    expect(refused).toMatchObject({ error: 'server_error' });
+    expect((refused as OAuthError).description).not.toBe('');
+    expect(count()).toBe(0);
+  });
+});
+
+describe('GET /sessions/ended', () => {
+  // RFC 9110 §9.3.2: HEAD has the head of what GET answers, and no more.
+  it.each([
+    ['GET', [['5-5']], false],
+    ['HEAD', [], true],
+  ])('%s', async (method, opened, isOver) => {
+    const asked: unknown[][] = [];
+    const streams: Pick<EndedSessionStreams, 'open'> = {
+      open: (stream, lastEventId) => {
+        expect(stream).toBeInstanceOf(EventStream);
+        asked.push([lastEventId]);
+        return Promise.resolve();
+      },
+    };
+    const request = new IncomingMessage(new Socket());
+    request.method = method;
+    const response = new ServerResponse(request);
+    const controller = new EndedSessionsController(streams as EndedSessionStreams);
+    await controller.ended(request as Request, response as Response, '5-5');
+    expect([asked, response.writableEnded]).toEqual([opened, isOver]);
+    if (isOver) expect(response.getHeader('content-type')).toBe('text/event-stream');
+  });
+});

@@ -1,0 +1,185 @@
+import {
+  Controller,
+  Get,
+  Headers,
+  Injectable,
+  Req,
+  Res,
+  type BeforeApplicationShutdown,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { OAuthError } from '../../errors/oauth-error.js';
+import { Events, type EndedSession } from '../../events.js';
+import { EventStream, eventText } from '../../http/event-stream.js';
+import { ServiceKeyOnly } from '../guard/access.js';
+import { EndedSessionStore } from './ended-sessions.store.js';
+import { KeyService } from '../keys/key.service.js';
+
+const MOST = 100;
+const RETRY_AFTER_S = '5';
+
+/** A comment, to show that the connection lives. */
+const ALIVE = ':\n\n';
+
+/** Characters that are written to a reader at once: some 70 sessions. */
+const PIECE = 16 * 1024;
+/** Characters that may wait for a reader: 35,000 sessions. All readers share the pieces, so a slow reader holds no copy. */
+const MOST_WAITING = 8 * 1024 * 1024;
+
+/** The streams of this instance that tell of ended sessions and withdrawn keys (contract §8). */
+@Injectable()
+export class EndedSessionStreams implements BeforeApplicationShutdown {
+  /** All of them hear what happens now … */
+  private readonly streams = new Map<EventStream, Waiting>();
+  /** … and these were told the past. */
+  private readonly ready = new Set<EventStream>();
+  /** Of the reading under way. */
+  private pieces: string[] = [];
+  private stopping = false;
+
+  constructor(
+    private readonly store: EndedSessionStore,
+    private readonly keys: KeyService,
+    events: Events,
+  ) {
+    events.on('session.ended', (ended) => {
+      if (this.streams.size > 0) addTo(this.pieces, endedText(ended));
+    });
+    events.on('sessions.read', ({ cursor }) => this.tell(cursor));
+    events.on('state.asked', (tell) => tell({ endedSessionStreams: this.streams.size }));
+    events.on('key.revoked', ({ kid }) => {
+      for (const stream of this.streams.keys()) stream.send(revokedText(kid));
+    });
+  }
+
+  /**
+   * Tells of what has ended, and then of what ends, until the reader goes.
+   * @param lastEventId cursor of the reader
+   * @throws OAuthError `slow_down` when there are too many streams; `server_error`, and errors of the database
+   */
+  async open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
+    if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
+    if (this.streams.size >= MOST) {
+      throw new OAuthError('slow_down', 'too many streams are open', {
+        headers: { 'Retry-After': RETRY_AFTER_S },
+      });
+    }
+    this.streams.set(stream, new Waiting(stream)); // before the past is read, so that nothing is missed between the two
+    stream.onClose(() => this.forget(stream));
+    try {
+      await this.tellPast(stream, lastEventId);
+    } finally {
+      // `close` is not said again of an answer that was closed before it came here.
+      if (!this.ready.has(stream)) this.forget(stream);
+    }
+  }
+
+  /** When the listener has closed (contract §8): the readers go on from their cursors elsewhere. */
+  beforeApplicationShutdown(): void {
+    this.stopping = true;
+    for (const stream of this.streams.keys()) stream.end();
+  }
+
+  private async tellPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
+    const { place, pages } = await this.store.past(lastEventId);
+    stream.begin();
+    stream.send(this.keys.revokedKids.map(revokedText).join(''));
+    for await (const { ended, cursor } of pages) {
+      stream.send(ended.map(endedText).join('') + `id: ${cursor}\n\n`);
+      await stream.drained();
+      if (!stream.isOpen) return;
+    }
+    this.streams.get(stream)?.add([eventText('ready', {}, place)]); // behind what waits
+    if (stream.isOpen) this.ready.add(stream);
+  }
+
+  /** Writes what was read to all streams. A cursor is only for streams that have sent the past. */
+  private tell(cursor: string | null): void {
+    const { pieces } = this;
+    this.pieces = [];
+    const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
+    for (const [stream, waiting] of this.streams) {
+      waiting.add(pieces, this.ready.has(stream) ? forReady : forOthers);
+    }
+  }
+
+  private forget(stream: EventStream): void {
+    this.streams.delete(stream);
+    this.ready.delete(stream);
+  }
+}
+
+@Controller('sessions')
+export class EndedSessionsController {
+  constructor(private readonly streams: EndedSessionStreams) {}
+
+  /** Sessions that were signed out and keys that were withdrawn, as server-sent events, without end (contract §8). */
+  @ServiceKeyOnly('read')
+  @Get('ended')
+  async ended(
+    @Req() { method }: Request,
+    @Res() response: Response,
+    @Headers('last-event-id') lastEventId: string | undefined,
+  ): Promise<void> {
+    const stream = new EventStream(response);
+    if (method !== 'HEAD') return this.streams.open(stream, lastEventId);
+    stream.begin();
+    response.end(); // the head alone (RFC 9110 §9.3.2)
+  }
+}
+
+/** What one reader was not sent yet: it waits until the reader has read what came before (contract §8). */
+class Waiting {
+  private readonly pieces: string[] = [];
+  private length = 0;
+  /** Behind the last piece. A reader that is late gets only the newest: an old one would say that nothing is missing. */
+  private end = '';
+  private isSending = false;
+
+  constructor(private readonly stream: EventStream) {}
+
+  add(pieces: readonly string[], end = ''): void {
+    if (pieces.length > 0 || end !== '') this.end = end;
+    for (const piece of pieces) {
+      this.pieces.push(piece);
+      this.length += piece.length;
+    }
+    if (this.length > MOST_WAITING) this.stream.cutOff();
+    if (!this.isSending) void this.send();
+  }
+
+  /** The first piece at once. It never rejects. */
+  private async send(): Promise<void> {
+    this.isSending = true;
+    while (this.stream.isOpen && (this.pieces.length > 0 || this.end !== '')) {
+      if (this.stream.isFull) await this.stream.drained();
+      const piece = this.pieces.shift() ?? '';
+      this.length -= piece.length;
+      const isLast = this.pieces.length === 0;
+      this.stream.send(isLast ? piece + this.end : piece);
+      if (isLast) this.end = '';
+    }
+    this.isSending = false;
+  }
+}
+
+/** Adds a text to the last piece that has room for it. */
+function addTo(pieces: string[], text: string): void {
+  const last = pieces.at(-1);
+  if (last === undefined || last.length >= PIECE) pieces.push(text);
+  else pieces[pieces.length - 1] = last + text;
+}
+
+function endedText({ sessionId, userId, deviceId, endedAt, until }: EndedSession): string {
+  return eventText('ended', {
+    session_id: sessionId,
+    user_id: userId,
+    device_id: deviceId,
+    ended_at: endedAt.toISOString(),
+    until: until.toISOString(),
+  });
+}
+
+function revokedText(kid: string): string {
+  return eventText('key_revoked', { kid });
+}

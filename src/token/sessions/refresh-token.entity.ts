@@ -1,0 +1,49 @@
+import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Expires } from '../../database/expires.js';
+import { KEPT_SESSIONS, OPEN } from './session.sql.js';
+
+/** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
+@Expires({ unless: KEPT_SESSIONS })
+@Entity('refresh_tokens')
+@Index('refresh_tokens_signed_out', ['signedOutAt', 'sessionId'], { where: 'signed_out_at IS NOT NULL' })
+@Index('refresh_tokens_open', ['userId', 'deviceId', 'expiresAt'], { where: OPEN })
+export class RefreshToken {
+  @PrimaryColumn('uuid', { name: 'user_id' })
+  userId!: string;
+
+  @PrimaryColumn('uuid', { name: 'session_id' })
+  sessionId!: string;
+
+  /** Null: the client named no device (contract §4). */
+  @Column('uuid', { name: 'device_id', nullable: true })
+  deviceId!: string | null;
+
+  /** See hashRefreshToken. */
+  @Column('bytea', { name: 'token_hash' })
+  tokenHash!: Buffer;
+
+  /** SHA-256 thumbprint (RFC 7638) of the key that the session is bound to (contract §5); null: not bound. */
+  @Column('bytea', { nullable: true })
+  jkt!: Buffer | null;
+
+  /** Hash of the provider and its subject, by which the provider may end the session (contract §6). */
+  @Index('refresh_tokens_provider_subject', { where: 'provider_subject IS NOT NULL' })
+  @Column('bytea', { name: 'provider_subject', nullable: true })
+  providerSubject!: Buffer | null;
+
+  /** Hash of the provider and its session, by which the provider may end the session (contract §6). */
+  @Index('refresh_tokens_provider_session', { where: 'provider_session IS NOT NULL' })
+  @Column('bytea', { name: 'provider_session', nullable: true })
+  providerSession!: Buffer | null;
+
+  @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
+  createdAt!: Date;
+
+  @Index('refresh_tokens_expires_at')
+  @Column('timestamptz', { name: 'expires_at' })
+  expiresAt!: Date;
+
+  /** Set by signing out, which also sets `expires_at` to now; a token that expires by itself has none. */
+  @Column('timestamptz', { name: 'signed_out_at', nullable: true })
+  signedOutAt!: Date | null;
+}
