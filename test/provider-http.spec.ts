@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { isAway } from '../src/provider/provider-away.js';
 import { ProviderHttp, type ProviderRequest, type ProviderResponse } from '../src/provider/provider-http.js';
 import { answerWith, RawProvider } from './support/raw-provider.js';
@@ -52,7 +52,7 @@ describe('requests to a provider', () => {
         'Content-Type: application/x-www-form-urlencoded',
         'Accept: application/json',
         'User-Agent: Latchkey',
-        'Accept-Encoding: gzip, compress, deflate, br',
+        'Accept-Encoding: identity',
         'content-length: 30',
         '',
         'client_secret=s3cret&code=c0de',
@@ -64,7 +64,7 @@ describe('requests to a provider', () => {
         'Accept: a/b',
         'Authorization: Bearer x',
         'User-Agent: Latchkey',
-        'Accept-Encoding: gzip, compress, deflate, br',
+        'Accept-Encoding: identity',
         '',
         '',
       ],
@@ -104,16 +104,8 @@ describe('requests to a provider', () => {
       `HTTP/1.1 200 OK\r\nContent-Length: 65536\r\n\r\n${'x'.repeat(65_536)}`,
       'x'.repeat(65_536),
     ],
-    ['packed with gzip', packed('gzip', gzipSync(JSON_BODY)), JSON_BODY],
-    ['packed with gzip in capitals', packed('GZIP', gzipSync(JSON_BODY)), JSON_BODY],
-    ['packed with gzip by its older name', packed('x-gzip', gzipSync(JSON_BODY)), JSON_BODY],
-    ['packed with gzip, cut off', packed('gzip', gzipSync(JSON_BODY).subarray(0, -8)), JSON_BODY],
-    ['packed with deflate', packed('deflate', deflateSync(JSON_BODY)), JSON_BODY],
-    ['packed with deflate, bare', packed('deflate', deflateRawSync(JSON_BODY)), JSON_BODY],
-    ['packed with Brotli', packed('br', brotliCompressSync(JSON_BODY)), JSON_BODY],
-    ['packed in a way of its own', packed('rot13', Buffer.from(JSON_BODY)), JSON_BODY],
-    ['packed, with nothing in it', packed('gzip', Buffer.of()), ''],
-    ['packed to 64 KiB', packed('gzip', gzipSync('x'.repeat(65_536))), 'x'.repeat(65_536)],
+    ['that calls itself uncompressed', packed('identity', Buffer.from(JSON_BODY)), JSON_BODY],
+    ['of no bytes in gzip', packed('gzip', Buffer.of()), ''],
   ])('understand an answer %s', async (_name, bytes, expected) => {
     provider.answer = answerWith(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes);
     const { status, body } = await send();
@@ -154,10 +146,8 @@ describe('requests to a provider', () => {
       'that in chunks',
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${`4000\r\n${'x'.repeat(16_384)}\r\n`.repeat(5)}`,
     ],
-    ['a bomb of gzip', packed('gzip', gzipSync(Buffer.alloc(20_000_000)))],
-    ['a bomb of deflate', packed('deflate', deflateRawSync(Buffer.alloc(20_000_000)))],
-    ['a bomb of Brotli', packed('br', brotliCompressSync(Buffer.alloc(20_000_000)))],
-    ['what is no gzip', packed('gzip', Buffer.from(JSON_BODY))],
+    ['a compressed answer', packed('gzip', gzipSync(JSON_BODY))],
+    ['an unknown encoding', packed('rot13', Buffer.from(JSON_BODY))],
     ['headers of 17 KiB', `HTTP/1.1 200 OK\r\nA: ${'x'.repeat(17_000)}\r\nContent-Length: 2\r\n\r\n{}`],
     ['no HTTP', '220 mail.example ESMTP\r\n'],
     ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{} '],
@@ -170,7 +160,7 @@ describe('requests to a provider', () => {
     provider.answer = answerWith(bytes);
     const error = await failure(send());
     expect(isAway(error)).toBe(_name === 'another protocol');
-    if (!/^(what|a bomb)/.test(_name)) await until(() => provider.open === 0);
+    if (!/compressed|encoding/.test(_name)) await until(() => provider.open === 0);
     expect(provider.requests).toHaveLength(1);
   });
 

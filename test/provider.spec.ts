@@ -132,25 +132,23 @@ describe('a provider of the contract', () => {
     },
   );
 
-  it('may send any content type, a byte order mark, and gzip', async () => {
+  it('may send any content type, and a byte order mark', async () => {
     provider.answerWith(200, '\uFEFF{"provider_user_id":"any"}', { 'Content-Type': 'text/plain' });
-    expect((await exchange()).status).toBe(200);
-    provider.answerWith(200, gzipSync('{"provider_user_id":"any"}'), { 'Content-Encoding': 'gzip' });
     expect((await exchange()).status).toBe(200);
   });
 
-  it('can send 64 KiB and not a byte more, counted unpacked: no bomb', async () => {
-    const gzip = { 'Content-Encoding': 'gzip' };
+  it('may not compress its answer', async () => {
+    provider.answerWith(200, gzipSync('{"provider_user_id":"any"}'), { 'Content-Encoding': 'gzip' });
+    expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+  });
+
+  it('can send 64 KiB and not a byte more', async () => {
     const most = JSON.stringify({ provider_user_id: 'any' }).padEnd(65_536);
-    const [bare, packed] = [`${most} `, gzipSync(Buffer.alloc(20_000_000, ' '))];
     provider.answerWith(200, most);
     expect((await exchange()).status).toBe(200);
-    for (const [body, headers] of [[bare], [gzipSync(bare), gzip], [packed, gzip]] as const) {
-      provider.answerWith(200, body, headers);
-      expect((await exchange()).body).toMatchObject({ error: 'server_error' });
-    }
-    const what = `answers of 64 KiB and a byte, bare and packed, and of 20 MB in ${packed.length} bytes; taken`;
-    reportPromise('P12', what, '3; 0', '…; 0');
+    provider.answerWith(200, `${most} `);
+    expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+    reportPromise('P12', 'answers of 64 KiB and a byte; taken', '1; 0', '…; 0');
   });
 
   it('cannot redirect us, and the client secret, somewhere else (P12)', async () => {

@@ -22,12 +22,13 @@ export class AxiosThroughProxy {
       maxRedirects: 0, // secrets and codes go to the configured address and nowhere else
       maxContentLength: largest,
       responseType: 'arraybuffer',
+      decompress: false,
       validateStatus: () => true,
       transformRequest: [(body: string) => body], // axios would append a charset
     });
   }
 
-  /** @param largest bytes of an answer, unpacked; @returns undefined where no variable names a proxy, as nearly everywhere */
+  /** @param largest bytes of an answer; @returns undefined where no variable names a proxy, as nearly everywhere */
   static asTheEnvironmentSays(largest: number): AxiosThroughProxy | undefined {
     return namesProxy() ? new AxiosThroughProxy(largest) : undefined;
   }

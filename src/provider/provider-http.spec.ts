@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { ProviderHttp, type ProviderRequest, type ProviderResponse } from './provider-http.js';
 
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'];
@@ -86,6 +87,12 @@ describe('requests to a provider', () => {
       expect((await send(ELSEWHERE)).body).toHaveLength(65_536);
       answer = (_request, response) => response.end('x'.repeat(65_537));
       expect((await failure(send(ELSEWHERE))).message).toContain('maxContentLength');
+    });
+
+    it('refuse a compressed answer', async () => {
+      const head = { 'Content-Encoding': 'gzip' };
+      answer = (_request, response) => response.writeHead(200, head).end(gzipSync('{}'));
+      expect((await failure(send(ELSEWHERE))).message).toContain('compressed its answer');
     });
 
     it('go over one connection, one after the other', async () => {

@@ -5,6 +5,7 @@ import { AxiosThroughProxy } from './axios-through-proxy.js';
 import { axiosOverUndici } from './undici-adapter.js';
 
 const LARGEST_ANSWER = 64 * 1024;
+const OWN_HEADERS = { 'User-Agent': 'Latchkey', 'Accept-Encoding': 'identity' };
 
 export interface ProviderRequest {
   readonly method: 'GET' | 'POST';
@@ -34,23 +35,29 @@ export class ProviderHttp implements OnApplicationShutdown {
   /**
    * Sends a request with exactly these headers, `User-Agent` and `Accept-Encoding` beside them.
    * @returns the answer with any status
-   * @throws when there is none within `signal`, or it is too large; the error says what was asked (provider-answer.ts)
+   * @throws when there is none within `signal`, or it is too large or compressed; the error says what was asked (provider-answer.ts)
    */
   async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
     const http = this.wayTo(url, direct);
     const { origin, pathname } = new URL(url);
     const asked = origin + pathname;
-    const request = { method, url, signal, data: body, headers: { ...headers, 'User-Agent': 'Latchkey' } };
+    const request = { method, url, signal, data: body, headers: { ...headers, ...OWN_HEADERS } };
     const response = await http.request<Buffer>(request).catch((error: unknown) => {
       throw Object.assign(error as Error, { asked: { url: asked } });
     });
     const [contentType] = [response.headers['content-type'] as unknown].flat();
-    return {
+    const answer = {
       url: asked,
       status: response.status,
       contentType: typeof contentType === 'string' ? contentType : undefined,
       body: response.data,
     };
+    const encoding = response.headers['content-encoding'] as unknown;
+    if (encoding !== undefined && encoding !== 'identity' && answer.body.length > 0) {
+      const message = 'the provider compressed its answer, although the request excludes it';
+      throw Object.assign(new Error(message), { asked: { url: asked, status: answer.status } });
+    }
+    return answer;
   }
 
   /** Not earlier: until the last request has been answered, exchanges may be in flight. */

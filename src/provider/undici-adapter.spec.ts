@@ -1,5 +1,4 @@
 import { getEventListeners } from 'node:events';
-import { gzipSync } from 'node:zlib';
 import { AxiosError } from 'axios';
 import { answerWith, RawProvider } from '../../test/support/raw-provider.js';
 import { axiosOverUndici } from './undici-adapter.js';
@@ -84,32 +83,6 @@ describe('axios over undici', () => {
   ])('takes an answer %s, up to the largest size', async (_how, bytes, body) => {
     provider.answer = answerWith(`HTTP/1.1 200 OK\r\n${bytes}`);
     expect(await send()).toMatchObject({ status: 200, data: Buffer.from(body) });
-  });
-
-  describe('a packed answer', () => {
-    const packed = (body: Buffer): void => {
-      const head = `HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`;
-      provider.answer = (socket) => void socket.write(Buffer.concat([Buffer.from(head), body]));
-    };
-    beforeEach(() => void (way = axiosOverUndici(100)));
-
-    it('is asked for, and unpacked', async () => {
-      packed(gzipSync('{"a":1}'));
-      expect(await send()).toMatchObject({ data: Buffer.from('{"a":1}') });
-      expect(provider.requests[0]).toMatch(/^accept-encoding: gzip, compress, deflate, br\r$/im);
-    });
-
-    it('is a failure where it is not what it says it is', async () => {
-      packed(Buffer.from('no gzip'));
-      const error = await failure(send());
-      expect(error).toBeInstanceOf(AxiosError);
-      expect(error).toMatchObject({ code: 'Z_DATA_ERROR' });
-    });
-
-    it('is a failure where it is larger than the largest one', async () => {
-      packed(gzipSync('x'.repeat(101)));
-      expect(await failure(send())).toMatchObject({ code: 'ERR_BUFFER_TOO_LARGE' });
-    });
   });
 
   it('ends its connections when it is closed, and takes no request then', async () => {

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import { Axios, AxiosError, CanceledError, type AxiosAdapter, type InternalAxiosRequestConfig } from 'axios';
 import type { Agent, Dispatcher } from 'undici'; // Node 20: 7 is the last line that runs on it
-import { ACCEPT_ENCODING, unpacked } from './content-encoding.js';
 
 /**
  * undici takes 80 ms, which the start does not need. Not `import()`: where that fails once, since no file descriptor is left, it
@@ -14,7 +13,7 @@ const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Ag
  * alone takes 27). It knows what ProviderHttp asks for and no more: `url`, `method`, `headers`, `data` as text,
  * `signal`. Every status is an answer, redirects are not followed, no request is sent twice.
  *
- * @param largest bytes of an answer, unpacked
+ * @param largest bytes of an answer
  * @throws when undici cannot be loaded; another call may succeed
  * @returns axios, whose requests throw an AxiosError with the code of what failed, or a CanceledError once `signal` aborts;
  *   and a function that ends all connections
@@ -25,7 +24,7 @@ export function axiosOverUndici(largest: number): { http: Axios; close: () => Pr
     new Promise((resolve, reject) => {
       const { origin, pathname, search } = new URL(config.url!);
       const { method = '', data: body = null } = config as { method?: string; data?: string };
-      const headers = { ...(config.headers.toJSON() as Headers), 'Accept-Encoding': ACCEPT_ENCODING };
+      const headers = config.headers.toJSON() as Headers;
       const request = { origin, path: pathname + search, method: method.toUpperCase(), headers, body };
       agent.dispatch(request, new Call(config, largest, resolve, reject));
     });
@@ -92,11 +91,8 @@ class Call implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.stopListening();
     const { status, headers, config } = this;
-    const body = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
-    unpacked(body, headers['content-encoding'], this.largest, (error, data) => {
-      if (error) this.reject(AxiosError.from(error, undefined, config));
-      else this.resolve({ status, statusText: '', headers: headers as Headers, data, config });
-    });
+    const data = this.chunks.length === 1 ? this.chunks[0]! : Buffer.concat(this.chunks);
+    this.resolve({ status, statusText: '', headers: headers as Headers, data, config });
   }
 
   onResponseError(_controller: unknown, error: Error): void {
