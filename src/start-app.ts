@@ -13,7 +13,6 @@ import type { Patience } from './database/patiently.js';
 import { Sql } from './database/sql.js';
 import { directWay } from './database/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
-import { tellTimeOf } from './http/answer-date.js';
 import { createApp } from './http/create-app.js';
 import { isTakenAtIpv6, listenFault } from './http/listen-fault.js';
 import { stopListening } from './http/stop-listening.js';
@@ -23,6 +22,7 @@ import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js'
 import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
 import type { Service } from './start.js';
+import { tellTimeOf } from './http/express.adapter.js';
 
 /**
  * Migrates the database and starts the application on it. One attempt.

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { hashOfState } from '../../src/auth/state.js';
 import { query } from '../../test/support/query.js';
 import { beginSignIn } from '../../test/support/sign-in.js';
 import type { StubProvider } from '../../test/support/stub-provider.js';
@@ -8,6 +7,7 @@ import { post } from './call.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { answer, answerOfStatement, halfOfRequest, statement, type Stop } from './stops.js';
+import { hashOfState } from "../../src/auth/states/state.service.js";
 
 interface Allowed {
   /** The client has the whole answer. */

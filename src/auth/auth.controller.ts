@@ -10,10 +10,9 @@ import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
 import { ClientTokenDto } from './clients/client-token.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
-import { limitOf } from './grant.js';
-import { TokenRequestPipe, type TokenRequest } from './token-request.pipe.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
+import { limitOf, TokenRequestPipe, type TokenRequest } from './grant.js';
 import { IssuedTokens, RefreshDto } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */

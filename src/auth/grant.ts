@@ -1,7 +1,11 @@
+import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import type { Request } from 'express';
-import { CODE_PREFIX } from './clients/authorization-codes.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { STATE } from './state.js';
+import { ParametersPipe } from '../http/parameters.pipe.js';
+import { CODE_PREFIX } from './clients/authorization-codes.js';
+import { ClientTokenDto } from './clients/client-token.dto.js';
+import { STATE } from './states/state.service.js';
+import { RefreshDto, TokenDto } from './token.dto.js';
 
 /** What POST /oauth2/token is asked to do; `own_code`: an authorization code that we have issued ourselves (contract §4). */
 export type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
@@ -55,4 +59,25 @@ function parametersOf(body: unknown): Readonly<Record<string, unknown>> {
 /** Left out, as an optional parameter is (contract §3). */
 function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === '';
+}
+
+export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
+
+const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
+  authorization_code: TokenDto,
+  own_code: ClientTokenDto,
+  refresh_token: RefreshDto,
+};
+
+/** Body of POST /oauth2/token: which parameters it has depends on what is asked for. */
+@Injectable()
+export class TokenRequestPipe implements PipeTransform {
+  private readonly parameters = new ParametersPipe();
+
+  transform(body: unknown): TokenRequest {
+    return this.parameters.transform(body, {
+      type: 'body',
+      metatype: PARAMETERS[grantOf(body)],
+    }) as TokenRequest;
+  }
 }

@@ -1,6 +1,6 @@
 import { ClientTokenDto } from './clients/client-token.dto.js';
-import { TokenRequestPipe } from './token-request.pipe.js';
-import { TokenDto, RefreshDto } from './token.dto.js';
+import { TokenRequestPipe } from './grant.js';
+import { RefreshDto, TokenDto } from './token.dto.js';
 
 describe('the body of POST /oauth2/token', () => {
   it.each<[string, object, new () => object]>([

@@ -1,31 +1,6 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { UUID } from '../http/uuid.js';
-import { STATE } from './state.js';
-
-/** Body of POST /oauth2/refresh (spec §4.4). */
-@OAuthParameters()
-export class RefreshDto {
-  /** The refresh token; stays valid. */
-  @RequiredText()
-  refresh_token!: string;
-}
-
-/** Answer of POST /oauth2/token (spec §4.3). */
-export class IssuedTokens {
-  /** A JWT. */
-  access_token!: string;
-
-  token_type!: 'Bearer';
-
-  /** Told only here; reusable until it expires. */
-  refresh_token!: string;
-
-  /** Lifetime of the access token, in seconds. */
-  expires_in!: number;
-
-  /** The user: a UUID. */
-  user_id!: string;
-}
+import { STATE } from './states/state.service.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()
@@ -61,4 +36,29 @@ export class TokenDto {
   /** Defaults to the request's User-Agent header. */
   @OptionalText({ max: 1024 })
   user_agent?: string;
+}
+
+/** Body of POST /oauth2/refresh (spec §4.4). */
+@OAuthParameters()
+export class RefreshDto {
+  /** The refresh token; stays valid. */
+  @RequiredText()
+  refresh_token!: string;
+}
+
+/** Answer of POST /oauth2/token (spec §4.3). */
+export class IssuedTokens {
+  /** A JWT. */
+  access_token!: string;
+
+  token_type!: 'Bearer';
+
+  /** Told only here; reusable until it expires. */
+  refresh_token!: string;
+
+  /** Lifetime of the access token, in seconds. */
+  expires_in!: number;
+
+  /** The user: a UUID. */
+  user_id!: string;
 }

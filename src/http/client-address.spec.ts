@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express from 'express';
-import { clientAddress } from './client-address.js';
+import { clientAddress } from './network.js';
 
 /** Messages of Node's own class, which know nothing of Express. */
 describe('the address of a client', () => {

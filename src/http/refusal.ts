@@ -1,7 +1,7 @@
 import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { OAuthError } from '../errors/oauth-error.js';
-import { answerDate } from './answer-date.js';
 import { ANSWER_HEADERS } from './security-headers.js';
+import { answerDate } from './express.adapter.js';
 
 /** Answers with an error where a request never reaches Express (contract §3). */
 export function refuse(response: ServerResponse, refusal: OAuthError): void {

@@ -4,8 +4,8 @@ import { SETTINGS } from '../../config/settings.module.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { AdapterMemory } from '../../provider/provider-adapter.js';
-import { hashOfState } from '../state.js';
 import type { ClientRequest } from './client-request.js';
+import { hashOfState } from '../states/state.service.js';
 
 /** A sign-in for a stock client, while the user is at the provider. */
 export interface ClientSignIn {

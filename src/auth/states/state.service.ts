@@ -1,11 +1,18 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../../config/settings.js';
 import { SETTINGS } from '../../config/settings.module.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { AdapterMemory } from '../../provider/provider-adapter.js';
-import { hashOfState } from '../state.js';
+
+/** A state of ours (contract §4): 256 bits as hex. */
+export const STATE = /^[0-9a-f]{64}$/i;
+
+/** As which a state is stored, in either flow (authorization-state.entity.ts). */
+export function hashOfState(state: string): Buffer {
+  return createHash('sha256').update(state).digest();
+}
 
 /** What a state stands for, see authorization-state.entity.ts. */
 export interface PendingSignIn {

@@ -1,8 +1,8 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { CatchUp } from './catch-up.js';
-import { HistoryReads } from './history-reads.js';
 import type { UserChannel } from './user-channel.js';
+import { HistoryReads } from './user-channel.js';
 
 describe('histories are compared in bulk', () => {
   let asked: (readonly string[])[];

@@ -8,8 +8,7 @@ import type { Connection } from '../socket/connection.js';
 import { Delivery } from './delivery.js';
 import type { ResumePoint } from '../admission/handshake.js';
 import { Fanout } from '../fanout/fanout.js';
-import { HistoryReads } from './history-reads.js';
-import { UserChannel } from './user-channel.js';
+import { UserChannel, HistoryReads } from './user-channel.js';
 
 /** An instance that was killed after a commit told nobody of it: within this time the other instances see it themselves. */
 const SWEEP_EVERY_MS = 15_000;

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { Deadlines } from './deadlines.js';
+import { Deadlines } from './connection-registry.js';
 
 const TICK_MS = 250;
 const YEAR_MS = 365 * 86_400_000;

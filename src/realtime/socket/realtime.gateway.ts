@@ -6,13 +6,12 @@ import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { toServerError } from '../../errors/server-error.js';
 import { Events } from '../../events.js';
-import { clientAddress } from '../../http/client-address.js';
 import { Admission } from '../admission/admission.js';
 import { ConnectionRegistry } from './connection-registry.js';
-import { limitHandshakes } from '../admission/handshake-limit.js';
-import { Handshake, type Admitted } from '../admission/handshake.js';
+import { Handshake, type Admitted, limitHandshakes } from '../admission/handshake.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
+import { clientAddress } from '../../http/network.js';
 
 /**
  * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the same

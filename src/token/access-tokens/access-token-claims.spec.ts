@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CLIENT_ID, readClaims } from './access-token-claims.js';
+import { CLIENT_ID, readClaims } from './access-token.js';
 
 const GOOD = {
   sub: randomUUID(),

@@ -7,8 +7,8 @@ import { plainArray } from '../../database/plain-array.js';
 import { Sql } from '../../database/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Session } from '../../events.js';
-import { readClaims, type AccessTokenClaims } from './access-token-claims.js';
 import { KeyService } from '../keys/key.service.js';
+import { readClaims, type AccessTokenClaims } from './access-token.js';
 
 /** An access token that is good at this moment. */
 export interface VerifiedToken {

@@ -9,9 +9,8 @@ import { Sql } from '../../database/sql.js';
 import { Events } from '../../events.js';
 import { KeyCipher } from './key-cipher.js';
 import type { UnreadableKey } from './key-errors.js';
-import { KeyReader, type ReadKey } from './key.reader.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
-import { KeyStore } from './key.store.js';
+import { KeyStore, KeyReader, type ReadKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';

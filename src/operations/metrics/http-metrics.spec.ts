@@ -1,5 +1,5 @@
 import { Histogram, Registry } from './prom-client.js';
-import { seriesOf } from './series.js';
+import { seriesOf } from './http-metrics.js';
 
 it('a series says what the histogram would say', async () => {
   const [one, other] = [new Registry(), new Registry()];

@@ -14,7 +14,7 @@ import {
 import { AuthorizeDto } from '../auth/authorize.dto.js';
 import { TokenDto, RefreshDto } from '../auth/token.dto.js';
 import { PushDto } from '../realtime/push/push.dto.js';
-import { compileRules } from './compiled-rules.js';
+import { compileRules } from './parameters.pipe.js';
 
 type Dto = new () => Record<string, unknown>;
 

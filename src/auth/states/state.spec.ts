@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { hashOfState, STATE } from './state.js';
+import { hashOfState, STATE } from './state.service.js';
 
 const A_STATE = '0123456789abcdefABCDEF'.padEnd(64, '5e');
 

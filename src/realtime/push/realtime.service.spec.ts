@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { jsonData } from './json-data.js';
+import { jsonData } from './realtime.service.js';
 
 const nested = (levels: number, open = '[', close = ']'): unknown =>
   JSON.parse(`${open.repeat(levels)}${open === '[' ? '' : '1'}${close.repeat(levels)}`);
