@@ -138,8 +138,10 @@ describe('GET /health/ready beside a PostgreSQL of its own', () => {
       'its postmaster is killed',
       async () => {
         const [pid] = readFileSync(join(postgres.cluster.path, 'postmaster.pid'), 'utf8').split('\n');
+        // Its backends notice the postmaster's end, and answer until then.
+        const backends = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
         process.kill(Number(pid), 'SIGKILL');
-        await until(() => !existsSync(`/proc/${pid}`) || isZombie(pid!));
+        await until(() => [pid!, ...backends].every((one) => !existsSync(`/proc/${one}`) || isZombie(one)));
       },
       () => postgres.start(),
     ],
@@ -187,5 +189,9 @@ describe('GET /health/ready beside a PostgreSQL of its own', () => {
 });
 
 function isZombie(pid: string): boolean {
-  return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  try {
+    return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true; // gone since it was looked for
+  }
 }
