@@ -1,12 +1,7 @@
 import { unreadable } from './invalid-settings.js';
 import type { Kind } from './kinds.js';
-import {
-  textOfSecret,
-  type SecretFile,
-  readSecretFile,
-  readSecretFileLater,
-  WITHOUT_WAITING,
-} from './secret-files.js';
+import type { SecretFile } from './provider-settings.js';
+import { textOfSecret, readSecretFile, readSecretFileLater, WITHOUT_WAITING } from './secret-files.js';
 
 /** How old the answer of `recent` may be: a rotation takes longer than that. */
 const RECENT_MS = 1000;

@@ -4,7 +4,7 @@ import { Faults, quote } from './invalid-settings.js';
 import type { KeptSecretKey } from './kept-secret-key.js';
 import { enabledProviders } from './enabled-providers.js';
 import { providerVariables } from './provider-variables.js';
-import type { SecretFile } from './secret-files.js';
+import type { SecretFile } from './provider-settings.js';
 import { SecretKey } from './secret-key.js';
 import { read } from './setting-row.js';
 import type { Environment, Setting } from './setting-row.js';

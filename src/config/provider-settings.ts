@@ -1,5 +1,12 @@
 import type { Kind } from './kinds.js';
-import type { SecretFile } from './secret-files.js';
+
+/** The file of a secret. */
+export interface SecretFile {
+  /** Absolute. */
+  readonly path: string;
+  /** The variable that names it, as it was spelled. */
+  readonly variable: string;
+}
 
 /** How an application shows the provider's page. */
 export type ProviderMode = 'iframe' | 'popup' | 'redirect';

@@ -1,3 +1,4 @@
+import type { SecretFile } from './provider-settings.js';
 import { resolve } from 'node:path';
 import { quote, unreadable } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
@@ -87,14 +88,6 @@ class Content {
     if (this.length > MOST) throw Object.assign(new Error('more than 64 KiB'), { code: 'EFBIG' });
     return read > 0;
   }
-}
-
-/** The file of a secret. */
-export interface SecretFile {
-  /** Absolute. */
-  readonly path: string;
-  /** The variable that names it, as it was spelled. */
-  readonly variable: string;
 }
 
 interface WithSecrets {

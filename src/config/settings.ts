@@ -1,5 +1,5 @@
 import type { ProviderSettings } from './provider-settings.js';
-import type { SecretFile } from './secret-files.js';
+import type { SecretFile } from './provider-settings.js';
 import type { SecretKey } from './secret-key.js';
 import type { ServiceKey } from './service-key.js';
 import type { Setting } from './setting-row.js';

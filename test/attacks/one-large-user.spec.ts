@@ -299,7 +299,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     const refreshes: Response[] = [];
     const refreshing = (async () => {
       do refreshes.push(await request(service.url).post('/oauth2/refresh').send(mine));
-      while (refreshes.at(-1)!.status === 200);
+      while (refreshes.at(-1)!.status !== 401); // a busy machine may exceed the limits of a statement: 500
     })();
     const signIns = Array.from({ length: 5 }, () => signIn(service.url, user, { device_id: randomUUID() }));
     const signOut = () => backend().post(`/users/${mine.user_id}/sign-out`).expect(204);
