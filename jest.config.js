@@ -26,7 +26,6 @@ const SLOW = [
   'test/quick-start.spec.ts',
   'test/realtime-abuse.spec.ts',
   'test/realtime-cluster.spec.ts',
-  'test/standstill.spec.ts',
   'test/traces.spec.ts',
   'test/upgrade.spec.ts',
 ];

@@ -5,7 +5,6 @@ import { currentTracer } from '../spans.js';
 import { cancelling } from './cancelling-client.js';
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { errorCode } from './error-facts.js';
-import { stoodStillSince, timeLimit, timeNow } from './standstill.js';
 
 type Release = (error?: Error | boolean) => void;
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void;
@@ -17,9 +16,9 @@ const SHORTAGE_MS = 500;
 const TELL_EVERY_MS = 60_000;
 
 /**
- * pg's pool, with three bounds: no more than MOST_WAITING wait for a connection, as long as `connectionTimeoutMillis` (once
- * more where this process stood still meanwhile); a connection counts until the server is rid of it, so the server never has
- * more than `max`; and where the server has none left, those of this pool are shared.
+ * pg's pool, with three bounds: no more than MOST_WAITING wait for a connection, as long as `connectionTimeoutMillis`; a
+ * connection counts until the server is rid of it, so the server never has more than `max`; and where the server has none left,
+ * those of this pool are shared.
  */
 export class BoundedPool extends pg.Pool {
   /** When a statement last found no room on the server's disk, by `performance.now()`. */
@@ -66,14 +65,9 @@ export class BoundedPool extends pg.Pool {
       );
       return;
     }
-    const asked = timeNow();
-    const judge: Connected = (error, client, release) => {
+    super.connect((error, client, release) => {
       if (this.isShort(error)) this.waitForOwn(error!, callback);
       else callback(error, client, release);
-    };
-    super.connect((error, client, release) => {
-      if (error && stoodStillSince(asked)) super.connect(judge);
-      else judge(error, client, release);
     });
   }
 
@@ -85,17 +79,15 @@ export class BoundedPool extends pg.Pool {
   /** Waits for one of our own, as long as for any other. */
   private waitForOwn(refusal: Error, callback: Connected): void {
     let isOver = false;
-    const endLimit = timeLimit(this.options.connectionTimeoutMillis ?? 0, () => {
+    const limit = setTimeout(() => {
       isOver = true;
       callback(refusal, undefined, nothing);
-    });
+    }, this.options.connectionTimeoutMillis ?? 0);
     const wait = (): void => {
-      const asked = timeNow();
       super.connect((error, client, release) => {
         if (isOver) return error ? undefined : release();
         if (this.isShort(error)) return waitShort();
-        if (error && stoodStillSince(asked)) return wait();
-        endLimit();
+        clearTimeout(limit);
         callback(error, client, release);
       });
     };

@@ -3,7 +3,6 @@ import { cancelRequest } from './cancel-request.js';
 import { CommitUnconfirmed, isUnconfirmed } from './commit-unconfirmed.js';
 import type { EndSpan } from '../spans.js';
 import { errorCode } from './error-facts.js';
-import { timeLimit } from './standstill.js';
 import { StatementGivenUp } from './statement-given-up.js';
 import { beginStatement } from './statement-span.js';
 
@@ -34,8 +33,7 @@ type Callback = (error: unknown, result?: unknown) => unknown;
  * goes on (a commit that waits for a standby notices nothing of it). The connection is not used again, since a cancel that is
  * late would hit the next statement; it closes when the server has answered, at most LONGEST_FAREWELL_MS later.
  *
- * Time in which this process stood still is not held against the server (timeLimit). What has its callback within (pg's Query, a
- * cursor, a stream) has the server's `statement_timeout` alone.
+ * What has its callback within (pg's Query, a cursor, a stream) has the server's `statement_timeout` alone.
  *
  * A commit whose wait for the standby was cancelled, by whomever, fails (CommitUnconfirmed).
  *
@@ -54,7 +52,7 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       super(config);
       const { connectionParameters } = this as unknown as { connectionParameters: Parameters };
       this.limit = Number(connectionParameters.query_timeout || 0);
-      connectionParameters.query_timeout = 0; // pg's own timer would expire as soon as a process that stood still wakes
+      connectionParameters.query_timeout = 0; // pg's own timer does not read first what has arrived
       this.on('notice', (notice) => {
         if (isUnconfirmed(notice)) this.unconfirmed = true;
       });
@@ -112,9 +110,21 @@ export function cancelling(Base: typeof pg.Client): typeof pg.Client {
       return result;
     }
 
-    /** @returns ends it */
+    /**
+     * After a busy turn of the event loop the answer may be in the socket: it is read before `setImmediate`.
+     *
+     * @returns ends it
+     */
     private startLimit(giveUp: (error: Error) => unknown): () => void {
-      return this.limit > 0 ? timeLimit(this.limit, () => giveUp(new StatementGivenUp())) : () => undefined;
+      if (this.limit === 0) return () => undefined;
+      let reading: NodeJS.Immediate | undefined;
+      const timer = setTimeout(() => {
+        reading = setImmediate(() => giveUp(new StatementGivenUp()));
+      }, this.limit);
+      return () => {
+        clearTimeout(timer);
+        clearImmediate(reading);
+      };
     }
 
     /** @returns what the statement has failed with, if it has */

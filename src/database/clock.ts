@@ -25,7 +25,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     await this.measure();
-    await this.measure(); // this process may have stood still in the first
+    await this.measure(); // the event loop is busy during the start, so the first answer may be read late
     // A measurement that fails keeps the last offset: the next one comes soon enough.
     this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
   }
@@ -36,7 +36,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
 
   /**
    * The database told its time after the question and before the answer, no more is known. Where the offset that there is lies between
-   * what these two say, it stays: the answer may have waited for this process, which stood still.
+   * what these two say, it stays: the answer may have been read late.
    */
   private async measure(): Promise<void> {
     const sent = Date.now();

@@ -1,6 +1,5 @@
 import { DatabaseBusy, MOST_WAITING } from './database-busy.js';
 import { isRowFault } from './row-fault.js';
-import { lastWoke, timeNow } from './standstill.js';
 
 /** The most statements of one kind at a time: who comes then waits, and shares the next statement. */
 const IN_FLIGHT = 2;
@@ -12,10 +11,8 @@ const PRECISION_MS = 20;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
-  /** `performance.now()` of the call, or of this process's waking if it stood still then. */
-  since: number;
-  /** Whether that has been put off once, or the call is given up. */
-  isFinal: boolean;
+  /** `performance.now()` of the call. */
+  readonly since: number;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -23,19 +20,16 @@ interface Waiting<Item, Result> {
 /**
  * Makes one statement of calls that arrive together: all that come in one turn of the event loop, or while IN_FLIGHT statements
  * are under way. A single call waits for the end of its turn, never for a timer or for others. No call waits longer than
- * PATIENCE_MS, whatever the database does; where this process stood still meanwhile, from when it woke, once. An item that is
- * given up before its statement is never sent; one that is given up during it is rejected, and its result is dropped. So a
- * result that nobody hears of must do no harm.
+ * PATIENCE_MS, whatever the database does. An item that is given up before its statement is never sent; one that is given up
+ * during it is rejected, and its result is dropped. So a dropped result must do no harm.
  *
  * @param run takes the items and returns their results, in the same order. If it fails, all its items fail; where that may be
  *   the fault of one of them (row-fault.ts), halves of them are tried instead, down to each alone. So a run that fails must have
  *   changed nothing: one statement, or one transaction
- * @param woke when this process last did after standing still, by `performance.now()`
  * @returns a function that rejects with DatabaseBusy when a call is given up, or when MOST_WAITING are waiting already
  */
 export function coalesce<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
-  woke = lastWoke,
 ): (item: Item) => Promise<Result> {
   const waiting: Waiting<Item, Result>[] = []; // the longest wait first, as in every batch
   const inFlight = new Set<Waiting<Item, Result>[]>();
@@ -85,28 +79,13 @@ export function coalesce<Item, Result>(
 
   /** Rejects the items whose time is over, which come first. @returns how many they are */
   function giveUp(items: readonly Waiting<Item, Result>[]): number {
-    putOff(items);
     const began = performance.now() - PATIENCE_MS;
     const inTime = items.findIndex(({ since }) => since > began);
     const late = items.slice(0, inTime === -1 ? items.length : inTime);
     if (late.length === 0) return 0;
     const error = new DatabaseBusy('the database did not answer in time');
-    for (const one of late) {
-      one.isFinal = true;
-      one.reject(error);
-    }
+    for (const { reject } of late) reject(error);
     return late.length;
-  }
-
-  /** Begins the time anew of items that were there when this process stood still. They stay in order. */
-  function putOff(items: readonly Waiting<Item, Result>[]): void {
-    const wokeAt = woke();
-    for (const one of items) {
-      if (one.since >= wokeAt) return;
-      if (one.isFinal) continue;
-      one.isFinal = true;
-      one.since = wokeAt;
-    }
   }
 
   /** One timer for all callers, and none while there are no callers: a timer for each call would slow the hottest path. */
@@ -117,8 +96,9 @@ export function coalesce<Item, Result>(
     if (oldest) look(oldest.since + PATIENCE_MS - performance.now());
   }
 
+  /** After a busy turn of the event loop the answer may be in the socket: it is read before `setImmediate`. */
   function look(ms: number): void {
-    setTimeout(watch, Math.max(ms, PRECISION_MS)).unref();
+    setTimeout(() => setImmediate(watch), Math.max(ms, PRECISION_MS)).unref();
   }
 
   return (item) =>
@@ -127,7 +107,7 @@ export function coalesce<Item, Result>(
         reject(new DatabaseBusy('too many requests wait for the database'));
         return;
       }
-      waiting.push({ item, since: timeNow(), isFinal: false, resolve, reject });
+      waiting.push({ item, since: performance.now(), resolve, reject });
       soon();
       if (watched) return;
       watched = true;

@@ -1,14 +1,11 @@
-import { DatabaseError, type Pool, type QueryResultRow } from 'pg';
+import type { Pool, QueryResultRow } from 'pg';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { Events } from '../events.js';
 import { apart, inSpan } from '../spans.js';
 import { coalesce } from './coalesce.js';
-import { keepsSession, QUERY_TIMEOUT_MS } from './data-source.js';
-import { stoodStillSince, timeNow } from './standstill.js';
+import { keepsSession } from './data-source.js';
 import { statementFacts } from './statement-span.js';
-
-const CANCELED = '57014'; // query_canceled
 
 /**
  * A statement that PostgreSQL parses and plans once per connection, unless a pooler hands each transaction another one:
@@ -37,22 +34,10 @@ export class Sql {
     this.named = keepsSession(dataSource);
   }
 
-  /**
-   * Runs one statement, in a transaction of its own, and returns its rows. Where this process stood still meanwhile, mostly
-   * with all of its machine, PostgreSQL may find that the statement's time is over: it has done nothing then, and is sent once
-   * more. Not on Citus, where a node may have committed it before the coordinator found that.
-   */
+  /** Runs one statement, in a transaction of its own, and returns its rows. */
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const statement = this.named ? { name, text, values } : { text, values };
-    try {
-      return (await this.pool.query<Row>(statement)).rows;
-    } catch (error) {
-      // By the server: neither given up by us, nor committed on one server only (CommitUnconfirmed), which have the same code.
-      const isEnded = error instanceof DatabaseError && error.code === CANCELED;
-      // Not longer ago than it may have been under way: before, it waited for a connection.
-      if (this.distributed || !isEnded || !stoodStillSince(timeNow() - QUERY_TIMEOUT_MS)) throw error;
-      return (await this.pool.query<Row>(statement)).rows;
-    }
+    return (await this.pool.query<Row>(statement)).rows;
   }
 
   /**

@@ -52,7 +52,7 @@ export class WriteCheck {
     this.pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
   }
 
-  /** @throws why nothing can be written: within 2 s, in which this process has run */
+  /** @throws why nothing can be written: within 2 s */
   async check(): Promise<void> {
     const now = performance.now();
     if (now - this.pool.diskFullAt < DISK_FULL_MS) throw new Error('the disk of the database is full');
