@@ -8,7 +8,6 @@ import { Removal } from '../src/removal/removal.js';
 import { KeyStore } from '../src/token/keys/key.store.js';
 import { bearer } from './support/bearer.js';
 import { createDatabase, createEmptyDatabase, type TestDatabase } from './support/database.js';
-import { giveUp } from './support/give-up.js';
 import { needs } from './support/installed.js';
 import { hasPgBouncer, PgBouncer } from './support/pgbouncer.js';
 import { query } from './support/query.js';
@@ -53,12 +52,6 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
     await app.get(Removal).run();
     await Promise.all(Array.from({ length: 6 }, () => person(url)));
     expect(service.log.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
-  });
-
-  it('a statement that is given up is cancelled on the server', async () => {
-    database = await createEmptyDatabase();
-    pooler = await PgBouncer.before(database.url, 'transaction', 1);
-    await giveUp(pooler.url, database.url);
   });
 
   it('migrates, also without a way around it, and leaves its sessions as they were', async () => {

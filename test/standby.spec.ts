@@ -7,6 +7,7 @@ import { signIn } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 import { until } from './support/until.js';
 
+const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
 /** test/infra/standby.spec.ts has the rest: it takes half a minute. */
@@ -65,5 +66,13 @@ needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby t
     await revoke().expect(200);
     await remove().expect(404);
     await bearer(service.url, access_token).get('/me').expect(401);
+  });
+
+  it('keeps no backend that waits once its statement is given up', async () => {
+    const { refresh_token } = await signIn(service.url);
+    pair.standby.freeze();
+    await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(500);
+    await until(async () => (await pair.primary.query(WAITING)).length === 0);
+    pair.standby.thaw();
   });
 });

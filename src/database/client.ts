@@ -2,7 +2,8 @@ import { Logger } from '@nestjs/common';
 import { Client, type ClientConfig } from 'pg';
 import { parseIntoClientConfig } from 'pg-connection-string';
 import { errorMessage } from './error-facts.js';
-import { settingSession } from './session-settings.js';
+import { limited } from './limited-client.js';
+import { SessionClient } from './session-settings.js';
 
 /** pg's client, made for one database: `new` needs no address. */
 export type DatabaseClient = typeof Client;
@@ -38,12 +39,12 @@ export function clientFor(
     }
     return good;
   }
-  class ClientOfUrl extends Client {
+  const Limited = limited(pooler === 'session' ? SessionClient : Client);
+  return class ClientOfUrl extends Limited {
     constructor(config?: string | ClientConfig) {
       super({ ...(typeof config === 'object' && config), ...current() });
     }
-  }
-  return pooler === 'session' ? settingSession(ClientOfUrl) : ClientOfUrl;
+  };
 }
 
 /** What is left out is for pg to find: `PGUSER`, `PGPASSWORD` and their kin, or the defaults of PostgreSQL. */

@@ -6,7 +6,7 @@ import { Init1700000000000 } from './migrations/1700000000000-init.js';
 
 // Waiting for a connection plus waiting for the answer: a database that hangs is an error within 2 s (contract §3).
 const CONNECT_TIMEOUT_MS = 900;
-export const QUERY_TIMEOUT_MS = 1000;
+const QUERY_TIMEOUT_MS = 1000;
 
 // Sent when a connection begins. A pooler in transaction mode refuses them: they would be for other clients as well.
 const OF_THE_SESSION = {
@@ -47,7 +47,7 @@ export function dataSourceOptions(database: Database | string, poolSize: number)
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
       Client: database.Client, // knows the address, so that TypeORM need not
-      query_timeout: QUERY_TIMEOUT_MS, // the client's own (cancelling-client.ts): works also when the server is frozen
+      query_timeout: QUERY_TIMEOUT_MS, // the client's own (limited-client.ts): works also when the server is frozen
       ...(database.pooler === 'session' && OF_THE_SESSION),
       keepAlive: true,
       idleTimeoutMillis: 30_000,

@@ -1,7 +1,6 @@
 import { DatabaseBusy } from './database-busy.js';
-import { CommitUnconfirmed } from './commit-unconfirmed.js';
 import { isRowFault } from './row-fault.js';
-import { StatementGivenUp } from './statement-given-up.js';
+import { CommitUnconfirmed, StatementGivenUp } from './statement-errors.js';
 
 describe('whether a statement may have failed for one of its rows', () => {
   it.each(['21000', '22003', '22P02', '23503', '23505'])('%s may be', (code) => {

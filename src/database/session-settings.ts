@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import type { Client, ClientConfig } from 'pg';
+import { Client, type ClientConfig } from 'pg';
 
 /**
  * Settings that change what a statement does or how a result is printed. A role, a database, `PGOPTIONS` or the options of a
@@ -15,7 +15,7 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
   ['IntervalStyle', 'postgres', '^postgres$'],
   ['bytea_output', 'hex', '^hex$'],
   ['extra_float_digits', '1', '^[123]$'],
-  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // commit-unconfirmed.ts needs the warning
+  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // statement-errors.ts needs the warning
 ];
 
 /** Limits of time that would end statements or connections of the service. It has its own. */
@@ -33,56 +33,48 @@ const DIFFERENT = `
   WHERE current_setting(name, true) !~ accepted
   UNION ALL SELECT 'search_path', 'public', current_setting('search_path') WHERE current_schema() IS NULL`;
 
-/** Limits of the connection itself. A pooler in session mode may have ignored them as startup parameters. */
-interface Limits {
-  readonly statement_timeout?: unknown;
-  readonly idle_in_transaction_session_timeout?: unknown;
-}
-
 type Connected = (error: Error, client?: Client) => void;
 
-/** Makes each connection set what the service relies on, before its first use: one statement. */
-export function settingSession(Base: typeof Client): typeof Client {
-  return class extends Base {
-    private readonly statement: string;
+/** Each connection sets what the service relies on, before its first use: one statement. */
+export class SessionClient extends Client {
+  private readonly statement: string;
 
-    constructor(config?: string | ClientConfig) {
-      super(config);
-      const { connectionParameters } = this as unknown as { readonly connectionParameters: Limits };
-      this.statement = settingStatement(connectionParameters);
-    }
+  constructor(config: ClientConfig = {}) {
+    super(config);
+    this.statement = settingStatement(config);
+  }
 
-    override connect(): Promise<Client>;
-    override connect(callback: Connected): void;
-    override connect(callback?: Connected): Promise<Client> | void {
-      if (!callback) return this.connectAndSet();
-      callbackify(() => this.connectAndSet())(callback);
-    }
+  override connect(): Promise<Client>;
+  override connect(callback: Connected): void;
+  override connect(callback?: Connected): Promise<Client> | void {
+    if (!callback) return this.connectAndSet();
+    callbackify(() => this.connectAndSet())(callback);
+  }
 
-    private async connectAndSet(): Promise<Client> {
-      const ignore = (): void => undefined; // the statement fails as well
-      this.on('error', ignore);
-      await super.connect();
-      try {
-        // The query() of a subclass is not used: the time limit for connecting covers this statement.
-        await super.query(this.statement);
-      } catch (error) {
-        super.end().catch(ignore); // pg's pool leaves a connection open that fails here
-        throw error;
-      }
-      this.off('error', ignore);
-      return this;
+  private async connectAndSet(): Promise<Client> {
+    const ignore = (): void => undefined; // the statement fails as well
+    this.on('error', ignore);
+    await super.connect();
+    try {
+      // The query() of a subclass is not used: the time limit for connecting covers this statement.
+      await super.query(this.statement);
+    } catch (error) {
+      super.end().catch(ignore); // pg's pool leaves a connection open that fails here
+      throw error;
     }
-  };
+    this.off('error', ignore);
+    return this;
+  }
 }
 
-function settingStatement(limits: Limits): string {
-  const { statement_timeout: statement, idle_in_transaction_session_timeout: idle } = limits;
+/** The limits of the connection itself are set, too: a pooler in session mode may have ignored them as startup parameters. */
+function settingStatement(config: ClientConfig): string {
+  const { statement_timeout: statement, idle_in_transaction_session_timeout: idle } = config;
   const rows = [
     ...RELIED_ON,
     ...NO_LIMITS.map((name) => [name, '0', '^0$']),
-    ['statement_timeout', String(Number(statement ?? 0)), 'always'],
-    ['idle_in_transaction_session_timeout', String(Number(idle ?? 0)), 'always'],
+    ['statement_timeout', String(statement || 0), 'always'],
+    ['idle_in_transaction_session_timeout', String(idle ?? 0), 'always'],
   ];
   return `
     SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted

@@ -72,7 +72,7 @@ export class WriteCheck {
       try {
         return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
       } catch (error) {
-        if (isLost(error) && lost <= this.pool.size) continue;
+        if (isLost(error) && lost <= this.pool.options.max) continue;
         if (isSlow(error) && performance.now() - this.succeededAt < SLOW_MOMENT_MS) return;
         this.succeededAt = -Infinity;
         throw error;

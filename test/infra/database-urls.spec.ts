@@ -5,7 +5,6 @@ import {
   startTemporaryPostgres,
   type TemporaryPostgres,
 } from '../../packages/embedded-postgres/src/temporary-postgres.js';
-import { giveUp } from '../support/give-up.js';
 import { needs } from '../support/installed.js';
 import { privateCa } from '../support/private-ca.js';
 import { query } from '../support/query.js';
@@ -78,14 +77,6 @@ needs({ 'npm run test:infra in full': full }).describe('DATABASE_URL', () => {
     }
     expect(service.output()).not.toMatch(/Warning|"level":"(?:error|fatal)"/);
     expect(service.output()).not.toContain(password);
-  });
-
-  it.each([
-    'postgres://USER:PASSWORD@localhost:PORT/postgres?sslmode=require&sslrootcert=CA',
-    'postgres://USER:PASSWORD@DIR:PORT/postgres',
-    'postgres://USER:PASSWORD@/postgres?host=DIR&port=PORT',
-  ])('%s: a statement that is given up is cancelled on the server', async (text) => {
-    await giveUp(filled(text), `${server.url}postgres`);
   });
 
   it.each([

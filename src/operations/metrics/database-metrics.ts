@@ -81,14 +81,13 @@ function removal(registry: Registry, events: Events): void {
 function pool(registry: Registry, database: BoundedPool): void {
   const states = new Gauge({
     name: 'latchkey_database_connections',
-    help: 'Connections of the pool, by state: used, idle, or leaving (given up, and the server is not rid of it yet).',
+    help: 'Connections of the pool, by state: used or idle.',
     labelNames: ['state'],
     registers: [],
     collect: () => {
-      const { totalCount, idleCount, leavingCount } = database;
+      const { totalCount, idleCount } = database;
       states.set({ state: 'used' }, totalCount - idleCount);
       states.set({ state: 'idle' }, idleCount);
-      states.set({ state: 'leaving' }, leavingCount);
     },
   });
   registry.registerMetric(states);
@@ -96,7 +95,7 @@ function pool(registry: Registry, database: BoundedPool): void {
     registry,
     'latchkey_database_connections_max',
     'Connections that the pool may have (DATABASE_POOL_SIZE).',
-    () => database.size,
+    () => database.options.max,
   );
   gaugeOf(
     registry,

@@ -5,6 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Client, Notification } from 'pg';
 import type { DatabaseClient } from '../../database/client.js';
 import { errorCode, errorMessage } from '../../database/error-facts.js';
+import { apart } from '../../spans.js';
 
 const CONNECT_MS = 2000;
 /** After that the connection is replaced. */
@@ -78,7 +79,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await client.query(NOTIFY, [this.channel, payload]);
+      await apart(() => client.query(NOTIFY, [this.channel, payload])); // its hints are of many requests
     } catch (error) {
       client.emit('error', error);
       throw error;
