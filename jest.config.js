@@ -27,7 +27,6 @@ const SLOW = [
   'test/realtime-abuse.spec.ts',
   'test/realtime-cluster.spec.ts',
   'test/traces.spec.ts',
-  'test/upgrade.spec.ts',
 ];
 // Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
 const leftOut = [
