@@ -91,7 +91,7 @@ describe('the first minute', () => {
       return [status, stderr];
     };
     expect(start()).toEqual([1, 'Run `npm ci` first: nothing is installed yet.\n']);
-    mkdirSync(join(place, 'node_modules/@nestjs/common'), { recursive: true }); // what an older version needed
+    mkdirSync(join(place, 'node_modules/@nestjs/common'), { recursive: true });
     expect(start()).toEqual([1, 'Run `npm ci` first: @nestjs/config is not installed.\n']);
   });
 

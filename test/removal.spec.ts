@@ -57,8 +57,8 @@ const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknow
     ),
   authorization_states: (rows, expiresAt) =>
     sql(
-      `INSERT INTO authorization_states (state_hash, provider, redirect_uri, redirect_uri_named, expires_at)
-       SELECT uuid_send(gen_random_uuid()), 'stub', 'https://app.example', false, ${expiresAt}
+      `INSERT INTO authorization_states (state_hash, provider, redirect_uri, expires_at)
+       SELECT uuid_send(gen_random_uuid()), 'stub', 'https://app.example', ${expiresAt}
        FROM generate_series(1, $1) i`,
       [rows],
     ),

@@ -101,7 +101,7 @@ describe('as root', () => {
   });
 
   itAsRoot.each([
-    ['nobody, as made by an earlier version', 65534],
+    ['nobody', 65534],
     ['a user', 54321],
     ['root, as a restored backup', 0],
   ])('it refuses data that belong to %s, and says what to do', async (_, uid) => {

@@ -17,8 +17,7 @@ export interface ClientSignIn {
 }
 
 /**
- * The challenge of such a state as POST /oauth2/token sees it, there and on instances of the release before: no verifier
- * matches it, so a state of this flow is refused in the specification's. The client's own challenge binds its code.
+ * The challenge of such a state as POST /oauth2/token sees it: no verifier matches it, so a state of this flow is refused in the specification's. The client's own challenge binds its code.
  */
 const NO_VERIFIER = '-';
 
@@ -26,8 +25,8 @@ const SAVE = {
   name: 'client-state-save',
   text: `
     INSERT INTO authorization_states
-      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, client_request, expires_at)
-    VALUES ($1, $2, $3, true, '${NO_VERIFIER}', $4, $5, now() + make_interval(secs => $6))`,
+      (state_hash, provider, redirect_uri, code_challenge, memory, client_request, expires_at)
+    VALUES ($1, $2, $3, '${NO_VERIFIER}', $4, $5, now() + make_interval(secs => $6))`,
 };
 
 const CONSUME = {

@@ -16,10 +16,6 @@ export class AuthorizationState {
   @Column('text', { name: 'redirect_uri' })
   redirectUri!: string;
 
-  /** Always true: instances of an older version compare the redirect URI of the token request only then. */
-  @Column('boolean', { name: 'redirect_uri_named' })
-  redirectUriNamed!: boolean;
-
   /** S256 challenge of the client (RFC 7636), if it sent one. */
   @Column('text', { name: 'code_challenge', nullable: true })
   codeChallenge!: string | null;

@@ -26,8 +26,8 @@ const SAVE = {
   name: 'states-save',
   text: `
     INSERT INTO authorization_states
-      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
-    SELECT hash, provider, uri, true, challenge, memory, now() + make_interval(secs => $6)
+      (state_hash, provider, redirect_uri, code_challenge, memory, expires_at)
+    SELECT hash, provider, uri, challenge, memory, now() + make_interval(secs => $6)
     FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
       AS s (hash, provider, uri, challenge, memory)`,
 };
@@ -53,8 +53,8 @@ const SAVE_ONE = {
   name: 'state-save',
   text: `
     INSERT INTO authorization_states
-      (state_hash, provider, redirect_uri, redirect_uri_named, code_challenge, memory, expires_at)
-    VALUES ($1, $2, $3, true, $4, $5, now() + make_interval(secs => $6))`,
+      (state_hash, provider, redirect_uri, code_challenge, memory, expires_at)
+    VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
 };
 const CONSUME_ONE = {
   name: 'state-consume',

@@ -70,7 +70,6 @@ export class Init1700000000000 implements MigrationInterface {
         state_hash bytea PRIMARY KEY,
         provider text NOT NULL,
         redirect_uri text NOT NULL,
-        redirect_uri_named boolean NOT NULL,
         code_challenge text,
         memory jsonb,
         expires_at timestamptz NOT NULL,

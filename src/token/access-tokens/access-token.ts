@@ -24,8 +24,7 @@ export interface AccessTokenClaims {
   /** The session. */
   readonly sid: string;
   readonly device_id?: string;
-  /** Absent from tokens of releases before 0.2, which live for an hour after an upgrade. */
-  readonly client_id?: string;
+  readonly client_id: string;
   readonly jti: string;
   readonly iat: number;
   readonly exp: number;

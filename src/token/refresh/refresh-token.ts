@@ -30,7 +30,7 @@ export function makeRefreshToken({ sessionId, userId, deviceId }: Session, bound
 export function parseRefreshToken(token: string): HeldToken | undefined {
   if (!token.startsWith(PREFIX)) return undefined;
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url');
-  const bound = bytes.length % UUID_BYTES === 1; // a release that does not know of binding finds the length wrong
+  const bound = bytes.length % UUID_BYTES === 1;
   if (bound && bytes.at(-1) !== BOUND) return undefined;
   const withoutSecret = bytes.length - SECRET_BYTES - Number(bound);
   if (withoutSecret !== 2 * UUID_BYTES && withoutSecret !== 3 * UUID_BYTES) return undefined;
@@ -45,7 +45,7 @@ export function parseRefreshToken(token: string): HeldToken | undefined {
 
 /**
  * All that the database keeps of a token (spec §2.2): SHA-256 of its text or, where the session is bound to a key, of the key's
- * thumbprint and the text. So a release that does not know of binding would not find it either (contract §5).
+ * thumbprint and the text (contract §5).
  */
 export function hashRefreshToken(token: string, jkt: Buffer | null = null): Buffer {
   // In one call: 0.3 µs, where an object that is updated takes 1.05.
