@@ -8,8 +8,7 @@ import { AppModule } from './app.module.js';
 import type { Settings } from './config/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/data-source.js';
-import { migrate } from './database/migrate.js';
-import type { Patience } from './database/patiently.js';
+import { migrateOnce } from './database/migrate.js';
 import { Sql } from './database/sql.js';
 import { directWay } from './database/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
@@ -34,10 +33,11 @@ import { tellTimeOf } from './http/express.adapter.js';
 export async function startApp(
   settings: Settings,
   log: Logger,
-  patience: Patience,
+  msLeft: number,
+  signal: AbortSignal,
 ): Promise<NestExpressApplication> {
   const direct = directWay(settings);
-  const newer = await migrate(dataSourceOptions(direct, 1), patience);
+  const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, signal);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
   const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
@@ -47,7 +47,7 @@ export async function startApp(
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.init();
     await listen(app, settings); // its faults are no DatabaseErrors: waiting for the database does not help
-    patience.signal.throwIfAborted();
+    signal.throwIfAborted();
     return app;
   } catch (error) {
     await app.close();

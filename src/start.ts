@@ -42,10 +42,7 @@ export async function startService(
       settings.databaseUrl ?? withoutEnvironment((await unlessAborted(embedded!, signal)).url);
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
     const complete = { ...settings, databaseUrl, databaseDirectUrl };
-    const starting = patiently(
-      (msLeft) => startApp(complete, log, { ...patience, patienceMs: msLeft }),
-      patience,
-    );
+    const starting = patiently((msLeft) => startApp(complete, log, msLeft, signal), patience);
     return running(await unlessAborted(starting, signal), settings, await embedded);
   } catch (error) {
     await Promise.race([takeDown(embedded), delay(FAREWELL_MS, undefined, { ref: false })]);

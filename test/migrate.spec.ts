@@ -183,11 +183,8 @@ describe('a table that is held', () => {
     return longest;
   }
 
-  it.each([
-    ['read', 'ACCESS SHARE', [expect.stringContaining('migration Altering1700000000004 needs a lock')]],
-    ['vacuumed, which would give way after a second', 'SHARE UPDATE EXCLUSIVE', []],
-  ])('because it is %s: nobody else waits for long', async (_name, mode, lines) => {
-    await hold(mode);
+  it('because it is read: no other statement waits for long', async () => {
+    await hold('ACCESS SHARE');
     const migration = migrate(options(database.url, Altering1700000000004), patience());
     const longest = longestWrite(migration);
     expect(await waiting(database.url, 1, migration)).toBe(true);
@@ -196,14 +193,14 @@ describe('a table that is held', () => {
     await migration;
     expect(await query(altered)).toHaveLength(1);
     expect(await longest).toBeLessThan(1000);
-    expect(log).toEqual(lines);
+    expect(log).toEqual([expect.stringContaining('migration Altering1700000000004 did not get its locks')]);
   });
 
   it('for longer than the start is patient: an error that says what to do, and nothing was changed', async () => {
     await hold('ACCESS SHARE');
     const migration = migrate(options(database.url, Altering1700000000004), patience({ patienceMs: 300 }));
     await expect(migration).rejects.toThrow(
-      /Altering1700000000004 did not get its locks in time, nothing of it was applied: end what holds a table/,
+      /Altering1700000000004 did not get its locks, nothing of it was applied: end what holds a table/,
     );
     expect(await query(altered)).toEqual([]);
     await holder.query('COMMIT');
@@ -247,7 +244,9 @@ describe('a database that is not there yet', () => {
       }).listen(port, '127.0.0.1');
     };
     await migrate(options(late.href), patience({ log: begin }));
-    expect(log).toEqual([expect.stringContaining(`waiting for the database at 127.0.0.1:${port}`)]);
+    expect(log).toEqual([
+      expect.stringContaining(`waiting for the database: no database at 127.0.0.1:${port}`),
+    ]);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
   });
 

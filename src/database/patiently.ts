@@ -4,6 +4,7 @@ import { errorCode, errorMessage } from './error-facts.js';
 import { settingFault } from './setting-fault.js';
 
 const RETRY_MS = 250;
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 export interface Patience {
   /** The time after which the next failure is final. */
@@ -15,8 +16,8 @@ export interface Patience {
 }
 
 /**
- * Repeats something while it fails because the database is away, slow or read-only. Only for the start, which must be
- * patient (contract §1); a request fails soon.
+ * Repeats something while it fails because the database is away, slow or read-only, or a migration's table is locked. Only for
+ * the start, which must be patient (contract §1); a request fails soon.
  *
  * @param work is given the milliseconds that are left
  * @throws at once, an error that waiting does not change; in the end, one with the reason of the last failure
@@ -35,7 +36,8 @@ export async function patiently<Result>(
       signal.throwIfAborted();
       const fault = settingFault(error);
       if (fault) throw new Error(fault, { cause: error });
-      if (!isDatabaseAway(error) || isRefused(error)) throw error;
+      const isLocked = errorCode(error) === LOCK_NOT_AVAILABLE;
+      if (!isLocked && (!isDatabaseAway(error) || isRefused(error))) throw error;
       const reason = errorMessage(error) || String(errorCode(error));
       if (Date.now() >= deadline) {
         const seconds = Math.round(patienceMs / 1000);
