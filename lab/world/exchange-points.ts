@@ -7,7 +7,7 @@ import { post } from './call.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';
 import { answer, answerOfStatement, halfOfRequest, statement, type Stop } from './stops.js';
-import { hashOfState } from "../../src/auth/states/state.service.js";
+import { hashOfState } from '../../src/auth/states/state.service.js';
 
 interface Allowed {
   /** The client has the whole answer. */
