@@ -35,8 +35,8 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
   }
 
   /**
-   * The database told its time after the question and before the answer, no more is known. Where the offset that there is lies between
-   * what these two say, it stays: the answer may have been read late.
+   * The database told its time after the question and before the answer, no more is known. An offset between the two stays: the answer
+   * may have been read late.
    */
   private async measure(): Promise<void> {
     const sent = Date.now();

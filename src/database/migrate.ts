@@ -53,7 +53,7 @@ export async function migrateOnce(
   msLeft: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  // The lock has a connection of its own, since not every migration runs in a transaction.
+  // A second connection, since not every migration runs in a transaction.
   const lock = await connect(options.extra.Client, msLeft);
   try {
     await requireUsable(lock);
@@ -79,7 +79,7 @@ async function connect(Client: DatabaseClient, msLeft: number): Promise<Client> 
   } catch (error) {
     client.end().catch(() => undefined);
     if (error instanceof DatabaseError || settingFault(error)) throw error;
-    const reason = errorMessage(error) || String(errorCode(error)); // those of several addresses have no message
+    const reason = errorMessage(error) || String(errorCode(error)); // no message if there are several addresses
     const unreachable = new Error(`no database at ${client.host}:${client.port}: ${reason}`, {
       cause: error,
     });
@@ -127,7 +127,7 @@ async function applyMigrations(dataSource: DataSource): Promise<string[]> {
 async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
   if (migration.instance?.transaction === false) {
     // `CREATE INDEX CONCURRENTLY` is in no other statement's way, and leaves an invalid index if it is given up. So it has no
-    // limit, except through a pooler in transaction mode, whose sessions others use as well (docs/production.md).
+    // limit, except through a pooler in transaction mode, which shares its sessions (docs/production.md).
     if (keepsSession(runner.dataSource)) await runner.query(liftTimeouts('session'));
     await executor.executeMigration(migration);
     return;
