@@ -92,6 +92,28 @@ describe('.env', () => {
     expect(faultsOf({})).toEqual([expect.stringMatching(/^\s*\.env: cannot be read \(not text in UTF-8/)]);
   });
 
+  const mixed = Buffer.concat([bigEndian, Buffer.from('NODE_ENV=production\n')]);
+  it.each<[string, number, Buffer | string]>([
+    ['of cmd.exe', 2, 'PORT=4000\r\nset NODE_ENV=hunter2\r\n'],
+    ['of PowerShell', 1, '$env:NODE_ENV="hunter2"\n'],
+    ['after a value of several lines', 4, 'A="b\nc\n"\n\u200bNODE_ENV=hunter2\n'],
+    ['in another encoding than the lines before it', 3, mixed],
+  ])('is a fault if a line is no setting: one %s', (_name, line, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    const [fault, ...others] = faultsOf({});
+    expect(fault).toContain(`.env: line ${line} is no setting`);
+    expect(fault).not.toContain('hunter2');
+    expect(others).toEqual([]);
+  });
+
+  it('may have comments, names alone, values of several lines, and every way to write an assignment', () => {
+    write(
+      '.env',
+      ` # x = y\n\nHOME_ONLY\nexport A\nexport B = 'c # d' # e\nC: "f\n-- g\n" # h\n\tD=\nE=i = "j\n#\nF='k\rLOG_LEVEL=warn\rPORT=4000`,
+    );
+    expect(loadSettings({}, cwd)).toMatchObject({ port: 4000, logLevel: 'warn' });
+  });
+
   it('a value in the quotation marks that docker --env-file leaves is a warning, without the value', () => {
     const quoted = { SERVICE_KEYS: `'${'k'.repeat(32)}'`, 'providers.idp.client_secret': '"hunter2hunter2"' };
     expect(faultsOf({ SERVICE_KEYS: quoted.SERVICE_KEYS })[0]).toContain('quotation mark');

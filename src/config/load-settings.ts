@@ -86,12 +86,32 @@ function load(
 
 function readDotEnv(cwd: string, faults: Faults): Environment {
   try {
-    return parse(decodeText(readFileSync(join(cwd, '.env'))));
+    const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
+    const line = lineOutside(text);
+    if (line)
+      faults.add('.env', `line ${line} is no setting (not shown, it may hold a secret)`, 'NAME=value');
+    return parse(text);
   } catch (error) {
     const code = fileErrorCode(error);
     if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a file in UTF-8, or none');
     return {};
   }
+}
+
+/** An assignment as dotenv reads it. */
+const ASSIGNMENT =
+  /^\s*(?:export\s+)?[\w.-]+(?:\s*=\s*?|:\s+?)(?:\s*'(?:\\'|[^'])*'|\s*"(?:\\"|[^"])*"|\s*`(?:\\`|[^`])*`|[^#\r\n]+)?\s*(?:#.*)?$/gm;
+/** A comment, or a name alone, which sets nothing. */
+const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
+
+/**
+ * dotenv skips what it does not understand (`set NAME=value`, or UTF-8 appended to a file in UTF-16), so that the service would
+ * start with other settings than the file has.
+ * @returns number of the first line that is neither an assignment nor a comment; 0: all are
+ */
+function lineOutside(text: string): number {
+  const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
+  return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;
 }
 
 function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSecretKey {
