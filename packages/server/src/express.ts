@@ -32,7 +32,7 @@ export function authenticate(verifier: Authenticator): Middleware {
 
 /** Never throws: Express 4 does not look at promises, so that a rejected one would end the process. */
 function refuse(response: ServerResponse, error: unknown, next: (error: unknown) => void): void {
-  if (!(error instanceof LatchkeyError)) return next(error);
+  if (!(error instanceof LatchkeyError)) return next(error ?? new Error('the verifier threw no error')); // none: the handler runs
   if (response.headersSent) return; // by a time limit of the application
   try {
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);

@@ -38,9 +38,25 @@ function prepareAnswer(reply: FastifyReply, error: LatchkeyError): void {
   let isHandled = false;
   reply.send = (payload?: unknown) => {
     if (payload !== error) return send(payload);
-    if (isHandled) return send(error.body);
+    if (isHandled) {
+      noteLastHandler(reply);
+      return send(error.body);
+    }
     isHandled = true; // the first call is Fastify's own, which passes the error to the error handler
     reply.code(error.status).headers(error.headers);
     return send(error);
   };
+}
+
+/** Where Fastify keeps the error handler that is next; false: there is none. */
+const NEXT_HANDLER = 'fastify.reply.nextErrorHandler';
+
+/**
+ * Fastify's own error handler is the last one, which Fastify notes when that handler sends an error; here it sends a body. Without
+ * the note Fastify looks for another handler if an `onSend` hook fails, and throws, which ends the process.
+ */
+function noteLastHandler(reply: FastifyReply): void {
+  const next = Object.getOwnPropertySymbols(reply).find(({ description }) => description === NEXT_HANDLER);
+  const handlers = reply as unknown as Record<symbol, { readonly func?: unknown } | false | null>;
+  if (next && handlers[next] && !handlers[next].func) handlers[next] = false;
 }

@@ -201,6 +201,27 @@ describe('a refused request', () => {
       ]);
     });
 
+    it.each<[string, () => void]>([
+      ['none', () => undefined],
+      [
+        'one that sends the error',
+        () => void app.setErrorHandler((error, _request, reply) => reply.send(error)),
+      ],
+    ])('with an onSend hook that fails, and as error handler %s: it is answered', async (_name, prepare) => {
+      prepare();
+      app.addHook('onSend', async () => {
+        await delay(1);
+        throw new Error('the session store is away');
+      });
+      const url = await start();
+      await hangUp(url);
+      const response = await fetch(`${url}/orders`, { signal: AbortSignal.timeout(5000) });
+      expect([response.status, await response.json()]).toEqual([
+        401,
+        expect.objectContaining({ message: 'the session store is away' }),
+      ]);
+    });
+
     it('ends a hook that calls this one', async () => {
       const hook = forFastify.authenticate(refusing());
       app.addHook('preHandler', async (request, reply) => {
@@ -335,4 +356,13 @@ describe('a refused request', () => {
     await guard({ headers: {} } as never, response as never, next);
     expect(next.mock.calls).toEqual([[failure]]);
   });
+
+  it.each([undefined, null])(
+    'of Express by %p in place of an error: is no call for the handler',
+    async (thrown) => {
+      const next = jest.fn();
+      await forExpress.authenticate(refusing(() => thrown))({ headers: {} } as never, {} as never, next);
+      expect(next.mock.calls).toEqual([[expect.any(Error)]]);
+    },
+  );
 });
