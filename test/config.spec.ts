@@ -114,6 +114,11 @@ describe('.env', () => {
     expect(loadSettings({}, cwd)).toMatchObject({ port: 4000, logLevel: 'warn' });
   });
 
+  it.each(['`x`', '“x”', '„x“', '‘x’'])('a value in other quotation marks is a warning: %s', (text) => {
+    const { warnings } = loadSettings({ 'providers.idp.client_id': text }, cwd);
+    expect(warnings).toEqual(expect.arrayContaining([expect.stringContaining('quotation mark')]));
+  });
+
   it('a value in the quotation marks that docker --env-file leaves is a warning, without the value', () => {
     const quoted = { SERVICE_KEYS: `'${'k'.repeat(32)}'`, 'providers.idp.client_secret': '"hunter2hunter2"' };
     expect(faultsOf({ SERVICE_KEYS: quoted.SERVICE_KEYS })[0]).toContain('quotation mark');

@@ -53,9 +53,9 @@ export function quote(value: string): string {
   return `was ${escaped}`;
 }
 
-/** Whether a value begins and ends with the same quotation mark, as `docker --env-file` leaves it. */
+/** Whether a value is in quotation marks, which `docker --env-file` leaves, or which an editor has made typographic. */
 export function isQuoted(value: string): boolean {
-  return /^(?:"[^]*"|'[^]*')$/.test(value);
+  return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
 
 /** What a fault says about a secret. */
