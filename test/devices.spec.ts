@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
+import { DataSource } from 'typeorm';
 import type { Sql } from '../src/database/sql.js';
 import { LastSeen } from '../src/device/last-seen.js';
 import { Events } from '../src/events.js';
@@ -147,6 +148,18 @@ describe('users and their devices', () => {
       expect(all.map(({ current }) => current)).toEqual(all.map((_, i) => i === 0));
       expect(all.map(({ signed_in }) => signed_in)).toEqual(all.map((_, i) => i === 0));
       expect(pages.at(-1)).not.toHaveProperty('next_cursor');
+    });
+
+    it('of which the database returns one page, and the row that shows whether more follow', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 249, 'now()');
+      const { manager } = service.app.get(DataSource);
+      const asked = jest.spyOn(manager, 'query');
+      await page(tokens);
+      const rows = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown[]>));
+      asked.mockRestore();
+      expect(rows.map(({ length }) => length)).toContain(101);
+      expect(Math.max(...rows.map(({ length }) => length))).toBe(101);
     });
 
     it('a full page that is the last has no cursor', async () => {
