@@ -32,7 +32,8 @@ export function authenticate(verifier: Authenticator): Middleware {
 
 /** Never throws: Express 4 does not look at promises, so that a rejected one would end the process. */
 function refuse(response: ServerResponse, error: unknown, next: (error: unknown) => void): void {
-  if (!(error instanceof LatchkeyError)) return next(error ?? new Error('the verifier threw no error')); // none: the handler runs
+  if (!(error instanceof LatchkeyError))
+    return next(isObject(error) ? error : new Error('no error was thrown'));
   if (response.headersSent) return; // by a time limit of the application
   try {
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
@@ -43,3 +44,6 @@ function refuse(response: ServerResponse, error: unknown, next: (error: unknown)
     next(failure); // of code that the application has put into the response
   }
 }
+
+/** Anything else would not keep Express from the handler: nothing at all, or `route`. */
+const isObject = (thrown: unknown): boolean => typeof thrown === 'object' && thrown !== null;

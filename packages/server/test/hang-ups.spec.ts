@@ -357,7 +357,7 @@ describe('a refused request', () => {
     expect(next.mock.calls).toEqual([[failure]]);
   });
 
-  it.each([undefined, null])(
+  it.each([undefined, null, 'route', 'router'])(
     'of Express by %p in place of an error: is no call for the handler',
     async (thrown) => {
       const next = jest.fn();
