@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import { ChannelHistory } from '../src/channel/channel.history.js';
 import { bearer } from './support/bearer.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { signIn, type Tokens } from './support/sign-in.js';
 import { SocketClient, type Ready } from './support/socket-client.js';
 import { StubProvider } from './support/stub-provider.js';
+import { until } from './support/until.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const KEPT = 5;
@@ -90,6 +92,32 @@ describe('the length of a history', () => {
     await historyOf(100);
     await append();
     expect(await offsets()).toHaveLength(101);
+  });
+
+  it('with large events is read in pages of few bytes, each event once, also if the last ones are missing', async () => {
+    const last = 150;
+    await historyOf(last);
+    await query(
+      service.databaseUrl,
+      `UPDATE channel_events SET data = to_json(repeat('x', 60000))::text WHERE user_id = $1 AND event_offset > 120`,
+      [tokens.user_id],
+    );
+    await query(service.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
+      tokens.user_id,
+      last + 5,
+    ]);
+    const page = await service.app.get(ChannelHistory).read(tokens.user_id, 120, 100);
+    expect(page.map(({ offset }) => offset)).toEqual([121, 122, 123, 124, 125]);
+
+    const client = SocketClient.open(service.url, { token: tokens.access_token, offset: 1 });
+    try {
+      await push();
+      const heard = () => client.received.flatMap(({ event, meta }) => (event === 'n' ? [meta!.offset] : []));
+      await until(() => heard().at(-1) === last + 6);
+      expect(heard()).toEqual([...Array.from({ length: last - 1 }, (_, i) => i + 2), last + 6]);
+    } finally {
+      client.close();
+    }
   });
 
   it('of another user stays as it is', async () => {

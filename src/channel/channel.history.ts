@@ -56,12 +56,23 @@ type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
 };
 
 // Both are asked whenever a socket connects or catches up: named statements.
+/** Bytes after which a page ends, so that events of 60 kB do not fill the memory, or the event loop, for one user. */
+const PAGE_BYTES = 262_144;
+
 const READ = {
   name: 'channel-read',
   text: `
-    SELECT id, event_offset, event, data, device_id, sent_at FROM channel_events
-    WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()
-    ORDER BY event_offset LIMIT $3`,
+    SELECT id, event_offset, event, data, device_id, sent_at
+    FROM (
+      SELECT *, sum(octet_length(data)) OVER (ORDER BY event_offset) - octet_length(data) AS bytes_before
+      FROM (
+        SELECT id, event_offset, event, data, device_id, sent_at FROM channel_events
+        WHERE user_id = $1 AND event_offset > $2 AND expires_at > now()
+        ORDER BY event_offset LIMIT $3
+      ) AS page
+    ) AS sized
+    WHERE bytes_before < ${PAGE_BYTES}
+    ORDER BY event_offset`,
 };
 
 // One statement, so that all are of the same moment.

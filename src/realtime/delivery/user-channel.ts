@@ -149,8 +149,8 @@ export class UserChannel {
           this.delivery.deliver(event, group);
           position = event.offset!;
         }
-        // A page that is not full is the last one. What is missing up to `target` has expired, or is of another history.
-        if (events && events.length < PAGE && position < target) {
+        // After an empty page, what is missing up to `target` has expired, or is of another history.
+        if (events?.length === 0 && position < target) {
           const end = await this.untilAnswered(() => this.findEnd());
           if (end !== undefined && end >= target) position = target;
         }
