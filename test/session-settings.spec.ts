@@ -122,12 +122,17 @@ describe('settings that a role or a database has for other applications', () => 
     }
     service = await start({ DATABASE_URL: url });
     await expectServed(service);
-    const [row] = await service.app
-      .get(DataSource)
-      .query<[object]>(
-        `SELECT current_setting('default_transaction_isolation') AS isolation, current_setting('session_replication_role') AS role, current_setting('lock_timeout') AS lock, current_setting('statement_timeout') AS statement`,
-      );
-    expect(row).toEqual({ isolation: 'read committed', role: 'origin', lock: '0', statement: '950ms' });
+    const used = Object.entries({
+      default_transaction_isolation: 'read committed',
+      session_replication_role: 'origin',
+      extra_float_digits: '1',
+      client_min_messages: 'notice',
+      lock_timeout: '0',
+      statement_timeout: '950ms',
+    });
+    const set = used.map(([name]) => `current_setting('${name}') AS ${name}`).join(', ');
+    const [row] = await service.app.get(DataSource).query<[object]>(`SELECT ${set}`);
+    expect(row).toEqual(Object.fromEntries(used));
   });
 
   it('of replication, which only a superuser may take back, refuse the start', async () => {

@@ -10,10 +10,7 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
   ['session_replication_role', 'origin', '^(origin|local)$'],
   ['standard_conforming_strings', 'on', '^on$'],
   ['array_nulls', 'on', '^on$'],
-  ['transform_null_equals', 'off', '^off$'],
   ['DateStyle', 'ISO', '^ISO'],
-  ['IntervalStyle', 'postgres', '^postgres$'],
-  ['bytea_output', 'hex', '^hex$'],
   ['extra_float_digits', '1', '^[123]$'],
   ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // statement-errors.ts needs the warning
 ];
