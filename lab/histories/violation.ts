@@ -1,6 +1,6 @@
 import type { HistoryEntry } from './operation.js';
 
-/** The rules, by the letters of docs/reliability.md. */
+/** The rules of docs/reliability.md. */
 type Rule =
   | 'succeeded twice'
   | 'acknowledged and gone'
