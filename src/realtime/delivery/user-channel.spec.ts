@@ -30,7 +30,7 @@ describe('a channel whose history cannot be read', () => {
   beforeEach(() => {
     [answers, ends, delivered, endings] = [[], [], [], []];
     const answer = async <Item>(from: (Error | Item)[]): Promise<Item> => {
-      const next = from.shift() ?? new Error('nobody was to ask');
+      const next = from.shift() ?? new Error('a question too many');
       if (next instanceof Error) throw next;
       return next;
     };
@@ -60,9 +60,10 @@ describe('a channel whose history cannot be read', () => {
     return one as unknown as Connection;
   }
 
-  /** Waits until everything has been answered, and nothing is being read. */
+  /** Waits until nothing is being read; every answer has been asked for then. */
   async function settle(): Promise<void> {
-    while (answers.length > 0 || ends.length > 0 || connection.reading) await delay(10);
+    while (connection.reading) await delay(10);
+    expect([answers, ends]).toEqual([[], []]);
   }
 
   it('goes on once the database is back', async () => {
@@ -106,7 +107,7 @@ describe('a channel whose history cannot be read', () => {
   });
 
   it('jumps over events that have expired', async () => {
-    [answers, ends] = [[[event(1)]], [away, { last: 3 }]];
+    [answers, ends] = [[[event(1)], []], [away, { last: 3 }]];
     channel.reachesTo(3);
     await settle();
     channel.receive(event(4));
@@ -116,7 +117,7 @@ describe('a channel whose history cannot be read', () => {
   it('goes on in a history that has begun anew, whatever sockets and notifications of the old one say', async () => {
     const old = { isOpen: true, isFull: false, reading: false, position: 500 }; // it is about to be closed
     channel.connections.add(old as unknown as Connection);
-    [answers, ends] = [[[event(1)], [event(2)]], [{ last: 2 }]];
+    [answers, ends] = [[[event(1)], [event(2)], []], [{ last: 2 }]];
     channel.reachesTo(500); // a late notification
     channel.receive(event(2)); // after the reading, and before it asks where the history ends
     await settle();
