@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { Clock } from '../database/clock.js';
@@ -14,7 +15,6 @@ import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { Events } from '../events.js';
 import { ErrorForClient } from './clients/error-for-client.js';
-import { createHash } from 'node:crypto';
 
 /** What is known of a sign-in by the time that it fails. */
 interface Attempt {

@@ -1,6 +1,6 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { Injectable, type PipeTransform } from '@nestjs/common';
 import type { Request } from 'express';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
 import { ParametersPipe } from '../http/parameters.pipe.js';
 import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
 

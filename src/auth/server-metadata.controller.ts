@@ -1,9 +1,9 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
+import { Expose } from 'class-transformer';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
 import { answer } from '../http/answer.js';
 import { Public } from '../token/guard/access.js';
-import { Expose } from 'class-transformer';
 
 /** What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL. */
 export class ServerMetadata {

@@ -1,12 +1,12 @@
-import type { SecretFile } from './provider-settings.js';
 import { resolve } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { SecretFile } from './provider-settings.js';
 import { quote, unreadable } from './invalid-settings.js';
 import type { Faults } from './invalid-settings.js';
 import { providerKeys } from './provider-keys.js';
 import type { Environment, Setting } from './setting-row.js';
 import { settingsTable } from './settings-table.js';
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
 
 /**
  * The most bytes that a file of a secret may hold: a database's URL and the longest keys are below one KiB. Not more is read: a

@@ -1,10 +1,10 @@
 import { Controller, Get } from '@nestjs/common';
+import { Expose, Type } from 'class-transformer';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { Caller } from '../token/guard/access.js';
 import { ProfileStore } from './profile.store.js';
-import { Expose, Type } from 'class-transformer';
 
 /** Answer of GET /me, made of a Profile: who the caller is, as the provider last described them (contract §4). */
 export class Me {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Socket, Server } from 'socket.io';
+import { ServerResponse, type IncomingMessage } from 'node:http';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { OpenFiles } from '../../http/open-files.js';
 import { RateLimits } from '../../http/rate-limit.js';
@@ -7,7 +8,6 @@ import { UUID } from '../../http/uuid.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { JwtGuard } from '../../token/guard/jwt.guard.js';
 import { Admission } from './admission.js';
-import { ServerResponse, type IncomingMessage } from 'node:http';
 import { toServerError } from '../../errors/server-error.js';
 import { refusalText, refuse } from '../../http/refusal.js';
 import { ANSWER_HEADERS } from '../../http/security-headers.js';

@@ -1,8 +1,8 @@
 import type { KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createPrivateKey, randomBytes } from 'node:crypto';
 import type { SecretKey } from '../../config/secret-key.js';
 import { UnreadableKey } from './key-errors.js';
 import type { StoredKey } from './key-life.js';
-import { createCipheriv, createDecipheriv, createPrivateKey, randomBytes } from 'node:crypto';
 
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
