@@ -107,7 +107,10 @@ describe('a channel whose history cannot be read', () => {
   });
 
   it('jumps over events that have expired', async () => {
-    [answers, ends] = [[[event(1)], []], [away, { last: 3 }]];
+    [answers, ends] = [
+      [[event(1)], []],
+      [away, { last: 3 }],
+    ];
     channel.reachesTo(3);
     await settle();
     channel.receive(event(4));
