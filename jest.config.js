@@ -20,13 +20,13 @@ const SLOW = [
   'test/attacks/renames.spec.ts',
   'test/attacks/slow-requests.spec.ts',
   'test/attacks/upgrades.spec.ts',
-  'test/crash.spec.ts',
-  'test/first-minute.spec.ts',
-  'test/migrate.spec.ts',
-  'test/quick-start.spec.ts',
-  'test/realtime-abuse.spec.ts',
-  'test/realtime-cluster.spec.ts',
-  'test/traces.spec.ts',
+  'test/database/crash.spec.ts',
+  'test/project/first-minute.spec.ts',
+  'test/database/migrate.spec.ts',
+  'test/project/quick-start.spec.ts',
+  'test/realtime/realtime-abuse.spec.ts',
+  'test/realtime/realtime-cluster.spec.ts',
+  'test/operations/traces.spec.ts',
 ];
 // Separate commands run these: test:browsers, which names the browser (some in Chromium alone), test:install and test:infra.
 const leftOut = [

@@ -1,8 +1,8 @@
 import 'reflect-metadata';
 import { DataSource } from 'typeorm';
-import { loadSettings } from './src/config/load-settings.js';
-import { dataSourceOptions } from './src/database/data-source.js';
-import { directWay } from './src/database/ways.js';
+import { loadSettings } from './src/config/settings/load-settings.js';
+import { dataSourceOptions } from './src/database/pool/data-source.js';
+import { directWay } from './src/database/pool/ways.js';
 import { ENTITIES } from './src/entities.js';
 
 const settings = loadSettings();

@@ -1,7 +1,7 @@
 import type { INestApplication, Type } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { ErrorCode } from '../src/errors/oauth-error.js';
-import { speaksOAuth } from '../src/http/parameter.js';
+import { speaksOAuth } from '../src/http/parameters/parameter.js';
 import { byStatus, ERROR_SCHEMA, errorResponse } from './errors.js';
 import { DESCRIPTION, SECURITY_SCHEMES, TITLE } from './introduction.js';
 import { ANSWER_HEADERS } from './headers.js';

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../src/app.module.js';
-import { parseSettings } from '../src/config/parse-settings.js';
+import { parseSettings } from '../src/config/settings/parse-settings.js';
 import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
 import { BACKENDS } from './operations/backends.js';

@@ -33,7 +33,7 @@ export interface Operation {
   readonly answers: Readonly<Record<number, Answer>>;
   /** Beyond those that its guards and its body bring along (errors.ts). */
   readonly errors?: readonly ErrorCode[];
-  /** Bodies, by a name each; all of them are answered with success (test/openapi-examples.spec.ts). */
+  /** Bodies, by a name each; all of them are answered with success (test/openapi/openapi-examples.spec.ts). */
   readonly bodies?: Readonly<Record<string, unknown>>;
   /** Values of parameters, by their names. */
   readonly parameters?: Readonly<Record<string, unknown>>;

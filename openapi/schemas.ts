@@ -1,7 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
-import { ANY_JSON, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameter.js';
-import { UUID } from '../src/http/uuid.js';
+import { ANY_JSON, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameters/parameter.js';
+import { UUID } from '../src/http/parameters/uuid.js';
 import { FIELDS } from './fields.js';
 import type { Json } from './operation.js';
 
@@ -72,7 +72,7 @@ function withoutCitations(text: string): string {
   return words[0]!.toUpperCase() + words.slice(1);
 }
 
-/** What the rules of a DTO say (http/parameter.ts), as JSON Schema, by the names of its members. */
+/** What the rules of a DTO say (http/parameters/parameter.ts), as JSON Schema, by the names of its members. */
 function rulesOf(dto: Type): Map<string, Json> {
   const rules = new Map<string, Json>();
   for (const { name, propertyName, constraints } of getMetadataStorage().getTargetValidationMetadatas(

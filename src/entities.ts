@@ -6,7 +6,7 @@ import { IdempotencyKey } from './channel/idempotency-key.entity.js';
 import { Instance } from './channel/instance.entity.js';
 import { Presence } from './channel/presence.entity.js';
 import { Device } from './device/device.entity.js';
-import { LogoutToken } from './provider/logout-token.entity.js';
+import { LogoutToken } from './provider/logout/logout-token.entity.js';
 import { SampleCode } from './sample-provider/sample-code.entity.js';
 import { AccessToken } from './token/access-tokens/access-token.entity.js';
 import { RefreshToken } from './token/sessions/refresh-token.entity.js';

@@ -122,7 +122,7 @@ export interface DomainEvents {
       readonly seconds: number;
     },
   ];
-  /** Calls that came together have shared one statement (database/coalesce.ts). On the hot path. */
+  /** Calls that came together have shared one statement (database/statements/coalesce.ts). On the hot path. */
   'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket's handshake was judged: it is open from now on, or `error` says why not. */
   'handshake.judged': [{ readonly error: ErrorCode | undefined }];

@@ -41,7 +41,8 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map([
     'hash-password',
     {
       about: 'prints the hash of a password, for PROVIDERS_MOCK_ACCOUNTS',
-      run: async (argv) => (await import('./sample-provider/hash-password.js')).runHashPassword(argv),
+      run: async (argv) =>
+        (await import('./sample-provider/passwords/hash-password.js')).runHashPassword(argv),
     },
   ],
   [

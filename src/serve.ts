@@ -1,14 +1,14 @@
 import 'reflect-metadata';
 import { setTimeout as delay } from 'node:timers/promises';
-import { loadSettings } from './config/load-settings.js';
-import type { Settings } from './config/settings.js';
+import { loadSettings } from './config/settings/load-settings.js';
+import type { Settings } from './config/settings/settings.js';
 import { createLog } from './operations/log.js';
 import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
 import { welcome } from './operations/welcome.js';
-import { checkAdapters } from './provider/check-adapters.js';
-import { checkAccountsFile } from './sample-provider/accounts-file.js';
-import { demoAccounts } from './sample-provider/demo-accounts.js';
+import { checkAdapters } from './provider/custom/check-adapters.js';
+import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
+import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 
 /** Ctrl-C also ends programs that the start waits for (initdb): their end is known before the signal is. */
 const SIGNAL_MS = 50;

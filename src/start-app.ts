@@ -5,23 +5,23 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
 import { AppModule } from './app.module.js';
-import type { Settings } from './config/settings.js';
+import type { Settings } from './config/settings/settings.js';
 import { Clock } from './database/clock.js';
-import { dataSourceOptions } from './database/data-source.js';
-import { migrateOnce } from './database/migrate.js';
-import { Sql } from './database/sql.js';
-import { directWay } from './database/ways.js';
+import { dataSourceOptions } from './database/pool/data-source.js';
+import { migrateOnce } from './database/start/migrate.js';
+import { Sql } from './database/statements/sql.js';
+import { directWay } from './database/pool/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
-import { createApp } from './http/create-app.js';
-import { isTakenAtIpv6, listenFault } from './http/listen-fault.js';
-import { stopListening } from './http/stop-listening.js';
+import { createApp } from './http/server/create-app.js';
+import { isTakenAtIpv6, listenFault } from './http/server/listen-fault.js';
+import { stopListening } from './http/server/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { ProviderRegistry } from './provider/provider.registry.js';
 import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
 import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
 import type { Service } from './start.js';
-import { tellTimeOf } from './http/express.adapter.js';
+import { tellTimeOf } from './http/server/express.adapter.js';
 
 /**
  * Migrates the database and starts the application on it. One attempt.

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
-import type { Settings } from './config/settings.js';
+import type { Settings } from './config/settings/settings.js';
 import { withoutEnvironment } from './database/embedded-url.js';
-import { patiently, type Patience } from './database/patiently.js';
+import { patiently, type Patience } from './database/start/patiently.js';
 
 /** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
 const PATIENCE_MS = 30_000;

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
-import { Sql } from '../../src/database/sql.js';
+import { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Removal } from '../../src/removal/removal.js';
 import type { KeyLife } from '../../src/token/keys/key-life.js';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { parseSettings } from '../config/parse-settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { parseIdentity } from '../provider/identity.js';
+import { parseIdentity } from '../provider/identity/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import type { AuthorizationRequest, ExchangeRequest, ProviderAdapter } from '../provider/provider-adapter.js';
 import { DpopProofs } from '../token/dpop/dpop-proofs.js';

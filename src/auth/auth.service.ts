@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import type { Identity } from '../provider/identity.js';
+import type { Identity } from '../provider/identity/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
 import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';

@@ -1,7 +1,7 @@
 import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
-import { ParametersPipe } from '../http/parameters.pipe.js';
+import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { CODE_PREFIX } from './clients/authorization-codes.js';
 import { ClientTokenDto } from './clients/client-token.dto.js';
 import { STATE } from './states/state.service.js';

@@ -1,5 +1,5 @@
-import { isThisMachine } from '../config/urls.js';
-import type { Settings } from '../config/settings.js';
+import { isThisMachine } from '../config/urls/urls.js';
+import type { Settings } from '../config/settings/settings.js';
 
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
 

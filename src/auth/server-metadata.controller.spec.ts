@@ -1,4 +1,4 @@
-import { parseSettings } from '../config/parse-settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
 
 const metadataOf = (env: Record<string, string> = {}): unknown => {

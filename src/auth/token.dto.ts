@@ -1,5 +1,5 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../http/parameter.js';
-import { UUID } from '../http/uuid.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
+import { UUID } from '../http/parameters/uuid.js';
 import { STATE } from './states/state.service.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */

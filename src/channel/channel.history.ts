@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { DatabaseBusy } from '../database/database-busy.js';
-import { Sql } from '../database/sql.js';
+import { Sql } from '../database/statements/sql.js';
 import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
 import { appendAll, OWN_EVENTS_TTL } from './append.sql.js';

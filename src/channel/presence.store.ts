@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { fewAtATime } from '../database/few-at-a-time.js';
-import { Sql, type Statement } from '../database/sql.js';
+import { fewAtATime } from '../database/statements/few-at-a-time.js';
+import { Sql, type Statement } from '../database/statements/sql.js';
 import { Instance } from './instance.entity.js';
 import { GONE_AFTER_S } from './presence.sql.js';
 

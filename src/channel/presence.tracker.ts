@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { fewAtATime, parts } from '../database/few-at-a-time.js';
+import { fewAtATime, parts } from '../database/statements/few-at-a-time.js';
 import { PresenceStore, type Place } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;

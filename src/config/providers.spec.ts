@@ -1,5 +1,5 @@
-import { parseSettings } from './parse-settings.js';
-import type { Environment } from './setting-row.js';
+import { parseSettings } from './settings/parse-settings.js';
+import type { Environment } from './settings/setting-row.js';
 
 const idp = {
   PROVIDERS_IDP_URL: 'https://idp.example/base/',

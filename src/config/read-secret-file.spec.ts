@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readSecretFile, readSecretFileLater } from './secret-files.js';
+import { readSecretFile, readSecretFileLater } from './secrets/secret-files.js';
 
 const MOST = 64 * 1024;
 

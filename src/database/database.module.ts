@@ -1,15 +1,15 @@
 import { Global, Logger, Module, type DynamicModule, type Type } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SETTINGS } from '../config/settings.module.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
-import { dataSourceOptions, keepsSession } from './data-source.js';
+import { dataSourceOptions, keepsSession } from './pool/data-source.js';
 import { isDistributed } from './is-distributed.js';
-import { commitWarning, requireSettings } from './session-settings.js';
-import { Sql } from './sql.js';
-import { usualWay } from './ways.js';
+import { commitWarning, requireSettings } from './pool/session-settings.js';
+import { Sql } from './statements/sql.js';
+import { usualWay } from './pool/ways.js';
 
 const sql = {
   provide: Sql,

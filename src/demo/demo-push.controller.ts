@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { SETTINGS } from '../config/settings.module.js';
-import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
 import { RealtimeService } from '../realtime/push/realtime.service.js';

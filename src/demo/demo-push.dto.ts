@@ -1,4 +1,4 @@
-import { AnyJson, RequiredText } from '../http/parameter.js';
+import { AnyJson, RequiredText } from '../http/parameters/parameter.js';
 
 /** Body of POST /demo/push. */
 export class DemoPushDto {

@@ -1,8 +1,8 @@
 import { dirname, basename } from 'node:path';
 import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { SETTINGS } from '../config/settings.module.js';
-import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
 import { Public } from '../token/guard/access.js';
 import { demoFile, FILES } from './demo-files.js';
 

@@ -19,7 +19,7 @@ import { DeviceList, DeviceView } from './device-view.js';
 import { DeviceService } from './device.service.js';
 import type { KnownDevice } from './device.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
-import { UUID } from '../http/uuid.js';
+import { UUID } from '../http/parameters/uuid.js';
 
 /** A device id from the path, in lower case. Text that is not a UUID names no device. */
 @Injectable()

@@ -1,4 +1,4 @@
-import { OptionalText, RequiredText } from '../http/parameter.js';
+import { OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import type { DevicePlace } from './device.store.js';
 
 /** Microseconds since the epoch, and the id of a device. */

@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { fewAtATime, parts } from '../database/few-at-a-time.js';
-import { Sql } from '../database/sql.js';
+import { fewAtATime, parts } from '../database/statements/few-at-a-time.js';
+import { Sql } from '../database/statements/sql.js';
 import { Events, type Session } from '../events.js';
 
 const WRITE_EVERY_MS = 5000;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ChannelHistory, type ChannelTransaction } from '../channel/channel.history.js';
-import { CONFIRM_READ } from '../database/confirm-read.js';
+import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { Events, type DomainEvents } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {

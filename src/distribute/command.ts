@@ -1,7 +1,7 @@
 import 'reflect-metadata';
-import { loadCommandSettings } from '../config/load-settings.js';
-import type { Settings } from '../config/settings.js';
-import { errorCode, errorMessage } from '../database/error-facts.js';
+import { loadCommandSettings } from '../config/settings/load-settings.js';
+import type { Settings } from '../config/settings/settings.js';
+import { errorCode, errorMessage } from '../database/statements/error-facts.js';
 
 const USAGE = `Usage: latchkey distribute
 
@@ -39,9 +39,9 @@ async function distribute(settings: Settings): Promise<number> {
   ] = await Promise.all([
     import('./open-cluster.js'),
     import('./spread.js'),
-    import('../database/migrate.js'),
-    import('../database/data-source.js'),
-    import('../database/ways.js'),
+    import('../database/start/migrate.js'),
+    import('../database/pool/data-source.js'),
+    import('../database/pool/ways.js'),
   ]);
   const log = (line: string): void => void process.stdout.write(`${line}\n`);
   const direct = directWay(settings);

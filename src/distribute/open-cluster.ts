@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { type Database, dataSourceOptions, keepsSession } from '../database/data-source.js';
-import { liftTimeouts } from '../database/lift-timeouts.js';
+import { type Database, dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
+import { liftTimeouts } from '../database/start/lift-timeouts.js';
 import { ENTITIES } from '../entities.js';
 
 /** One connection to the coordinator, without any limit of time: moving a table's rows may take hours. */

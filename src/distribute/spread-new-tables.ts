@@ -1,4 +1,4 @@
-import type { Database } from '../database/data-source.js';
+import type { Database } from '../database/pool/data-source.js';
 import { openCluster } from './open-cluster.js';
 import { spread } from './spread.js';
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
-import { InvalidSettings } from '../config/invalid-settings.js';
-import { loadCommandSettings } from '../config/load-settings.js';
-import { errorCode, errorMessage } from '../database/error-facts.js';
+import { InvalidSettings } from '../config/settings/invalid-settings.js';
+import { loadCommandSettings } from '../config/settings/load-settings.js';
+import { errorCode, errorMessage } from '../database/statements/error-facts.js';
 import { parseArguments, USAGE } from './arguments.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: undefined_table, undefined_column

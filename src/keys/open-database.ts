@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings/settings.js';
 import { withoutEnvironment } from '../database/embedded-url.js';
-import { dataSourceOptions, keepsSession, type Database } from '../database/data-source.js';
-import { requireSettings } from '../database/session-settings.js';
-import { usualWay } from '../database/ways.js';
+import { dataSourceOptions, keepsSession, type Database } from '../database/pool/data-source.js';
+import { requireSettings } from '../database/pool/session-settings.js';
+import { usualWay } from '../database/pool/ways.js';
 import { ENTITIES } from '../entities.js';
 
 const QUIET = (): void => undefined;

@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
-import type { Settings } from '../config/settings.js';
-import { Sql } from '../database/sql.js';
+import type { Settings } from '../config/settings/settings.js';
+import { Sql } from '../database/statements/sql.js';
 import { reencryptKeys } from '../token/keys/key-reencryption.js';
 import { KeyStore, type NewKey, KeyReader } from '../token/keys/key.store.js';
 import type { Command } from './arguments.js';
 import { jsonReport, tableReport } from './report.js';
-import { oldSecretKey } from '../config/load-settings.js';
+import { oldSecretKey } from '../config/settings/load-settings.js';
 
 /**
  * Does what a command says.

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Events, type DomainEvents } from '../events.js';
-import { LineLimit } from '../http/line-limit.js';
+import { LineLimit } from '../http/middleware/line-limit.js';
 
 /** The domain events that operators are told of, under the fixed names of their log lines (docs/audit.md). */
 export const AUDIT_NAMES = {

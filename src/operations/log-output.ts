@@ -1,6 +1,6 @@
 import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings/settings.js';
 import { readableLine } from './readable-line.js';
 
 /** Whether the log is for people (LOG_FORMAT): in development, and always at a terminal, unless it was set. */

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
-import { LineLimit } from '../http/line-limit.js';
+import { LineLimit } from '../http/middleware/line-limit.js';
 
 // What Nest tells about itself at every start: only developers of the service need it.
 const NEST_CONTEXTS = new Set([

@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import type { Settings } from '../config/settings.js';
-import { WriteCheck } from '../database/write-check.js';
+import type { Settings } from '../config/settings/settings.js';
+import { WriteCheck } from '../database/start/write-check.js';
 import { Audit } from './audit.js';
 import { HealthController } from './health.controller.js';
 import { metricsController } from './metrics/metrics.controller.js';

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import { WriteCheck } from '../database/write-check.js';
+import { WriteCheck } from '../database/start/write-check.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 
 /** Whether a load balancer should send requests here. */

@@ -1,5 +1,5 @@
 /** What an adapter's author imports, as `latchkey/adapter`: types alone, and none of another package (test/install/adapter-types.spec.ts). */
-export type { ProviderSettings } from '../config/provider-settings.js';
+export type { ProviderSettings } from '../config/providers/provider-settings.js';
 export type {
   AdapterMemory,
   AuthorizationRequest,

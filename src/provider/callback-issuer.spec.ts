@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { providerSettings } from '../../test/support/provider-settings.js';
 import { checkIssuer } from './callback-issuer.js';
 import type { ProviderAdapter } from './provider-adapter.js';
-import { ProviderRefusal } from './provider-answer.js';
+import { ProviderRefusal } from './transport/provider-answer.js';
 
 const ISS = 'https://id.example';
 

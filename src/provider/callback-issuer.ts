@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
-import type { ProviderSettings } from '../config/settings.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 import type { ProviderAdapter } from './provider-adapter.js';
-import { ProviderRefusal } from './provider-answer.js';
+import { ProviderRefusal } from './transport/provider-answer.js';
 
 const logger = new Logger('CallbackIssuer');
 

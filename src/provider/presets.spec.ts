@@ -1,5 +1,5 @@
-import { parseSettings } from '../config/parse-settings.js';
-import type { ProviderSettings } from '../config/settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 import { openIdProviders, withPreset } from './presets.js';
 
 /** As an adapter gets them. */

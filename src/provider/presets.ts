@@ -1,5 +1,5 @@
-import type { ProviderSettings, Settings } from '../config/settings.js';
-import { isOpenId, PRESET_ADAPTERS, type PresetName } from '../config/provider-keys.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import { isOpenId, PRESET_ADAPTERS, type PresetName } from '../config/providers/provider-keys.js';
 
 /** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
 interface Preset {

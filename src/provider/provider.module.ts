@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { Events } from '../events.js';
 import { ContractAdapter } from './adapters/contract.adapter.js';
 import { OAuth2Adapter } from './adapters/oauth2.adapter.js';
@@ -8,7 +8,7 @@ import { OidcAdapter } from './adapters/oidc.adapter.js';
 import { LoggedOut } from './logout/logged-out.js';
 import { LogoutTokens } from './logout/logout-tokens.js';
 import type { ProviderAdapter } from './provider-adapter.js';
-import { ProviderHttp } from './provider-http.js';
+import { ProviderHttp } from './transport/provider-http.js';
 import { ProviderRegistry } from './provider.registry.js';
 import { ProvidersController } from './providers.controller.js';
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseSettings } from '../config/parse-settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import type { ProviderAdapter } from './provider-adapter.js';

@@ -1,15 +1,15 @@
-import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
-import { siblingVariable } from '../config/provider-variables.js';
-import type { ProviderSettings, Settings } from '../config/settings.js';
+import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { siblingVariable } from '../config/providers/provider-variables.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Events } from '../events.js';
-import { loadAdapter } from './load-adapter.js';
+import { loadAdapter } from './custom/load-adapter.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
-import { ADAPTERS } from '../config/provider-keys.js';
+import { ADAPTERS } from '../config/providers/provider-keys.js';
 
 /** The providers that are configured and enabled (spec §4.6). */
 export class ProviderRegistry {

@@ -5,15 +5,15 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { OpenIdStub } from '../../test/support/openid-stub.js';
 import { providerSettings } from '../../test/support/provider-settings.js';
-import { providerKeys } from '../config/provider-keys.js';
-import type { ProviderSettings } from '../config/settings.js';
+import { providerKeys } from '../config/providers/provider-keys.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
 import { traceWith, type Tracer } from '../spans.js';
 import { OidcAdapter } from './adapters/oidc.adapter.js';
 import { Provider } from './provider.js';
 import type { ExchangeRequest, ProviderAdapter } from './provider-adapter.js';
-import { ProviderHttp } from './provider-http.js';
+import { ProviderHttp } from './transport/provider-http.js';
 
 const REQUEST = { state: 's', redirectUri: 'https://app.example/cb' };
 const CODE = { ...REQUEST, code: 'c' };

@@ -1,16 +1,16 @@
 import { Logger } from '@nestjs/common';
-import { currentSecret, type CurrentSecret } from '../config/current-secret.js';
-import { providerKeys, ADAPTERS } from '../config/provider-keys.js';
-import type { ProviderSettings } from '../config/settings.js';
+import { currentSecret, type CurrentSecret } from '../config/secrets/current-secret.js';
+import { providerKeys, ADAPTERS } from '../config/providers/provider-keys.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
-import { checkAdapter, oneLine, within } from './check-adapter.js';
+import { checkAdapter, oneLine, within } from './custom/check-adapter.js';
 import { checkIssuer } from './callback-issuer.js';
-import { parseIdentity, type Identity } from './identity.js';
-import { askedOf, ProviderRefusal } from './provider-answer.js';
-import { isAway } from './provider-away.js';
+import { parseIdentity, type Identity } from './identity/identity.js';
+import { askedOf, ProviderRefusal } from './transport/provider-answer.js';
+import { isAway } from './transport/provider-away.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,

@@ -1,6 +1,6 @@
-import { parseSettings } from '../config/parse-settings.js';
+import { parseSettings } from '../config/settings/parse-settings.js';
 import { allowsRedirectUri, defaultRedirectUri, providerCallback } from './redirect-uris.js';
-import { isRedirectUri } from '../config/urls.js';
+import { isRedirectUri } from '../config/urls/urls.js';
 
 const noList = {};
 

@@ -1,5 +1,5 @@
-import type { ProviderSettings, Settings } from '../config/settings.js';
-import { isHttpUri } from '../config/urls.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import { isHttpUri } from '../config/urls/urls.js';
 
 type Rules = Pick<Settings, 'publicUrl' | 'demoEnabled' | 'redirectUris'>;
 type Own = Pick<ProviderSettings, 'redirectUris'>;

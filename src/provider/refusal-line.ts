@@ -1,7 +1,7 @@
-import { siblingVariable } from '../config/provider-variables.js';
-import type { ProviderSettings } from '../config/settings.js';
-import { masked, oneLine } from './check-adapter.js';
-import { askedOf, type Asked } from './provider-answer.js';
+import { siblingVariable } from '../config/providers/provider-variables.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
+import { masked, oneLine } from './custom/check-adapter.js';
+import { askedOf, type Asked } from './transport/provider-answer.js';
 
 /** Of what a provider wrote. */
 const LONGEST = 200;

@@ -1,5 +1,5 @@
-import { SAMPLE_PROVIDER } from '../config/enabled-providers.js';
-import type { ProviderSettings, Settings } from '../config/settings.js';
+import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 
 /**
  * The settings with which the service uses the built-in provider: addresses of its own, and a secret that every instance can

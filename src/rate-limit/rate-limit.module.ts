@@ -1,6 +1,6 @@
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/settings/settings.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Limits } from './limits.js';
 import { NoLimits } from './no-limits.js';

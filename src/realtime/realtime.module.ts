@@ -1,11 +1,11 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ChannelModule } from '../channel/channel.module.js';
-import type { Settings } from '../config/settings.js';
-import { SETTINGS } from '../config/settings.module.js';
-import { directWay } from '../database/ways.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { directWay } from '../database/pool/ways.js';
 import { RedisConnection } from '../redis/redis-connection.js';
-import { OpenFiles } from '../http/open-files.js';
+import { OpenFiles } from '../http/server/open-files.js';
 import { TokenModule } from '../token/token.module.js';
 import { Admission } from './admission/admission.js';
 import { ConnectionRegistry } from './socket/connection-registry.js';

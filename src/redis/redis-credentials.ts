@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import type { Redis, RedisOptions } from 'ioredis';
-import { currentSecret } from '../config/current-secret.js';
-import type { SentinelUrl } from '../config/redis-url.js';
-import type { Settings } from '../config/settings.js';
-import { settingsTable } from '../config/settings-table.js';
+import { currentSecret } from '../config/secrets/current-secret.js';
+import type { SentinelUrl } from '../config/urls/redis-url.js';
+import type { Settings } from '../config/settings/settings.js';
+import { settingsTable } from '../config/settings/settings-table.js';
 
 const logger = new Logger('Redis');
 

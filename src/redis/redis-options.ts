@@ -1,5 +1,5 @@
 import type { RedisOptions } from 'ioredis';
-import type { SentinelUrl } from '../config/redis-url.js';
+import type { SentinelUrl } from '../config/urls/redis-url.js';
 
 const CONNECT_MS = 1000;
 const COMMAND_MS = 500;

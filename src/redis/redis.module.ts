@@ -1,6 +1,6 @@
 import { Global, Module } from '@nestjs/common';
-import { SETTINGS } from '../config/settings.module.js';
-import type { Settings } from '../config/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
 import { RedisConnection } from './redis-connection.js';
 import { followSecret } from './redis-credentials.js';
 import { REDIS_OPTIONS, sentinelOptions } from './redis-options.js';

@@ -2,8 +2,8 @@ import type { Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
 import { Expires, type Expiry, type Retention } from '../database/expires.js';
-import type { Statement } from '../database/sql.js';
-import { errorCode } from '../database/error-facts.js';
+import type { Statement } from '../database/statements/sql.js';
+import { errorCode } from '../database/statements/error-facts.js';
 import { isDatabaseAway } from '../errors/database-error.js';
 
 /** How many rows one statement looks at: a few milliseconds of work, far below the statement timeout. */

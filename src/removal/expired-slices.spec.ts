@@ -4,7 +4,7 @@ import { removeSlices } from './expired-slices.js';
 
 const CANCELED = Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014' });
 
-/** On Citus (test/citus.spec.ts has the cluster). */
+/** On Citus (test/database/citus.spec.ts has the cluster). */
 describe('expired rows that are removed by their time', () => {
   const END = 1_700_000_100;
   let passedOver: unknown[];

@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Sql } from '../database/sql.js';
+import { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
 import { removeSlices } from './expired-slices.js';
 import {

@@ -1,4 +1,4 @@
-import { OAuthParameters, RequiredText } from '../http/parameter.js';
+import { OAuthParameters, RequiredText } from '../http/parameters/parameter.js';
 
 /** Query of the sample provider's authorization page (spec §4.5.1). */
 @OAuthParameters()

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs/common';
 import type { Response } from 'express';
 import { Public } from '../token/guard/access.js';
-import { Accounts } from './accounts.js';
+import { Accounts } from './accounts/accounts.js';
 import { AuthorizationPageDto } from './authorization-page.dto.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
@@ -10,7 +10,7 @@ import { loginPage } from './page/login-page.js';
 import { sendPage } from './page/send-page.js';
 import { sendRedirect } from './page/send-redirect.js';
 import { PageErrorFilter } from './page-error.filter.js';
-import { PasswordCheck } from './password-check.js';
+import { PasswordCheck } from './passwords/password-check.js';
 import { SignInFormDto } from './sign-in-form.dto.js';
 import { networkOf } from '../http/network.js';
 

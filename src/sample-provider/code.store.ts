@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Sql } from '../database/sql.js';
+import { Sql } from '../database/statements/sql.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** What a code is bound to (spec §4.5.2, code rules). */

@@ -1,5 +1,5 @@
-import { SecretKey } from '../config/secret-key.js';
-import type { Settings } from '../config/settings.js';
+import { SecretKey } from '../config/secrets/secret-key.js';
+import type { Settings } from '../config/settings/settings.js';
 import type { Clock } from '../database/clock.js';
 import { CsrfTokens } from './csrf-token.js';
 

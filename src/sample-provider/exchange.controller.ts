@@ -1,8 +1,8 @@
 import { Body, Controller, HttpCode, Post, UseFilters } from '@nestjs/common';
 import { ERROR_STATUS, OAuthError } from '../errors/oauth-error.js';
-import { OAuthErrorFilter } from '../errors/oauth-error.filter.js';
+import { OAuthErrorFilter } from '../http/errors/oauth-error.filter.js';
 import { Public } from '../token/guard/access.js';
-import { Accounts, type Account } from './accounts.js';
+import { Accounts, type Account } from './accounts/accounts.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { ExchangeDto } from './exchange.dto.js';

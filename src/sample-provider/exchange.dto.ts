@@ -1,4 +1,4 @@
-import { OAuthParameters, RequiredText } from '../http/parameter.js';
+import { OAuthParameters, RequiredText } from '../http/parameters/parameter.js';
 
 /** Form of POST {provider_url}/oauth2/token/exchange (spec §4.5.2). */
 @OAuthParameters()

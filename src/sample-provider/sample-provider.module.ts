@@ -1,16 +1,16 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { SETTINGS } from '../config/settings.module.js';
-import type { Settings } from '../config/settings.js';
-import { readAccountsFile } from './accounts-file.js';
-import { Accounts } from './accounts.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { readAccountsFile } from './accounts/accounts-file.js';
+import { Accounts } from './accounts/accounts.js';
 import { AuthorizeController } from './authorize.controller.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
-import { demoAccounts } from './demo-accounts.js';
+import { demoAccounts } from './accounts/demo-accounts.js';
 import { ExchangeController } from './exchange.controller.js';
-import { PasswordCheck } from './password-check.js';
+import { PasswordCheck } from './passwords/password-check.js';
 import { SampleCode } from './sample-code.entity.js';
 
 /** The built-in identity provider `mock`: spec §4.5 from the provider's side. */

@@ -1,4 +1,4 @@
-import { OAuthParameters, OptionalText } from '../http/parameter.js';
+import { OAuthParameters, OptionalText } from '../http/parameters/parameter.js';
 
 /** The form of the login page. Fields left out are asked for again; longer ones than any real are refused before hashing. */
 @OAuthParameters()

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { uuidOfHash } from '../http/uuid.js';
+import { uuidOfHash } from '../http/parameters/uuid.js';
 
 /**
  * The `user_id` of an identity: SHA-256 of provider and provider_user_id, as a UUID of version 8 (RFC 9562 §5.8).

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Sql } from '../database/sql.js';
+import type { Sql } from '../database/statements/sql.js';
 import { User } from './user.entity.js';
 
 /** Who a user is at their provider. */

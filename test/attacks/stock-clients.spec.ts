@@ -21,8 +21,8 @@ const provided = (name: string, url: string, adapter = 'contract'): Record<strin
 
 /**
  * The attacks of RFC 9700 §4, section by section, on the endpoints for stock OAuth clients (contract §4). Not here: §4.9, a
- * resource server that is not genuine or was broken into (the audience of tokens is test/keys.spec.ts's); §4.10 and §4.14 beyond
- * the key of a session (test/dpop.spec.ts); §4.13, headers of a proxy, beyond what the answers are made of (test/http.spec.ts).
+ * resource server that is not genuine or was broken into (the audience of tokens is test/token/keys.spec.ts's); §4.10 and §4.14 beyond
+ * the key of a session (test/token/dpop.spec.ts); §4.13, headers of a proxy, beyond what the answers are made of (test/http/http.spec.ts).
  */
 describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
   const endings = new Endings();

@@ -1,8 +1,8 @@
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { BoundedPool } from '../../src/database/bounded-pool.js';
-import { clientFor } from '../../src/database/client.js';
-import { dataSourceOptions } from '../../src/database/data-source.js';
+import type { BoundedPool } from '../../src/database/pool/bounded-pool.js';
+import { clientFor } from '../../src/database/pool/client.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { createEmptyDatabase } from '../support/database.js';
 import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 
 const SIZE = 2;
 
-/** It takes 6 s. What a server that answers does: test/given-up.spec.ts. */
+/** It takes 6 s. What a server that answers does: test/database/given-up.spec.ts. */
 needs({ 'npm run test:infra in full': isFull }).it(
   'connections to a server that never answers are given up after 5 s, and new ones made',
   async () => {

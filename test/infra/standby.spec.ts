@@ -14,7 +14,7 @@ const AWAY_MS = 30_000;
 const POOL_SIZE = 10;
 const BACKENDS = `SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'latchkey'`;
 
-/** What takes no half a minute of it is in test/standby.spec.ts. */
+/** What takes no half a minute of it is in test/database/standby.spec.ts. */
 needs({ 'npm run test:infra in full': isFull }).describe(
   'a synchronous standby that goes away under load',
   () => {

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { roomWithin } from '../../src/http/open-files.js';
+import { roomWithin } from '../../src/http/server/open-files.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { query } from '../support/query.js';

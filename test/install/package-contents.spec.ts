@@ -28,7 +28,7 @@ const CONTENTS: Record<Packed, Contents> = {
       new RegExp(`^dist/packages/(?:check-provider|embedded-postgres)/src/(?:[a-z-]+/)*${COMPILED}$`),
       // what the demo page loads: neither the development build nor the hooks for React
       /^dist\/packages\/client\/dist\/(?!development|react)[a-z-]+\.js(?:\.map)?$/,
-      new RegExp(`^dist/src/(?:config|provider(?:/adapter-test)?)/${TYPES}$`), // of `latchkey/adapter` and its tests
+      new RegExp(`^dist/src/(?:config|provider)/(?:[a-z-]+/)*${TYPES}$`), // of `latchkey/adapter` and its tests
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
       /^docs\/openapi\.(?:html|json)$/,
     ],

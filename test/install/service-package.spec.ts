@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/password-hash.js';
+import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/passwords/password-hash.js';
 import { freePort } from '../support/free-port.js';
 import { PackageProject } from '../support/package-project.js';
 

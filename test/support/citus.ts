@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import { clientFor } from '../../src/database/client.js';
-import { dataSourceOptions } from '../../src/database/data-source.js';
-import { migrate } from '../../src/database/migrate.js';
+import { clientFor } from '../../src/database/pool/client.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { migrate } from '../../src/database/start/migrate.js';
 import { openCluster } from '../../src/distribute/open-cluster.js';
 import { spread } from '../../src/distribute/spread.js';
 import type { TestDatabase } from './database.js';

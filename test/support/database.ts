@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
-import type { DatabaseOptions } from '../../src/database/data-source.js';
+import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 
 /** Instead of the service's limits of 1 s for a statement and for a connection, which a busy machine exceeds. */
 export const UNHURRIED_MS = 30_000;

@@ -3,10 +3,10 @@ import Sequencer from '@jest/test-sequencer';
 // What takes longest begins first, so that none of it is left when the other workers have nothing to do any more. Jest knows how long
 // each took only where it has run before.
 export const LONGEST = [
-  'test/realtime-abuse.spec.ts',
-  'test/crash.spec.ts',
-  'test/realtime-cluster.spec.ts',
-  'test/sample-provider.spec.ts',
+  'test/realtime/realtime-abuse.spec.ts',
+  'test/database/crash.spec.ts',
+  'test/realtime/realtime-cluster.spec.ts',
+  'test/sample-provider/sample-provider.spec.ts',
   'test/install/start.spec.ts',
   'test/install/start-build.spec.ts',
 ];

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ProviderSettings } from '../../src/config/provider-settings.js';
+import type { ProviderSettings } from '../../src/config/providers/provider-settings.js';
 import { reissue } from './oidc-id-token.js';
 import { makeSigningKey } from './signing-key.js';
 import { providerSettings } from './provider-settings.js';

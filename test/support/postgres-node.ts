@@ -6,7 +6,7 @@ import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import type { ClusterDirectory } from '../../packages/embedded-postgres/src/cluster-directory.js';
 import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
-import { errorCode } from '../../src/database/error-facts.js';
+import { errorCode } from '../../src/database/statements/error-facts.js';
 import { until } from './until.js';
 
 /** The role and the database of the service. */

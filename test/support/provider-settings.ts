@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../src/config/settings.js';
+import type { ProviderSettings } from '../../src/config/settings/settings.js';
 
 /** Settings of a provider for tests that need no service. */
 export function providerSettings(name: string, more: Partial<ProviderSettings> = {}): ProviderSettings {

@@ -1,6 +1,6 @@
 import type { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../src/database/data-source.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 
 /** The migrated database of which every test database is a copy. */
 export const TEMPLATE = 'latchkey_template';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
-import { parseIdentity } from '../../src/provider/identity.js';
+import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { userIdOf } from '../../src/user/user-id.js';
 
 /** A sign-in at the provider `corp` as it is written, for tests of the database without a service. */

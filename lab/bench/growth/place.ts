@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { dataSourceOptions } from '../../../src/database/data-source.js';
-import { migrate } from '../../../src/database/migrate.js';
+import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
+import { migrate } from '../../../src/database/start/migrate.js';
 import type { Cleanup } from '../cleanup.js';
 import type { Database } from '../database.js';
 import type { Report } from '../report-file.js';

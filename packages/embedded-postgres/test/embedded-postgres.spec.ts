@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { dataSourceOptions } from '../../../src/database/data-source.js';
+import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import { clusterDirectory } from '../src/cluster-directory.js';

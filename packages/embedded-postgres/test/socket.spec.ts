@@ -29,8 +29,8 @@ import { readPassword } from '../src/cluster.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
 import { SocketDirectory } from '../src/socket-directory.js';
-import { dataSourceOptions } from '../../../src/database/data-source.js';
-import { migrate } from '../../../src/database/migrate.js';
+import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
+import { migrate } from '../../../src/database/start/migrate.js';
 import { needs } from '../../../test/support/installed.js';
 import { query } from '../../../test/support/query.js';
 

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
-import type { Identity } from '../../provider/identity.js';
+import type { Identity } from '../../provider/identity/identity.js';
 
 /** A code of our own for a stock OAuth client (contract §4), and whom the provider has verified. */
 @Expires()

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { userIdOf } from '../../user/user-id.js';
 import type { Verified } from '../sign-in/token-issuer.js';

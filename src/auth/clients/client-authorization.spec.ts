@@ -1,4 +1,4 @@
-import { parseSettings } from '../../config/parse-settings.js';
+import { parseSettings } from '../../config/settings/parse-settings.js';
 import { Events } from '../../events.js';
 import type { ProviderAdapter } from '../../provider/provider-adapter.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';

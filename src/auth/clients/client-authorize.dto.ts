@@ -1,4 +1,4 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 
 /**
  * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). What is wrong with a parameter

@@ -1,4 +1,4 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameter.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { STATE } from '../states/state.service.js';
 
 /** Query of GET /providers/<name>/callback: what a provider sends the browser back with (RFC 6749 §4.1.2). */

@@ -1,8 +1,8 @@
-import { parseSettings } from '../../config/parse-settings.js';
+import { parseSettings } from '../../config/settings/parse-settings.js';
 import { Events } from '../../events.js';
 import type { AdapterMemory, ExchangeRequest, ProviderAdapter } from '../../provider/provider-adapter.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { ProviderRefusal } from '../../provider/provider-answer.js';
+import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ClientCallback } from './client-callback.js';
 import { SignInRefusals } from '../auth.service.js';
 

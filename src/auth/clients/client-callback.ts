@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Provider } from '../../provider/provider.js';
-import { ProviderRefusal } from '../../provider/provider-answer.js';
+import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { addressOf } from './answer-address.js';
 import { AuthorizationCodes } from './authorization-codes.js';

@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger, type ArgumentsHost } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { ProviderRefusal } from '../../provider/provider-answer.js';
+import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import { ErrorForClient } from './error-for-client.js';
 

@@ -1,9 +1,9 @@
 import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { ERROR_STATUS, OAuthError } from '../../errors/oauth-error.js';
-import { OAuthErrorFilter } from '../../errors/oauth-error.filter.js';
+import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
-import { ProviderRefusal } from '../../provider/provider-answer.js';
+import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './error-for-client.js';
 import { errorPage } from './error-page.js';
 import { UNFRAMED } from './unframed.js';

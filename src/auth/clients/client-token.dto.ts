@@ -1,5 +1,5 @@
-import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameter.js';
-import { UUID } from '../../http/uuid.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { UUID } from '../../http/parameters/uuid.js';
 
 /** Body of POST /oauth2/token with a code of our own (RFC 6749 §4.1.3; contract §4). */
 @OAuthParameters()

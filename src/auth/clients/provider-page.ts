@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import { html, type Html } from '../../http/page/html.js';
 import { layout } from '../../http/page/layout.js';
 import { listed } from '../../provider/listed-provider.js';

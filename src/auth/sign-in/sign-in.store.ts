@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { DatabaseBusy } from '../../database/database-busy.js';
-import { errorCode } from '../../database/error-facts.js';
-import { Sql } from '../../database/sql.js';
+import { errorCode } from '../../database/statements/error-facts.js';
+import { Sql } from '../../database/statements/sql.js';
 import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';

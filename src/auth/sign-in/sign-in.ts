@@ -1,5 +1,5 @@
 import type { Session } from '../../events.js';
-import type { Identity } from '../../provider/identity.js';
+import type { Identity } from '../../provider/identity/identity.js';
 import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
 
 /** What a sign-in writes. */

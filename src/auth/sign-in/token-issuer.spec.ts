@@ -1,5 +1,5 @@
-import type { Settings } from '../../config/settings.js';
-import { parseIdentity } from '../../provider/identity.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { parseIdentity } from '../../provider/identity/identity.js';
 import type { SignIn } from './sign-in.js';
 import { TokenIssuer } from './token-issuer.js';
 

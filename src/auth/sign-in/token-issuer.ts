@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Session } from '../../events.js';
-import type { Identity } from '../../provider/identity.js';
+import type { Identity } from '../../provider/identity/identity.js';
 import { hashIfNamed } from '../../provider/logout/hash-of-name.js';
 import { LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens } from '../../token/access-tokens/access-token.js';

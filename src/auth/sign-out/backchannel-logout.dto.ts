@@ -1,4 +1,4 @@
-import { OAuthParameters, RequiredText } from '../../http/parameter.js';
+import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
 
 /** Usual ones have some 600 characters. */
 const LONGEST = 8192;

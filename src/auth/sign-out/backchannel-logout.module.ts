@@ -1,6 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { ChannelModule } from '../../channel/channel.module.js';
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../config/settings/settings.js';
 import { DeviceModule } from '../../device/device.module.js';
 import { openIdProviders } from '../../provider/presets.js';
 import { ProviderModule } from '../../provider/provider.module.js';

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/statements/sql.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { findAccount, type Account } from '../../user/user.store.js';
 

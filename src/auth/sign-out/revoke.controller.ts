@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Ip, Post } from '@nestjs/common';
-import { CONFIRM_READ } from '../../database/confirm-read.js';
-import { Sql } from '../../database/sql.js';
+import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
+import { Sql } from '../../database/statements/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';

@@ -1,5 +1,5 @@
-import { OptionalObject, OptionalText, RequiredText } from '../../http/parameter.js';
-import { isRedirectUri } from '../../config/urls.js';
+import { OptionalObject, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { isRedirectUri } from '../../config/urls/urls.js';
 
 /** Answer of POST /sign-out, where the provider has a page for it. */
 export class SignedOut {

@@ -13,7 +13,7 @@ import { userIdOf } from '../../user/user-id.js';
 import { ProviderUserDto, UserSignOutDto } from './users.dto.js';
 import { UsersService } from './users.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { UUID } from '../../http/uuid.js';
+import { UUID } from '../../http/parameters/uuid.js';
 
 /** A user id from the path, in lower case. */
 @Injectable()

@@ -1,5 +1,5 @@
-import { OptionalText, RequiredText } from '../../http/parameter.js';
-import { UUID } from '../../http/uuid.js';
+import { OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { UUID } from '../../http/parameters/uuid.js';
 
 /** Body of POST /users/:user_id/sign-out; may be left out. */
 export class UserSignOutDto {

@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
-import type { BoundedPool } from '../../database/bounded-pool.js';
+import type { BoundedPool } from '../../database/pool/bounded-pool.js';
 import type { Clock } from '../../database/clock.js';
 import type { Events } from '../../events.js';
 import { Counter, Gauge, Histogram, type Registry } from './prom-client.js';
 import { gaugeOf } from './readings.js';
 
-const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // 256 share a statement at most (database/coalesce.ts)
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // 256 share a statement at most (database/statements/coalesce.ts)
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
 /** The way to the database, the statements that calls share, and the removal of what has expired. */

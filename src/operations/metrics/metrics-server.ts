@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { ignoreForeignUpgrades } from '../../http/foreign-upgrades.js';
-import { refuse } from '../../http/refusal.js';
-import { ANSWER_HEADERS } from '../../http/security-headers.js';
-import { refuseUnreadableRequests } from '../../http/unreadable-requests.js';
+import { ignoreForeignUpgrades } from '../../http/server/foreign-upgrades.js';
+import { refuse } from '../../http/server/refusal.js';
+import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
+import { refuseUnreadableRequests } from '../../http/server/unreadable-requests.js';
 import { Metrics } from './metrics.js';
 
 const PATH = '/metrics';

@@ -1,5 +1,5 @@
-import { SAMPLE_PROVIDER } from '../../config/enabled-providers.js';
-import type { Settings } from '../../config/settings.js';
+import { SAMPLE_PROVIDER } from '../../config/providers/enabled-providers.js';
+import type { Settings } from '../../config/settings/settings.js';
 import type { Events } from '../../events.js';
 import { Counter, Histogram, type Registry } from './prom-client.js';
 

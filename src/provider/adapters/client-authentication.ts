@@ -1,5 +1,5 @@
 import { ClientSecretPost, type ClientAuth } from 'openid-client';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 
 type Method = 'client_secret_basic' | 'client_secret_post';
 

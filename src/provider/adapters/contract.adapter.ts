@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -7,8 +7,8 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
-import { readAnswer } from '../provider-answer.js';
-import { ProviderHttp } from '../provider-http.js';
+import { readAnswer } from '../transport/provider-answer.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
 /** The default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 beside it. */

@@ -1,8 +1,8 @@
 import type { ServerMetadata } from 'openid-client';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import { usesPkce } from './provider-pkce.js';
 import { Unsupported } from './unsupported.js';
-import { parseUrl } from '../../config/urls.js';
+import { parseUrl } from '../../config/urls/urls.js';
 
 type Metadata = Readonly<Record<string, unknown>>;
 type Options = ProviderSettings['options'];

@@ -1,4 +1,4 @@
-import { readJson } from '../provider-answer.js';
+import { readJson } from '../transport/provider-answer.js';
 import { Unsupported } from './unsupported.js';
 
 const MAC = /^HS\d+$/;

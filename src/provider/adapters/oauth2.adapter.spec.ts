@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { providerSettings } from '../../../test/support/provider-settings.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
-import type { ProviderSettings } from '../../config/provider-settings.js';
+import type { ProviderSettings } from '../../config/providers/provider-settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
-import { ProviderHttp } from '../provider-http.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { OAuth2Adapter } from './oauth2.adapter.js';
 
 const REDIRECT_URI = 'https://app.example/cb?a=1';

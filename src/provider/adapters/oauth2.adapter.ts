@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
-import type { ProviderSettings } from '../../config/settings.js';
-import { identityOf } from '../claims.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { identityOf } from '../identity/claims.js';
 import type {
   AuthorizationRequest,
   AuthorizationUrl,
@@ -9,8 +9,8 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
-import { badAnswer, readAnswer, readObject } from '../provider-answer.js';
-import { ProviderHttp, type ProviderResponse } from '../provider-http.js';
+import { badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
+import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 

@@ -1,8 +1,8 @@
 import * as client from 'openid-client';
 import { OpenIdStub, type Said } from '../../../test/support/openid-stub.js';
-import type { ProviderSettings } from '../../config/provider-settings.js';
-import { askedOf, ProviderRefusal } from '../provider-answer.js';
-import { ProviderHttp } from '../provider-http.js';
+import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import { askedOf, ProviderRefusal } from '../transport/provider-answer.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { configure, discover, fetchKeys } from './oidc-client.js';
 import { Unsupported } from './unsupported.js';
 

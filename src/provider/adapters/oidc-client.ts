@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as client from 'openid-client';
-import type { ProviderSettings } from '../../config/settings.js';
-import { askedIn, askedOf, badAnswer, readAnswer, readObject } from '../provider-answer.js';
-import type { ProviderHttp, ProviderResponse } from '../provider-http.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { askedIn, askedOf, badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
+import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
 import { isJwt, judgeToken } from './judge-token.js';
 import { Unsupported } from './unsupported.js';

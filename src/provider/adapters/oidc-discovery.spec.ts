@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import { OidcDiscovery } from './oidc-discovery.js';
 
 const provider = { name: 'corp' } as ProviderSettings;

@@ -1,5 +1,5 @@
 import type { ServerMetadata } from 'openid-client';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 
 /** Milliseconds that a discovery document is used for. */
 const LIFE = 3_600_000;

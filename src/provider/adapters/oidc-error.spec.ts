@@ -1,4 +1,4 @@
-import { ProviderRefusal } from '../provider-answer.js';
+import { ProviderRefusal } from '../transport/provider-answer.js';
 import { withoutSecrets } from './oidc-error.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
 

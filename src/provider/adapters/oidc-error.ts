@@ -1,6 +1,6 @@
 import { types } from 'node:util';
-import { askedOf, ProviderRefusal } from '../provider-answer.js';
-import { isAway } from '../provider-away.js';
+import { askedOf, ProviderRefusal } from '../transport/provider-answer.js';
+import { isAway } from '../transport/provider-away.js';
 import { Unsupported, UnsupportedProvider } from './unsupported.js';
 
 /**

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
-import type { ProviderSettings } from '../../config/provider-settings.js';
+import type { ProviderSettings } from '../../config/providers/provider-settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
-import { ProviderRefusal } from '../provider-answer.js';
-import { ProviderHttp } from '../provider-http.js';
+import { ProviderRefusal } from '../transport/provider-answer.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { OidcAdapter } from './oidc.adapter.js';
 import { UnsupportedProvider } from './unsupported.js';
 

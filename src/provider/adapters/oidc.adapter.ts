@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import * as client from 'openid-client';
-import type { ProviderSettings } from '../../config/settings.js';
-import { identityOf, isComplete } from '../claims.js';
-import { callsUnverified } from '../identity.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { identityOf, isComplete } from '../identity/claims.js';
+import { callsUnverified } from '../identity/identity.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -11,8 +11,8 @@ import type {
   ProviderAdapter,
   ProviderIdentity,
 } from '../provider-adapter.js';
-import { ProviderRefusal } from '../provider-answer.js';
-import { ProviderHttp } from '../provider-http.js';
+import { ProviderRefusal } from '../transport/provider-answer.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { atHashMatches } from './at-hash.js';
 import { judgeMetadata } from './judge-metadata.js';
 import { configure, discover } from './oidc-client.js';

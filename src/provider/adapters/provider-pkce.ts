@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory } from '../provider-adapter.js';
 
 type Options = ProviderSettings['options'];

@@ -1,8 +1,8 @@
-import { askedOf, type Asked } from '../provider-answer.js';
+import { askedOf, type Asked } from '../transport/provider-answer.js';
 
 /**
  * What real OpenID providers do that Latchkey does not support (contract §6): what is found, and what to change. The table in
- * docs/providers.md ("Not supported") says where that is in the usual products; test/unsupported.spec.ts compares the two.
+ * docs/providers.md ("Not supported") says where that is in the usual products; test/provider/unsupported.spec.ts compares the two.
  */
 export const UNSUPPORTED = {
   issuer: {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/statements/sql.js';
 import { hashOfName } from './hash-of-name.js';
 import type { Logout } from './logout-claims.js';
 

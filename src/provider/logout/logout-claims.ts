@@ -1,5 +1,5 @@
 import type { JWTPayload } from 'jose';
-import { isName } from '../identity.js';
+import { isName } from '../identity/identity.js';
 
 /** A provider's wish that sessions end (OpenID Connect Back-Channel Logout 1.0 §2.4), judged. */
 export interface Logout {

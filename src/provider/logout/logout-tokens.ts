@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify, type JSONWebKeySet } from 'jose';
-import type { ProviderSettings } from '../../config/settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { discover, fetchKeys } from '../adapters/oidc-client.js';
 import { withoutSecrets } from '../adapters/oidc-error.js';
-import { ProviderHttp } from '../provider-http.js';
+import { ProviderHttp } from '../transport/provider-http.js';
 import { ProviderRegistry } from '../provider.registry.js';
 import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';

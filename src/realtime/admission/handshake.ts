@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import type { Socket, Server } from 'socket.io';
 import { ServerResponse, type IncomingMessage } from 'node:http';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { OpenFiles } from '../../http/open-files.js';
+import { OpenFiles } from '../../http/server/open-files.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { UUID } from '../../http/uuid.js';
+import { UUID } from '../../http/parameters/uuid.js';
 import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { JwtGuard } from '../../token/guard/jwt.guard.js';
 import { Admission } from './admission.js';
 import { toServerError } from '../../errors/server-error.js';
-import { refusalText, refuse } from '../../http/refusal.js';
-import { ANSWER_HEADERS } from '../../http/security-headers.js';
+import { refusalText, refuse } from '../../http/server/refusal.js';
+import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
 
 /** @throws OAuthError the answer to a refused handshake */
 type Judge = (request: IncomingMessage) => Promise<void>;

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ChannelEvent } from '../../events.js';
-import { UUID } from '../../http/uuid.js';
+import { UUID } from '../../http/parameters/uuid.js';
 
 /** The latest offset of a user's history. Receivers read the event from the history (contract §7). */
 export interface LatestOffset {

@@ -3,8 +3,8 @@ import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import type { Client, Notification } from 'pg';
-import type { DatabaseClient } from '../../database/client.js';
-import { errorCode, errorMessage } from '../../database/error-facts.js';
+import type { DatabaseClient } from '../../database/pool/client.js';
+import { errorCode, errorMessage } from '../../database/statements/error-facts.js';
 import { apart } from '../../spans.js';
 
 const CONNECT_MS = 2000;

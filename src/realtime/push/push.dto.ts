@@ -1,6 +1,6 @@
 import { Expose } from 'class-transformer';
-import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameter.js';
-import { UUID } from '../../http/uuid.js';
+import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
+import { UUID } from '../../http/parameters/uuid.js';
 
 // Contract §7. Some of these names make Socket.IO itself throw, and the service uses the others.
 const RESERVED =

@@ -1,8 +1,8 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { IoAdapter } from '@nestjs/platform-socket.io';
 import type { Server, ServerOptions } from 'socket.io';
-import type { Settings } from '../../config/settings.js';
-import { allowsOrigin } from '../../http/cors.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { allowsOrigin } from '../../http/middleware/cors.js';
 import { checkGateways } from './check-gateways.js';
 import { LimitedWebSocketServer } from './message-limits.js';
 
@@ -28,7 +28,7 @@ export class SocketServerAdapter extends IoAdapter {
       connectTimeout: HANDSHAKE_MS,
       serveClient: false,
       perMessageDeflate: false,
-      destroyUpgrade: false, // those of other paths are ignored (http/foreign-upgrades.ts)
+      destroyUpgrade: false, // those of other paths are ignored (http/server/foreign-upgrades.ts)
       wsEngine: LimitedWebSocketServer,
       httpCompression: false,
       cors: {

@@ -1,4 +1,4 @@
-import type { DemoAccount } from '../accounts.js';
+import type { DemoAccount } from '../accounts/accounts.js';
 import type { AuthorizationPageDto } from '../authorization-page.dto.js';
 import { html, type Html } from '../../http/page/html.js';
 import { layout } from './layout.js';

@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../config/settings/settings.js';
 import type { Clock } from '../../database/clock.js';
 import { AccessTokens } from './access-token.js';
 import type { KeyService } from '../keys/key.service.js';

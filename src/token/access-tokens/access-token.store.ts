@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { plainArray, plainBytes } from '../../database/plain-array.js';
-import { Sql } from '../../database/sql.js';
+import { plainArray, plainBytes } from '../../database/statements/plain-array.js';
+import { Sql } from '../../database/statements/sql.js';
 import type { Session } from '../../events.js';
 import { AccessTokens, type IssuedAccessToken } from './access-token.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';

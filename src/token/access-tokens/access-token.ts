@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import type { Session } from '../../events.js';
-import { uuidOfHash, UUID } from '../../http/uuid.js';
+import { uuidOfHash, UUID } from '../../http/parameters/uuid.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { KeyService } from '../keys/key.service.js';
 import { signJwt } from '../keys/sign-jwt.js';

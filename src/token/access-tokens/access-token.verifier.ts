@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
-import { plainArray } from '../../database/plain-array.js';
-import { Sql } from '../../database/sql.js';
+import { plainArray } from '../../database/statements/plain-array.js';
+import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Session } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';

@@ -1,5 +1,5 @@
 import { ClientKey } from '../../../test/support/dpop.js';
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../config/settings/settings.js';
 import type { Clock } from '../../database/clock.js';
 import { DpopProofs } from './dpop-proofs.js';
 

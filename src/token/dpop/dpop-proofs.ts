@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { judgeProof, type DpopProof, type ProofFault } from './dpop-proof.js';
-import { isLoopbackUrl, parseUrl } from '../../config/urls.js';
+import { isLoopbackUrl, parseUrl } from '../../config/urls/urls.js';
 
 /** What a call brings with it to prove that its client holds a key. */
 export interface DpopCall {

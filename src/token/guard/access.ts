@@ -1,5 +1,5 @@
 import { createParamDecorator, SetMetadata, type ExecutionContext } from '@nestjs/common';
-import type { ServiceRight } from '../../config/service-key.js';
+import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { Session } from '../../events.js';
 
 /** Who may call a route: everybody, a user, or the holder of a service key with a right. One that says nothing: a user. */

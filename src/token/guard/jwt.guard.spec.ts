@@ -1,8 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { Socket } from 'socket.io';
-import type { ServiceRight } from '../../config/service-key.js';
-import type { Settings } from '../../config/settings.js';
+import type { ServiceRight } from '../../config/secrets/service-key.js';
+import type { Settings } from '../../config/settings/settings.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type Session } from '../../events.js';
 import type { RateLimits } from '../../http/rate-limit.js';

@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import type { ServiceRight } from '../../config/service-key.js';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { ServiceRight } from '../../config/secrets/service-key.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 
 /** The keys of server-to-server calls (contract §2, SERVICE_KEYS). */
 @Injectable()

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { createCipheriv, createDecipheriv, createPrivateKey, randomBytes } from 'node:crypto';
-import type { SecretKey } from '../../config/secret-key.js';
+import type { SecretKey } from '../../config/secrets/secret-key.js';
 import { UnreadableKey } from './key-errors.js';
 import type { StoredKey } from './key-life.js';
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { SecretKey } from '../../config/secret-key.js';
+import type { SecretKey } from '../../config/secrets/secret-key.js';
 import { KeyCipher } from './key-cipher.js';
 import { UnreadableKey } from './key-errors.js';
 import { isUsable, type StoredKey } from './key-life.js';

@@ -1,11 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Settings } from '../../config/settings.js';
-import { SETTINGS } from '../../config/settings.module.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { DatabaseBusy, MOST_WAITING } from '../../database/database-busy.js';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/statements/sql.js';
 import { Events } from '../../events.js';
 import { KeyCipher } from './key-cipher.js';
 import type { UnreadableKey } from './key-errors.js';

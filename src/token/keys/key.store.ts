@@ -1,11 +1,11 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { In, LessThan, type DataSource, type EntityManager } from 'typeorm';
-import type { Settings } from '../../config/settings.js';
+import type { Settings } from '../../config/settings/settings.js';
 import { KeyCipher } from './key-cipher.js';
 import { UnknownKey, UnreadableKey } from './key-errors.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
-import type { Sql } from '../../database/sql.js';
+import type { Sql } from '../../database/statements/sql.js';
 
 /** With the private part, still encrypted, only where it is needed and not known yet. */
 export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };

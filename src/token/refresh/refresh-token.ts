@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Session } from '../../events.js';
-import { uuidIn } from '../../http/uuid.js';
+import { uuidIn } from '../../http/parameters/uuid.js';
 
 const PREFIX = 'lkr_'; // so that secret scanners recognise a leaked one
 const SECRET_BYTES = 32;

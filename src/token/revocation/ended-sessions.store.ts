@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../../database/sql.js';
+import { Sql } from '../../database/statements/sql.js';
 import { databaseUnavailable } from '../../errors/server-error.js';
 import type { EndedSession } from '../../events.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';

@@ -1,4 +1,4 @@
-import { errorCode } from '../../database/error-facts.js';
+import { errorCode } from '../../database/statements/error-facts.js';
 import type { Retention } from '../../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { EXAMPLE } from '../../../openapi/examples.js';
-import { UUID } from '../../../src/http/uuid.js';
+import { UUID } from '../../../src/http/parameters/uuid.js';
 import { reissue } from '../oidc-id-token.js';
 import type { SigningKey } from '../signing-key.js';
 import { startTestService, type TestService } from '../service.js';

@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+  unlinkSync,
+  writeSync,
+} from 'node:fs';
+import type { Stats } from 'node:fs';
+import { join } from 'node:path';
+import { fileErrorCode } from '../settings/invalid-settings.js';
+import { Refused } from '../settings/kinds.js';
+import { secretKey } from './secret-key.js';
+import type { SecretKey } from './secret-key.js';
+import { readSecretFile, WITHOUT_WAITING } from './secret-files.js';
+
+/** The key that is kept under `DATA_DIR`. */
+export interface KeptSecretKey {
+  readonly key: SecretKey;
+  /** The file, if this call created it. */
+  readonly created?: string;
+  /** A sentence for the log if other accounts can read or replace the file. */
+  readonly warning?: string;
+}
+
+/**
+ * The key kept under `DATA_DIR`, generated (32 random bytes, file mode 0600) at the very first call.
+ *
+ * The file appears whole or not at all, and only the first of two processes that start at once can
+ * put it there, because `link` never replaces; both then read the same.
+ *
+ * @throws Refused when the file does not hold a key; the file system's error when it cannot be read or written
+ */
+export function keptSecretKey(dataDir: string): KeptSecretKey {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  const file = join(dataDir, 'secret-key');
+  const created = !existsSync(file) && create(file, randomBytes(32).toString('hex'));
+  const kept = readKey(file);
+  return created ? { ...kept, created: file } : kept;
+}
+
+/**
+ * The key kept under `DATA_DIR`, where there is one: for commands, which make none.
+ * @throws as `keptSecretKey` does, and the file system's error (ENOENT) where there is none
+ */
+export function existingSecretKey(dataDir: string): KeptSecretKey {
+  return readKey(join(dataDir, 'secret-key'));
+}
+
+/**
+ * Why other accounts can replace what is in `DATA_DIR`: its owner, or its permissions.
+ * @returns words that follow its name; undefined if only this account and root can, if there is none yet, and on Windows
+ */
+export function exposureOfDataDir(dataDir: string): string | undefined {
+  try {
+    const link = lstatSync(dataDir);
+    return (link.isSymbolicLink() ? exposure(link, 0) : undefined) ?? exposure(statSync(dataDir), 0o022);
+  } catch {
+    return undefined; // creating or reading it reports the reason
+  }
+}
+
+/** @param closed permissions that other accounts must not have */
+function exposure({ uid, mode }: Stats, closed: number): string | undefined {
+  const self = process.getuid?.();
+  if (self === undefined) return undefined;
+  if (uid !== self && uid !== 0) return `belongs to the account with the user id ${uid}`;
+  return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
+}
+
+/** Another account may have put a link or a named pipe in place of the file: neither is followed or waited for. */
+function readKey(file: string): KeptSecretKey {
+  let exposed: string | undefined;
+  const check = (found: Stats): void => {
+    if (!found.isFile()) throw new Refused('', 'is not a regular file');
+    exposed = exposure(found, 0o077);
+  };
+  const key = secretKey.parse(readWithoutFollowing(file, check).trim());
+  if (exposed === undefined) return { key };
+  const warning = `${file} ${exposed}, so other accounts may know or replace the key in it: make it this account's with mode 600.`;
+  return { key, warning };
+}
+
+function readWithoutFollowing(file: string, check: (found: Stats) => void): string {
+  try {
+    return readSecretFile(file, WITHOUT_WAITING | constants.O_NOFOLLOW, check);
+  } catch (error) {
+    if (['ELOOP', 'EMLINK'].includes(fileErrorCode(error))) throw new Refused('', 'is a symbolic link');
+    throw error;
+  }
+}
+
+function create(file: string, content: string): boolean {
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  const descriptor = openSync(draft, 'wx', 0o600);
+  try {
+    writeSync(descriptor, content);
+    fsyncSync(descriptor);
+    return linkUnlessThere(draft, file);
+  } finally {
+    closeSync(descriptor);
+    unlinkSync(draft);
+  }
+}
+
+function linkUnlessThere(draft: string, file: string): boolean {
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (fileErrorCode(error) === 'EEXIST') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+import { hkdfSync } from 'node:crypto';
+import { kind } from '../settings/kinds.js';
+
+/**
+ * A `SECRET_KEY` (contract §2). Nothing reads its bytes, and no log shows them: each use has a key derived from it, which
+ * reveals neither this one nor the key of another use.
+ */
+export class SecretKey {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /**
+   * The key for one use (HKDF-SHA256, RFC 5869).
+   *
+   * @param use e.g. `signing-keys`. Other words give another key, which cannot read what the former one encrypted.
+   * @returns 32 bytes, always the same for the same use
+   */
+  derive(use: string): Buffer {
+    return Buffer.from(hkdfSync('sha256', this.#bytes, '', `latchkey ${use}`, 32));
+  }
+}
+
+/** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
+export const secretKey = kind('at least 32 bytes, written as hex or base64', (text) => {
+  const key = isHex(text) ? Buffer.from(text, 'hex') : fromBase64(text);
+  return key !== undefined && key.length >= 32 ? new SecretKey(key) : undefined;
+});
+
+function isHex(text: string): boolean {
+  return text.length % 2 === 0 && /^[0-9a-f]*$/i.test(text);
+}
+
+/** Strict: Node's decoder skips unknown characters, so a typing error would shorten the key. */
+function fromBase64(text: string): Buffer | undefined {
+  const [, digits = '', padding = ''] = /^([A-Za-z0-9+/]+|[A-Za-z0-9_-]+)(={0,2})$/.exec(text) ?? [];
+  const key = Buffer.from(digits, 'base64');
+  const same = key.toString('base64url') === digits.replaceAll('+', '-').replaceAll('/', '_');
+  return same && (padding === '' || text.length % 4 === 0) ? key : undefined;
+}

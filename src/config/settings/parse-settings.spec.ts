@@ -1,0 +1,360 @@
+import { InvalidSettings } from './invalid-settings.js';
+import { parseSettings } from './parse-settings.js';
+import { SecretKey } from '../secrets/secret-key.js';
+import { settingsTable } from './settings-table.js';
+import type { Environment } from './setting-row.js';
+
+function faultsOf(env: Environment): readonly string[] {
+  try {
+    parseSettings(env);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidSettings) return error.faults;
+    throw error;
+  }
+}
+
+const production = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgres://db.example/latchkey',
+  SECRET_KEY: 'ab'.repeat(32),
+  REDIRECT_URIS: 'https://app.example/cb',
+  PUBLIC_URL: 'https://id.example',
+  TRUST_PROXY: '1',
+};
+
+describe('defaults', () => {
+  it('of development', () => {
+    const { secretKey, warnings, providers, sampleProvider, ...others } = parseSettings({}, { cwd: '/srv' });
+    expect(secretKey).toBeInstanceOf(SecretKey);
+    expect(others).toEqual({
+      production: false,
+      host: '127.0.0.1',
+      port: 3000,
+      publicUrl: 'http://localhost:3000',
+      databasePooler: 'session',
+      databasePoolSize: 10,
+      dataDir: '/srv/data',
+      serviceKeys: [],
+      secretFiles: new Map(),
+      accessTokenTtl: 3600,
+      refreshTokenTtl: 2_592_000,
+      stateTtl: 600,
+      rateLimit: false,
+      rateLimitAuthorize: 300,
+      rateLimitToken: 300,
+      rateLimitRefresh: 1200,
+      rateLimitBadToken: 120,
+      rateLimitConnect: 600,
+      rateLimitWrite: 60,
+      channelHistory: 1000,
+      shutdownDelay: 0,
+      demoEnabled: true,
+      traces: false,
+      logLevel: 'info',
+    });
+    expect(providers.size).toBe(0);
+    expect(sampleProvider).toBeDefined();
+    expect(warnings).toEqual([expect.stringContaining('REDIRECT_URIS')]);
+  });
+
+  it('of production', () => {
+    expect(parseSettings(production)).toMatchObject({
+      production: true,
+      host: '0.0.0.0',
+      demoEnabled: false,
+      rateLimit: true,
+      providers: new Map(),
+    });
+    expect(parseSettings(production).sampleProvider).toBeUndefined();
+  });
+});
+
+it('reads every variable', () => {
+  const key = 'k'.repeat(32);
+  const env = {
+    NODE_ENV: 'test',
+    HOST: '::',
+    PORT: '4000',
+    PUBLIC_URL: 'https://ID.example:443/',
+    DATABASE_URL: 'postgresql://u:p@db.example:5432/x?sslmode=require',
+    DATABASE_POOLER: 'transaction',
+    DATABASE_DIRECT_URL: 'postgresql://u:p@direct.example/x',
+    DATABASE_POOL_SIZE: '20',
+    DATA_DIR: '/var/lib/latchkey',
+    REDIS_URL: 'rediss://:p@redis.example',
+    SECRET_KEY: 'AB'.repeat(32),
+    SERVICE_KEYS: `${key}, push:${key}2`,
+    REDIRECT_URIS: 'https://app.example/cb,com.example.app:/callback',
+    CORS_ORIGINS: 'https://app.example',
+    ACCESS_TOKEN_TTL: '60',
+    REFRESH_TOKEN_TTL: '61',
+    STATE_TTL: '62',
+    TRUST_PROXY: 'loopback, 10.0.0.0/8',
+    RATE_LIMIT: 'on',
+    RATE_LIMIT_AUTHORIZE: '1',
+    RATE_LIMIT_TOKEN: '2',
+    RATE_LIMIT_REFRESH: '3',
+    RATE_LIMIT_BAD_TOKEN: '4',
+    RATE_LIMIT_CONNECT: '6',
+    RATE_LIMIT_WRITE: '7',
+    CHANNEL_HISTORY: '8',
+    SHUTDOWN_DELAY: '5',
+    DEMO_ENABLED: 'false',
+    METRICS_PORT: '4001',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.example:4318',
+    LOG_LEVEL: 'debug',
+    LOG_FORMAT: 'json',
+    PROVIDERS_MOCK_ENABLED: 'false',
+  };
+  expect(Object.keys(env)).toEqual(
+    expect.arrayContaining(Object.values(settingsTable).map(({ name }) => name)),
+  );
+  const { warnings, secretKey, ...settings } = parseSettings(env);
+  expect(secretKey.derive('x')).toEqual(new SecretKey(Buffer.alloc(32, 0xab)).derive('x'));
+  expect(settings).toEqual({
+    production: false,
+    host: '::',
+    port: 4000,
+    publicUrl: 'https://id.example',
+    databaseUrl: 'postgresql://u:p@db.example:5432/x?sslmode=require',
+    databasePooler: 'transaction',
+    databaseDirectUrl: 'postgresql://u:p@direct.example/x',
+    databasePoolSize: 20,
+    dataDir: '/var/lib/latchkey',
+    redisUrl: 'rediss://:p@redis.example',
+    serviceKeys: [
+      { key, rights: ['push', 'read', 'users'] },
+      { key: `${key}2`, rights: ['push'] },
+    ],
+    secretFiles: new Map(),
+    redirectUris: ['https://app.example/cb', 'com.example.app:/callback'],
+    corsOrigins: ['https://app.example'],
+    accessTokenTtl: 60,
+    refreshTokenTtl: 61,
+    stateTtl: 62,
+    trustProxy: 'loopback,10.0.0.0/8',
+    rateLimit: true,
+    rateLimitAuthorize: 1,
+    rateLimitToken: 2,
+    rateLimitRefresh: 3,
+    rateLimitBadToken: 4,
+    rateLimitConnect: 6,
+    rateLimitWrite: 7,
+    channelHistory: 8,
+    shutdownDelay: 5,
+    demoEnabled: false,
+    metricsPort: 4001,
+    otlpEndpoint: 'http://collector.example:4318',
+    logLevel: 'debug',
+    logFormat: 'json',
+    providers: new Map(),
+    traces: true,
+  });
+  expect(warnings).toEqual([]);
+});
+
+it('has every entry of the table under its key: a setting is named in one place only', () => {
+  const { nodeEnv: _, ...entries } = settingsTable; // its setting is `production`
+  const settings: Record<keyof typeof entries, unknown> = parseSettings({});
+  expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(entries)));
+});
+
+it('treats an empty variable as unset', () => {
+  const empty = Object.fromEntries(Object.values(settingsTable).map(({ name }) => [name, '']));
+  expect(parseSettings(empty)).toEqual({
+    ...parseSettings({}),
+    secretKey: expect.any(SecretKey),
+    providers: expect.any(Map),
+    sampleProvider: expect.anything(),
+  });
+});
+
+describe('a value that is not accepted', () => {
+  it.each([
+    ['NODE_ENV', 'prod'],
+    ['HOST', 'http://x'],
+    ['PORT', '0'],
+    ['PORT', '65536'],
+    ['PORT', '3e3'],
+    ['PORT', '-1'],
+    ['PORT', '3000 '],
+    ['PUBLIC_URL', 'id.example'],
+    ['PUBLIC_URL', 'ftp://id.example'],
+    ['PUBLIC_URL', 'https://id.example?x'],
+    ['PUBLIC_URL', 'https://id.example/#x'],
+    ['PUBLIC_URL', 'https://u@id.example'],
+    ['PUBLIC_URL', 'https:id.example'],
+    ['PUBLIC_URL', 'https://id".example'],
+    ['PUBLIC_URL', 'https://id&$`.example'],
+    ['PUBLIC_URL', 'https://id.example/base'],
+    ['PUBLIC_URL', 'https://id.example//'],
+    ['PUBLIC_URL', 'https://id.example/.'],
+    ['DATABASE_URL', 'mysql://db.example'],
+    ['DATABASE_POOLER', 'statement'],
+    ['DATABASE_DIRECT_URL', 'direct.example'],
+    ['DATABASE_POOL_SIZE', '0'],
+    ['DATA_DIR', ' '],
+    ['REDIS_URL', 'http://redis.example'],
+    ['SECRET_KEY', 'ab'.repeat(31)],
+    ['SERVICE_KEYS', 'k'.repeat(31)],
+    ['SERVICE_KEYS', `push:${'k'.repeat(31)}`],
+    ['SERVICE_KEYS', `write:${'k'.repeat(32)}`],
+    ['SERVICE_KEYS', `push:read:${'k'.repeat(32)}`],
+    ['SERVICE_KEYS', `${'k'.repeat(32)},${'k'.repeat(31)}ü`],
+    ['REDIRECT_URIS', 'javascript:alert(1)'],
+    ['REDIRECT_URIS', ','],
+    ['CORS_ORIGINS', 'https://app.example/'],
+    ['ACCESS_TOKEN_TTL', '0'],
+    ['REFRESH_TOKEN_TTL', '30d'],
+    ['STATE_TTL', '1.5'],
+    ['TRUST_PROXY', 'yes'],
+    ['RATE_LIMIT', 'true'],
+    ['RATE_LIMIT_TOKEN', '0'],
+    ['SHUTDOWN_DELAY', '-1'],
+    ['DEMO_ENABLED', 'constructor'],
+    ['METRICS_PORT', '0'],
+    ['METRICS_PORT', '3000'], // PORT's
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
+    ['LOG_LEVEL', 'verbose'],
+  ])('%s=%s', (name, value) => {
+    expect(faultsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name}: was .+; accepted: .+`)]);
+  });
+
+  it('is named together with all others, a line each', () => {
+    const faults = faultsOf({
+      PORT: 'x',
+      LOG_LEVEL: 'loud\nPORT: fine',
+      REDIRECT_URIS: 'https://app.example/cb,nothing',
+    });
+    expect(faults).toEqual([
+      'PORT: was "x"; accepted: a whole number from 1 to 65535',
+      expect.stringContaining('REDIRECT_URIS: was "nothing"; accepted: '),
+      'LOG_LEVEL: was "loud\\nPORT: fine"; accepted: fatal, error, warn, info, debug, trace, silent',
+    ]);
+    expect(new InvalidSettings(faults).message.split('\n')).toHaveLength(4);
+  });
+
+  // fuzz-settings.spec.ts
+  it('was set: no line says that it was not, or judges another setting by its default', () => {
+    const env = { DATABASE_POOLER: 'transaction', REDIS_URL: 'x', PORT: 'x', METRICS_PORT: '3000' };
+    const faults = faultsOf({ ...env, DATABASE_URL: 'postgres://pooler.example/x' });
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual(['PORT', 'REDIS_URL']);
+    expect(faultsOf({ DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: 'x' })).toEqual([
+      expect.stringMatching(/^DATABASE_DIRECT_URL: /),
+    ]);
+  });
+
+  it('never shows a secret', () => {
+    const hidden = 'hunter2';
+    const faults = faultsOf({
+      DATABASE_URL: `mysql://u:${hidden}@db.example`,
+      REDIS_URL: `http://:${hidden}@redis.example`,
+      SECRET_KEY: hidden,
+      SERVICE_KEYS: `${hidden},${'k'.repeat(32)}`,
+      PUBLIC_URL: `https://u:${hidden}, /${hidden}@id.example`,
+      REDIRECT_URIS: `https://u:${hidden}@app.example/cb`,
+      'providers.a.enabled': 'true',
+      'providers.a.url': `https://u:${hidden}@idp.example`,
+      'providers.a.client_secret': `${hidden}\u0000`,
+      'providers.b.client_secret': hidden,
+      PROVIDERS_B_CLIENT_SECRET: `${hidden}2`,
+    });
+    expect(faults.map((fault) => fault.split(':')[0])).toEqual([
+      'PUBLIC_URL',
+      'DATABASE_URL',
+      'REDIS_URL',
+      'SECRET_KEY',
+      'SERVICE_KEYS',
+      'REDIRECT_URIS',
+      'providers.b.client_secret',
+      'providers.a.url',
+      'providers.a.client_secret',
+      'providers.a.client_id',
+    ]);
+    expect(faults.join('\n')).not.toContain(hidden);
+  });
+});
+
+describe('the way around a pooler', () => {
+  const pooled = { DATABASE_URL: 'postgres://pooler.example/x', DATABASE_POOLER: 'transaction' };
+
+  it('is DATABASE_URL unless it was set', () => {
+    const DATABASE_URL = pooled.DATABASE_URL;
+    expect(parseSettings({ DATABASE_URL }).databaseDirectUrl).toBe(DATABASE_URL);
+    const direct = 'postgres://direct.example/x';
+    expect(parseSettings({ DATABASE_URL, DATABASE_DIRECT_URL: direct }).databaseDirectUrl).toBe(direct);
+    expect(parseSettings({}).databaseDirectUrl).toBeUndefined();
+  });
+
+  it('is needed behind one in transaction mode, unless there is Redis', () => {
+    expect(faultsOf(pooled)).toEqual([
+      expect.stringMatching(
+        /^DATABASE_POOLER: was "transaction", with neither DATABASE_DIRECT_URL nor REDIS/,
+      ),
+    ]);
+    expect(faultsOf({ ...pooled, REDIS_URL: 'redis://redis.example' })).toEqual([]);
+    expect(faultsOf({ ...pooled, DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([]);
+  });
+
+  it('is refused without the other one', () => {
+    expect(faultsOf({ DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([
+      expect.stringContaining('DATABASE_URL: was unset'),
+    ]);
+  });
+});
+
+describe('production refuses', () => {
+  const without = (name: keyof typeof production): Environment => ({ ...production, [name]: undefined });
+  const idp = {
+    'providers.idp.url': 'https://idp.example',
+    'providers.idp.client_id': 'x',
+    'providers.idp.client_secret': 's'.repeat(16),
+  };
+
+  it.each<[string, Environment, string]>([
+    ['no database', without('DATABASE_URL'), 'DATABASE_URL: was unset'],
+    ['no secret key', without('SECRET_KEY'), 'SECRET_KEY: was unset'],
+    ['no redirect list', without('REDIRECT_URIS'), 'REDIRECT_URIS: was unset'],
+    ['rate limits without TRUST_PROXY', without('TRUST_PROXY'), 'TRUST_PROXY: was unset'],
+    ['TRUST_PROXY=true', { ...production, TRUST_PROXY: 'true' }, 'TRUST_PROXY: was "true"'],
+    ['http:', { ...production, PUBLIC_URL: 'http://id.example' }, 'PUBLIC_URL: was "http://id.example"'],
+    ['http: to a look-alike', { ...production, PUBLIC_URL: 'http://localhost.example' }, 'PUBLIC_URL: was'],
+    [
+      'http: of a provider',
+      { ...production, ...idp, 'providers.idp.url': 'http://idp.example' },
+      'providers.idp.url: was',
+    ],
+    [
+      'a short secret',
+      { ...production, ...idp, 'providers.idp.client_secret': 's'.repeat(15) },
+      'providers.idp.client_secret: was',
+    ],
+    [
+      'the sample provider without accounts',
+      { ...production, PROVIDERS_MOCK_ENABLED: 'true' },
+      'PROVIDERS_MOCK_ACCOUNTS: was unset',
+    ],
+  ])('%s', (_, env, line) => expect(faultsOf(env)).toEqual([expect.stringContaining(line)]));
+
+  it.each<[string, Environment]>([
+    ['DATA_DIR set on purpose', { ...without('DATABASE_URL'), DATA_DIR: './data' }],
+    ['TRUST_PROXY=false', { ...production, TRUST_PROXY: 'false' }],
+    ['no TRUST_PROXY where rate limits are off', { ...without('TRUST_PROXY'), RATE_LIMIT: 'off' }],
+    ['http: on loopback', { ...production, PUBLIC_URL: 'http://127.0.0.1:3000' }],
+    ['a provider', { ...production, ...idp }],
+    [
+      'http: of a provider on loopback',
+      { ...production, ...idp, 'providers.idp.url': 'http://localhost:4000' },
+    ],
+    [
+      'a weak provider that is disabled',
+      { ...production, ...idp, 'providers.idp.url': 'http://idp.example', 'providers.idp.enabled': 'false' },
+    ],
+  ])('but not: %s', (_, env) => expect(faultsOf(env)).toEqual([]));
+
+  it('all at once, when nothing is set', () => {
+    const names = faultsOf({ NODE_ENV: 'production' }).map((fault) => fault.split(':')[0]);
+    expect(names).toEqual(['DATABASE_URL', 'SECRET_KEY', 'REDIRECT_URIS', 'TRUST_PROXY']);
+  });
+});

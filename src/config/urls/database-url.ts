@@ -1,0 +1,38 @@
+import { type Kind, Refused } from '../settings/kinds.js';
+
+const SCHEME = /^postgres(?:ql)?:\/\//;
+// Of several hosts pg would make one name; libpq tries them in turn.
+const SEVERAL = /^[^/?]*,/;
+
+/** Where PostgreSQL is, as libpq writes it (https://www.postgresql.org/docs/current/libpq-connect.html); kept as it is. */
+export const databaseUrl: Kind<string> = {
+  accepts:
+    'a URL that begins with postgres:// or postgresql:// and names one host; of several servers, the host of a proxy that leads to the primary, such as HAProxy',
+  parse(value) {
+    const [, rest] = value.split(SCHEME);
+    if (rest === undefined) throw new Refused(value);
+    if (namesSeveral(rest)) throw new Refused(value, 'names several hosts (not shown, it is a secret)');
+    // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
+    if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new Refused(value);
+    if (/\s/.test(value) || !isEscaped(value)) throw new Refused(value);
+    return value;
+  },
+};
+
+/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others, as with blanks, pg fails or reads another password. */
+function isEscaped(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** @param rest what follows the scheme */
+function namesSeveral(rest: string): boolean {
+  const query = rest.indexOf('?');
+  const hosts = query < 0 ? [] : new URLSearchParams(rest.slice(query)).getAll('host');
+  const address = rest.slice(rest.lastIndexOf('@', rest.search(/[/?]|$/)) + 1);
+  return SEVERAL.test(address) || hosts.some((host) => host.includes(','));
+}

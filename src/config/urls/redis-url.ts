@@ -1,0 +1,82 @@
+import { kind } from '../settings/kinds.js';
+
+/** Where Sentinels know a Redis that may move from one machine to another. */
+export interface SentinelUrl {
+  /** Whether Sentinels and Redis are spoken to over TLS. */
+  readonly tls: boolean;
+  readonly sentinels: readonly { readonly host: string; readonly port: number }[];
+  /** What the Sentinels call the master. */
+  readonly name: string;
+  readonly db: number;
+  /** Of Redis itself. */
+  readonly username: string | undefined;
+  readonly password: string | undefined;
+  /** Of the Sentinels, where they want one. */
+  readonly sentinelUsername: string | undefined;
+  readonly sentinelPassword: string | undefined;
+}
+
+const SENTINEL_PORT = 26_379;
+const REDIS = /^rediss?:\/\/[^/?#]/;
+const SENTINEL =
+  /^redis(s?)\+sentinel:\/\/(?:([^/?#]*)@)?([^@/?#]+)\/([^/?#]+)(?:\/(\d{1,5}))?\/?(?:\?([^#]*))?$/;
+const NODE = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
+const SENTINEL_OPTIONS = ['sentinel_username', 'sentinel_password'];
+
+/** Redis by its own URL, kept as it is; or by that of its Sentinels, taken apart. */
+export const redisUrl = kind(
+  'redis:// or rediss:// with host and, after /, the number of a database; or ' +
+    'redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>] (rediss+sentinel:// with TLS); ' +
+    'user and password percent-encoded',
+  (value): string | SentinelUrl | undefined => {
+    try {
+      return value.includes('+sentinel:') ? sentinelUrl(value) : plainUrl(value);
+    } catch {
+      return undefined; // no URL, or what is percent-encoded is no text
+    }
+  },
+);
+
+/** What ioredis would stumble over, or pass over in silence, is refused here. */
+function plainUrl(value: string): string | undefined {
+  if (!REDIS.test(value)) return undefined;
+  const { username, password, hostname, pathname } = new URL(value);
+  decodeURIComponent(username + password);
+  return hostname && /^\/?$|^\/\d{1,5}$/.test(pathname) ? value : undefined;
+}
+
+function sentinelUrl(value: string): SentinelUrl | undefined {
+  const match = SENTINEL.exec(value);
+  if (!match) return undefined;
+  const [, tls, userInfo, list, name, db, query] = match;
+  const sentinels = list!.split(',').map(node);
+  decodeURIComponent(query ?? ''); // URLSearchParams would put other characters for what is no text, and a blank for +
+  const options = new URLSearchParams(query?.replaceAll('+', '%2B'));
+  if ([...options.keys()].some((key) => !SENTINEL_OPTIONS.includes(key))) return undefined;
+  const [username, password] = userInfo === undefined ? [] : credentials(userInfo);
+  return {
+    tls: tls === 's',
+    sentinels,
+    name: decodeURIComponent(name!),
+    db: Number(db ?? 0),
+    username,
+    password,
+    sentinelUsername: options.get('sentinel_username') ?? undefined,
+    sentinelPassword: options.get('sentinel_password') ?? undefined,
+  };
+}
+
+/** @throws on what is no host with a port */
+function node(text: string): SentinelUrl['sentinels'][number] {
+  const [, host = '', port] = NODE.exec(text) ?? [];
+  const { hostname } = new URL(`redis://${text}`); // judges IPv6, and the port
+  if (host === '' || hostname === '' || Number(port) === 0) throw new TypeError('not an address');
+  return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port ?? SENTINEL_PORT) };
+}
+
+/** `user:password`; either may be left out (RFC 3986 §3.2.1). */
+function credentials(userInfo: string): (string | undefined)[] {
+  const colon = userInfo.indexOf(':');
+  const parts = colon < 0 ? [userInfo] : [userInfo.slice(0, colon), userInfo.slice(colon + 1)];
+  return parts.map((part) => decodeURIComponent(part) || undefined);
+}

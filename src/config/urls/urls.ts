@@ -1,0 +1,100 @@
+import { kind } from '../settings/kinds.js';
+
+// Those that axios reads: https_proxy for https addresses, and so on; each in lower or upper case.
+const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
+
+/** Whether a variable of the environment names a proxy for requests to other machines; what NO_PROXY says is not looked at. */
+export function namesProxy(): boolean {
+  return VARIABLES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
+}
+
+// RFC 3986 §2 without `#`: no fragment, no space, no control character, no backslash, ASCII only.
+const CHARACTERS = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
+// Both slashes and a host: URL parsers forgive `http:evil.example` and `http:///evil.example`.
+const HTTP = /^https?:\/\/([^/?]+)/i;
+// RFC 8252 §7.1, §8.4: an app's own scheme is a reversed domain name, so it has a dot;
+// `javascript:`, `data:`, `file:` and all other schemes that browsers know have none.
+const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
+
+/** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
+export const baseUrl = kind(
+  'an absolute http:// or https:// URL without query, fragment and user info',
+  (value) => {
+    if (!/^https?:\/\/[^/\\?#@\s]+(?:\/[^\\?#\s]*)?$/i.test(value)) return undefined;
+    return parseUrl(value)?.href.replace(/\/$/, '');
+  },
+);
+
+/** The origin of a service, without a path, since it cannot answer below one; normalized. */
+export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
+  if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
+  const normalized = parseUrl(value)?.origin ?? '';
+  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON and HTML (openapi/served-file.ts).
+  return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
+});
+
+/** One address of a provider: http(s), no fragment or user info; kept as it is. */
+export const endpointUrl = kind(
+  'an absolute http:// or https:// URL without fragment and user info',
+  (value) =>
+    /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(value) && parseUrl(value) ? value : undefined,
+);
+
+/** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
+export function isRedirectUri(text: string): boolean {
+  return isHttpUri(text) || isUri(text, PRIVATE);
+}
+
+/** Whether a text is an absolute http(s) URL that a browser may be sent to: no user info, no fragment. */
+export function isHttpUri(text: string): boolean {
+  return isUri(text, HTTP);
+}
+
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a web view have schemes of their own. */
+export function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text)) return false;
+  const url = parseUrl(text);
+  return url !== undefined && (!/^https?:/.test(text) || url.origin === text);
+}
+
+function isUri(text: string, form: RegExp): boolean {
+  const match = CHARACTERS.test(text) ? form.exec(text) : null;
+  return match !== null && !match[1]?.includes('@') && URL.canParse(text);
+}
+
+// All spellings (127.1, 0x7f.1, 2130706433, ::ffff:127.0.0.2) as URL parsing returns them: 127.0.0.0/8, ::1, and
+// 127.0.0.0/8 mapped into IPv6.
+const ADDRESS = /^(?:127(?:\.\d{1,3}){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\])$/;
+// Connections to it end at this machine as well.
+const UNSPECIFIED = /^(?:0\.0\.0\.0|\[::\]|\[::ffff:0:0\])$/;
+// RFC 6761 §6.3: the name and all names below it, also with the final dot of the DNS root.
+const NAME = /^(?:[^.]+\.)*localhost\.?$/;
+
+/**
+ * Whether a request to an absolute URL cannot leave this machine, so that it needs no TLS: a loopback address, or
+ * `localhost`. No other name is safe: resolvers ask the network for `app.localhost`, whatever RFC 6761 says.
+ */
+export function isLoopbackUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || ADDRESS.test(hostname);
+}
+
+/** Whether an absolute URL means this machine, in any spelling; on another machine, a proxy for example, it means that one. */
+export function isThisMachine(url: string): boolean {
+  const { hostname } = new URL(url);
+  return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
+}
+
+/**
+ * A URL (WHATWG), or undefined. For what comes with requests, and for settings.
+ *
+ * Node 20: `URL.canParse` calls hosts with letters like ä no URL any more once it has been asked some thousand times.
+ * So does that of Node 22: it may be used here once 24 is the oldest.
+ */
+export function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
+import { jest } from '@jest/globals';
+import { isDatabaseAway } from '../../errors/database-error.js';
+import { boundedPg } from './bounded-pool.js';
+import { clientFor } from './client.js';
+import { dataSourceOptions } from './data-source.js';
+import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
+
+describe('the pool of connections', () => {
+  const pool = new boundedPg.Pool({ host: '127.0.0.1', port: 1, connectionTimeoutMillis: 100 });
+
+  afterEach(() => jest.restoreAllMocks());
+
+  it.each([
+    ['connect', () => pool.connect()],
+    ['connect with a callback', () => new Promise((_, reject) => pool.connect((error) => reject(error!)))],
+    ['query', () => pool.query('SELECT 1')],
+  ])('refuses %s at once when too many wait', async (_name, call) => {
+    jest.spyOn(pool, 'waitingCount', 'get').mockReturnValue(MOST_WAITING);
+    const error = await call().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DatabaseBusy);
+    expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After (contract §3)
+  });
+
+  it('lets requests wait as long as there is room', async () => {
+    jest.spyOn(pool, 'waitingCount', 'get').mockReturnValue(MOST_WAITING - 1);
+    await expect(pool.query('SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+
+  it('is the one that TypeORM uses', () => {
+    expect(dataSourceOptions('postgres://a@b/c', 1)).toMatchObject({ driver: boundedPg });
+  });
+
+  it('closes a connection that ends, or is refused, while it sets what the service relies on', async () => {
+    const auth = Buffer.from('5200000008000000005a0000000549', 'hex'); // AuthenticationOk, ReadyForQuery
+    const refusal = Buffer.from('E\0\0\0\x20SERROR\0C42501\0Mnot allowed\0\0Z\0\0\0\x05I', 'latin1');
+    for (const refuses of [false, true]) {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.once('data', () => {
+          socket.write(auth);
+          socket.once('data', () => (refuses ? socket.write(refusal) : socket.destroy()));
+        });
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const url = `postgres://u:p@127.0.0.1:${(server.address() as AddressInfo).port}/d`;
+      const own = new boundedPg.Pool({ Client: clientFor(() => url, 'session'), max: 1 });
+      await expect(own.connect()).rejects.toThrow(refuses ? 'not allowed' : 'terminated unexpectedly');
+      await new Promise((resolve) => server.close(resolve)); // waits for connections
+      expect(own.totalCount).toBe(0);
+    }
+  });
+});

@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { BoundedPool } from '../pool/bounded-pool.js';
+import { isDatabaseAway } from '../../errors/database-error.js';
+import { errorCode, errorMessage } from '../statements/error-facts.js';
+import { Sql } from '../statements/sql.js';
+
+/** A write that succeeded answers for so long: at most one a second, however many ask. */
+const FRESH_MS = 1000;
+/** A write that is slow counts when none has succeeded for so long: a slow moment must not take all instances out at once. */
+const SLOW_MOMENT_MS = 2000;
+/** How long a question waits for the server while the last write is fresh. A server that is gone refuses at once. */
+const PROMPT_MS = 250;
+/** A disk without room for a table's next page may still take our small write: what other statements saw of it counts. */
+const DISK_FULL_MS = 10_000;
+
+const READ_ONLY = '25006';
+// undefined_function, feature_not_supported, insufficient_privilege: a relative of PostgreSQL, which has answered.
+const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
+
+// The smallest thing that is written as durably as a token: one record of the write-ahead log, which the commit flushes and
+// waits for the standby with. It needs no table and leaves nothing to vacuum. (The heartbeat's table is unlogged.)
+const WRITE = {
+  name: 'write-check',
+  text: `
+    SELECT CASE current_setting('transaction_read_only')
+      WHEN 'off' THEN pg_logical_emit_message(true, 'latchkey', '') END IS NULL AS "isReadOnly"`,
+};
+
+/** Between two writes: whether there is still a server. */
+const READ = { name: 'read-check', text: 'SELECT' };
+
+// Errors of a slow or full server, and of a connection that has ended.
+const CANCELED = '57014';
+const RESOURCES = /^53/;
+const LOST = new Set(['57P01', '57P02', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE']);
+const TIMEOUT = /timeout/i; // pg's and its pool's own
+
+/** Whether the database takes durable writes now (contract §4). */
+@Injectable()
+export class WriteCheck {
+  private readonly pool: BoundedPool;
+  private underWay: Promise<void> | undefined;
+  private succeededAt = -Infinity;
+
+  constructor(
+    private readonly sql: Sql,
+    dataSource: DataSource,
+  ) {
+    this.pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
+  }
+
+  /** @throws why nothing can be written: within 2 s */
+  async check(): Promise<void> {
+    const now = performance.now();
+    if (now - this.pool.diskFullAt < DISK_FULL_MS) throw new Error('the disk of the database is full');
+    const isFresh = now - this.succeededAt < FRESH_MS;
+    this.underWay ??= this.ask(isFresh).finally(() => (this.underWay = undefined));
+    if (!isFresh) return this.underWay;
+    this.underWay.catch(() => undefined); // it may be over later than this question
+    await Promise.race([this.underWay, delay(PROMPT_MS)]);
+  }
+
+  /**
+   * A connection that was lost says nothing of the server: an operator may have ended it. So it is tried again, also on another
+   * that is lost and not known to be; a server that is gone then refuses.
+   */
+  private async ask(isFresh: boolean): Promise<void> {
+    for (let lost = 0; ; lost++) {
+      try {
+        return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
+      } catch (error) {
+        if (isLost(error) && lost <= this.pool.options.max) continue;
+        if (isSlow(error) && performance.now() - this.succeededAt < SLOW_MOMENT_MS) return;
+        this.succeededAt = -Infinity;
+        throw error;
+      }
+    }
+  }
+
+  private async write(): Promise<void> {
+    try {
+      const [row] = await this.sql.query<{ isReadOnly: boolean }>(WRITE, []);
+      if (row!.isReadOnly) throw Object.assign(new Error('the database is read-only'), { code: READ_ONLY });
+    } catch (error) {
+      if (!CANNOT_TELL.has(errorCode(error))) throw error;
+    }
+    this.succeededAt = performance.now();
+  }
+}
+
+function isSlow(error: unknown): boolean {
+  const code = errorCode(error);
+  if (typeof code === 'string') return code === CANCELED || RESOURCES.test(code);
+  return TIMEOUT.test(errorMessage(error));
+}
+
+/** Whether a connection has ended that there was. */
+function isLost(error: unknown): boolean {
+  const code = errorCode(error);
+  if (typeof code === 'string') return LOST.has(code);
+  return !isSlow(error) && isDatabaseAway(error);
+}

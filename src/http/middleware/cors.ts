@@ -1,0 +1,46 @@
+import type { RequestHandler } from 'express';
+import cors from 'cors';
+import { isThisMachine, isOrigin } from '../../config/urls/urls.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { allowedMethods } from '../errors/allowed-methods.js';
+
+const PREFLIGHT_MAX_AGE_S = 600;
+
+/**
+ * Whether pages of `origin` may call the service, over HTTP and sockets alike (contract §2 `CORS_ORIGINS`).
+ *
+ * @param origin the `Origin` header as it came; compared as a string
+ */
+export function allowsOrigin(
+  settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
+  origin: string,
+): boolean {
+  if (origin === settings.publicUrl) return true;
+  if (settings.corsOrigins !== undefined) return settings.corsOrigins.includes(origin);
+  return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
+}
+
+/** CORS headers for the browser origins on the list. Another origin gets none, and never an error (contract §2). */
+export function corsFor(settings: Settings): RequestHandler {
+  const handle = cors({
+    origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
+    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'DELETE'],
+    exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'Date'],
+    maxAge: PREFLIGHT_MAX_AGE_S,
+    preflightContinue: true,
+  });
+  return (request, response, next) =>
+    request.headers.origin === undefined ? next() : handle(request, response, next);
+}
+
+/** Answers OPTIONS on every path that exists: to a preflight, or to a client that asks for the methods. */
+export const options: RequestHandler = (request, response, next) => {
+  const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
+  if (allowed.length === 0) return next();
+  response.setHeader('Allow', allowed.join(', '));
+  response.status(204).end();
+};
+
+function isHttpOrigin(text: string): boolean {
+  return /^https?:/.test(text) && isOrigin(text);
+}

@@ -1,0 +1,46 @@
+import { parse } from 'node:querystring';
+import type { DynamicModule, LoggerService } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import express, { type Express } from 'express';
+import type { Logger } from 'pino';
+import type { Settings } from '../../config/settings/settings.js';
+import { Events } from '../../events.js';
+import { currentTracer } from '../../spans.js';
+import { readBody } from '../parameters/body.js';
+import { corsFor, options } from '../middleware/cors.js';
+import { LatchkeyExpressAdapter } from './express.adapter.js';
+import { refuseUnreadableRequests } from './unreadable-requests.js';
+import { requestLog } from '../middleware/request-log.js';
+import { securityHeaders } from '../middleware/security-headers.js';
+
+/** The application, ready to listen: everything that stands between the socket and the controllers. */
+export async function createApp(
+  module: DynamicModule,
+  settings: Settings,
+  log: { pino: Logger; nest: LoggerService },
+): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(
+    module,
+    new LatchkeyExpressAdapter(createExpress(settings)),
+    { logger: log.nest, abortOnError: false, bodyParser: false },
+  );
+  const events = app.get(Events);
+  const tracer = currentTracer();
+  if (tracer) app.use(tracer.request); // first: what the others do belongs to the request's span
+  app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
+  refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
+  return app;
+}
+
+function createExpress(settings: Settings): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false); // nothing may be stored anyway
+  // a[b]=c has the name "a[b]" and makes no object. All parameters are read: a repeated one must not hide behind 1,000 others.
+  app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
+  app.set('strict routing', true); // each path has one spelling: limits and logs see the same one as the router
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', settings.trustProxy ?? false);
+  return app;
+}

@@ -1,0 +1,30 @@
+import { STATUS_CODES, type ServerResponse } from 'node:http';
+import type { OAuthError } from '../../errors/oauth-error.js';
+import { ANSWER_HEADERS } from '../middleware/security-headers.js';
+import { answerDate } from './express.adapter.js';
+
+/** Answers with an error where a request never reaches Express (contract §3). */
+export function refuse(response: ServerResponse, refusal: OAuthError): void {
+  const { headers, body } = answerOf(refusal);
+  response.writeHead(refusal.status, headers).end(body);
+}
+
+/** The same answer as text, for a connection without a response object; the connection ends after it. */
+export function refusalText(refusal: OAuthError): string {
+  const { headers, body } = answerOf(refusal);
+  const lines = Object.entries({ Date: answerDate(), ...headers, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
+  return `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function answerOf(refusal: OAuthError): { headers: Record<string, string>; body: string } {
+  const body = JSON.stringify(refusal.body);
+  const headers = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    ...ANSWER_HEADERS,
+    ...refusal.headers,
+  };
+  return { headers, body };
+}

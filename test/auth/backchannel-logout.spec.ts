@@ -1,0 +1,583 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { decodeProtectedHeader } from 'jose';
+import request from 'supertest';
+import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
+import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { SignOutService } from '../../src/device/sign-out.service.js';
+import { bearer } from '../support/bearer.js';
+import { Endings } from '../support/endings.js';
+import { logoutMutants, makeLogoutToken } from '../support/logout-mutants.js';
+import { OidcIssuer } from '../support/oidc-issuer.js';
+import { makeSigningKey } from '../support/signing-key.js';
+import { Person } from '../support/oidc-person.js';
+import { reportPromise } from '../support/proof.js';
+import { TamperingProxy } from '../support/oidc-proxy.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+const REDIRECT_URI = 'https://app.example/cb?a=1';
+const PATH = '/providers/corp/backchannel-logout';
+
+const providerEnv = (name: string, url: string): Record<string, string> => ({
+  [`PROVIDERS_${name}_ADAPTER`]: 'oidc',
+  [`PROVIDERS_${name}_URL`]: url,
+  [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
+  [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the issuer',
+});
+const OTHERS = {
+  PROVIDERS_PLAIN_URL: 'http://127.0.0.1:1', // of the adapter `contract`
+  PROVIDERS_PLAIN_CLIENT_ID: 'latchkey',
+  PROVIDERS_PLAIN_CLIENT_SECRET: 'a client secret of the issuer',
+  PUBLIC_URL: 'http://localhost:3000',
+  REDIRECT_URIS: REDIRECT_URI,
+};
+
+/** Three instances on one database, and a real provider that tells one of them of its logouts (contract §6). */
+describe('logout by the provider', () => {
+  const endings = new Endings();
+  let proxy: TamperingProxy;
+  let issuer: OidcIssuer;
+  let instances: TestService[];
+  let here: TestService;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    proxy = endings.after(await TamperingProxy.start(), (one) => one.close());
+    issuer = endings.after(await OidcIssuer.start(proxy.url), (one) => one.close());
+    proxy.target = issuer.port;
+    env = { ...providerEnv('CORP', proxy.url), ...OTHERS };
+    here = endings.after(await startTestService(env), (one) => one.close());
+    const start = () => startTestService({ ...env, DATABASE_URL: here.databaseUrl });
+    instances = [here];
+    for (const one of await Promise.all([start(), start()])) {
+      instances.push(endings.after(one, () => one.close()));
+    }
+  });
+  afterAll(() => endings.run());
+
+  /** How the provider speaks of sessions: with `sid` or without, to the first instance. */
+  const speak = (bySession: boolean) =>
+    issuer.restart({
+      client: {
+        backchannel_logout_uri: `${here.url}${PATH}`,
+        backchannel_logout_session_required: bySession,
+      },
+    });
+  beforeEach(() => {
+    speak(true);
+    proxy.reset();
+  });
+
+  async function signIn(person: Person, body: object = {}, on = here): Promise<Tokens> {
+    const begun = await request(on.url).get('/oauth2/authorize').query({ provider: 'corp' }).expect(200);
+    const callback = await person.authorize((begun.body as { redirect_url: string }).redirect_url);
+    const posted = { ...Object.fromEntries(callback.searchParams), ...body };
+    return (await request(on.url).post('/oauth2/token').send(posted).expect(200)).body as Tokens;
+  }
+
+  const isAlive = async ({ access_token }: Tokens, on = here): Promise<boolean> =>
+    (await bearer(on.url, access_token).get('/me')).status === 200;
+  const alive = (all: Tokens[]): Promise<boolean[]> => Promise.all(all.map((one) => isAlive(one)));
+
+  const send = (token: string, on = here, path = PATH): request.Test =>
+    request(on.url).post(path).type('form').send({ logout_token: token });
+
+  /** A logout token of the provider for somebody, made by hand. */
+  const tokenFor = (claims: object, header: object = {}): string =>
+    makeLogoutToken(issuer.key, { iss: issuer.issuer, ...claims }, { ...header });
+
+  function isOfUnknownKey(token: string): boolean {
+    const { kid } = decodeProtectedHeader(token);
+    return kid === undefined || (typeof kid === 'string' && kid !== issuer.key.jwk['kid']);
+  }
+
+  /** Which status a sign-in had that failed. */
+  const statusIn = (error: Error): number => Number(/got (\d+)/.exec(error.message)?.[1]);
+
+  /** What the provider calls a session; asked at the place where it tells, the ID token. */
+  function sidOf(): string {
+    const { id_token } = proxy.tokens.at(-1) as { id_token: string };
+    return claimsOf(id_token)['sid'] as string;
+  }
+
+  describe('a person signs out at the provider', () => {
+    it('by sid: the sessions of that browser end, nobody else’s', async () => {
+      const [ada, elsewhere, bob] = [new Person('ada'), new Person('ada'), new Person('bob')];
+      const devices = [randomUUID(), randomUUID()].toSorted();
+      const hers = [
+        await signIn(ada, { device_id: devices[0] }),
+        await signIn(ada, { device_id: devices[1] }),
+      ];
+      const others = [await signIn(elsewhere, { device_id: randomUUID() }), await signIn(bob)];
+      await ada.logOut(issuer.issuer);
+      expect(await alive([...hers, ...others])).toEqual([false, false, true, true]);
+      const told = await query(
+        here.databaseUrl,
+        `SELECT data::json ->> 'device_id' AS device FROM channel_events
+         WHERE user_id = $1 AND event = 'device.signed_out' ORDER BY 1`,
+        [hers[0]!.user_id],
+      );
+      expect(told.map(({ device }) => device)).toEqual(devices);
+      const lines = instances.flatMap(({ log }) => log.filter((line) => line.includes('provider_logout')));
+      expect(JSON.parse(lines.at(-1)!)).toMatchObject({
+        context: 'Audit',
+        audit: 'provider_logout',
+        provider: 'corp',
+        userIds: [hers[0]!.user_id],
+        sessions: 2,
+      });
+      await elsewhere.logOut(issuer.issuer);
+      expect(await alive(others)).toEqual([false, true]);
+    });
+
+    it('by sub: all of that person’s sessions end', async () => {
+      speak(false);
+      const [carol, elsewhere, bob] = [new Person('carol'), new Person('carol'), new Person('bob')];
+      const sessions = [await signIn(carol), await signIn(elsewhere), await signIn(bob)];
+      await carol.logOut(issuer.issuer);
+      expect(await alive(sessions)).toEqual([false, false, true]);
+    });
+
+    it('by sid: those whose own is not known end as well', async () => {
+      speak(false);
+      const unknown = [await signIn(new Person('dora')), await signIn(new Person('erin'))];
+      speak(true);
+      const [dora, elsewhere] = [new Person('dora'), new Person('dora')];
+      const known = [await signIn(dora), await signIn(elsewhere)];
+      await dora.logOut(issuer.issuer);
+      expect(await alive([...unknown, ...known])).toEqual([false, true, false, true]);
+      await send(tokenFor({ sub: 'erin', sid: 'never seen' })).expect(200);
+      expect(await isAlive(unknown[1]!)).toBe(false);
+    });
+
+    it('by sid alone: those too, of the session’s subject', async () => {
+      speak(false);
+      const unknown = await signIn(new Person('fran'));
+      speak(true);
+      const known = await signIn(new Person('fran'));
+      await send(tokenFor({ sid: sidOf() })).expect(200);
+      expect(await alive([unknown, known])).toEqual([false, false]);
+    });
+
+    it('closes sockets and refuses tokens on every instance within a second', async () => {
+      const worst: number[] = [];
+      for (let round = 0; round < 3; round++) {
+        const person = new Person('gail');
+        const sessions: Tokens[] = [];
+        for (const one of instances) sessions.push(await signIn(person, { device_id: randomUUID() }, one));
+        const sockets = await Promise.all(
+          instances.map((one, i) => SocketClient.connect(one.url, sessions[i]!.access_token)),
+        );
+        const began = performance.now();
+        const told = person.logOut(issuer.issuer).then(() => performance.now() - began);
+        const closed = sockets.map(async (socket) => {
+          expect(await socket.closed()).toBe('io server disconnect');
+          return performance.now() - began;
+        });
+        const refused = instances.map(async (one, i) => {
+          await until(async () => !(await isAlive(sessions[(i + 1) % 3]!, one)));
+          return performance.now() - began;
+        });
+        worst.push(Math.max(...(await Promise.all([...closed, ...refused]))));
+        for (const socket of sockets)
+          expect(socket.of('session.ended')[0]?.data).toEqual({ reason: 'signed_out' });
+        // A second, and what a busy machine needs in addition: measured by the provider's own logout.
+        expect(worst.at(-1)).toBeLessThan(1000 + 5 * (await told));
+      }
+      const figures = worst.map((ms) => ms.toFixed(0)).join(', ');
+      process.stdout.write(`from the logout at the provider to the last of 3 instances: ${figures} ms\n`);
+    });
+  });
+
+  /** Runs work that must neither write anything nor end a session. */
+  async function writesNothing(work: () => Promise<void>): Promise<void> {
+    const before = await dump(here.databaseUrl);
+    await work();
+    expect(await dump(here.databaseUrl)).toBe(before);
+  }
+
+  it('obeys none of 500 forged tokens, and writes nothing (P6)', async () => {
+    const tokens = await signIn(new Person('hedy'));
+    const sid = sidOf();
+    await writesNothing(async () => {
+      const answers: Record<string, unknown> = {};
+      let count = 0;
+      for (const [name, token] of logoutMutants(issuer.key, issuer.issuer, 'hedy', sid)) {
+        count++;
+        const { status, body } = await send(token);
+        // A key that is not known may be new: within 30 s of a fetch that cannot be said (contract §6).
+        if (status === 503 && isOfUnknownKey(token)) continue;
+        if (status !== 400 || (body as { error: string }).error !== 'invalid_request') answers[name] = status;
+      }
+      expect(answers).toEqual({});
+      expect(count).toBeGreaterThanOrEqual(500);
+      process.stdout.write(`${count} forged logout tokens: 0 obeyed\n`);
+      reportPromise('P6', 'forged logout tokens; obeyed; answers of 500', `${count}; 0; 0`, '≥ 500; 0; 0');
+    });
+    expect(await isAlive(tokens)).toBe(true);
+    await send(tokenFor({ sub: 'hedy', sid })).expect(200); // the one that all were made from
+    expect(await isAlive(tokens)).toBe(false);
+  });
+
+  describe('what is not a logout token', () => {
+    const form = (parameters: Record<string, string>): string => new URLSearchParams(parameters).toString();
+    const FORM = 'application/x-www-form-urlencoded';
+
+    it.each<[string, string, () => string, number, string]>([
+      ['nothing', FORM, () => '', 400, 'invalid_request'],
+      ['an empty one', FORM, () => 'logout_token=', 400, 'invalid_request'],
+      ['a blank one', FORM, () => 'logout_token=+', 400, 'invalid_request'],
+      ['another parameter', FORM, () => form({ token: tokenFor({ sub: 'ivy' }) }), 400, 'invalid_request'],
+      ['two', FORM, () => `logout_token=${tokenFor({ sub: 'ivy' })}&logout_token=x`, 400, 'invalid_request'],
+      ['one with a NUL', FORM, () => `logout_token=${tokenFor({ sub: 'ivy' })}%00`, 400, 'invalid_request'],
+      [
+        'one in brackets',
+        FORM,
+        () => form({ 'logout_token[]': tokenFor({ sub: 'ivy' }) }),
+        400,
+        'invalid_request',
+      ],
+      [
+        'one of more than 8192 characters',
+        FORM,
+        () => form({ logout_token: tokenFor({ sub: 'ivy', more: 'x'.repeat(8000) }) }),
+        400,
+        'invalid_request',
+      ],
+      ['101 parameters', FORM, () => `${'a=1&'.repeat(100)}logout_token=x`, 400, 'invalid_request'],
+      [
+        'a body that is too large',
+        FORM,
+        () => `logout_token=${'x'.repeat(70_000)}`,
+        413,
+        'payload_too_large',
+      ],
+      ['JSON with a list', 'application/json', () => '{"logout_token":["x"]}', 400, 'invalid_request'],
+      ['JSON with null', 'application/json', () => '{"logout_token":null}', 400, 'invalid_request'],
+      [
+        'JSON that says it twice',
+        'application/json',
+        () => '{"logout_token":"x","logout_token":"x"}',
+        400,
+        'invalid_request',
+      ],
+      ['a list', 'application/json', () => '["x"]', 400, 'invalid_request'],
+      ['deep JSON', 'application/json', () => '['.repeat(60_000), 400, 'invalid_request'],
+      ['half of JSON', 'application/json', () => '{"logout_token":', 400, 'invalid_request'],
+      ['the token itself', 'application/jwt', () => tokenFor({ sub: 'ivy' }), 400, 'invalid_request'],
+      ['XML', 'text/xml', () => '<logout/>', 400, 'invalid_request'],
+    ])('%s', async (_name, type, body, status, error) => {
+      await writesNothing(async () => {
+        const answer = await request(here.url).post(PATH).set('Content-Type', type).send(body());
+        expect([answer.status, answer.body]).toEqual([
+          status,
+          { error, error_description: expect.any(String) },
+        ]);
+      });
+    });
+
+    it.each<[string, (depth: number) => string]>([
+      ['claims', (depth) => `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`],
+      ['claims that do not end', (depth) => '['.repeat(2 * depth)],
+    ])('deep %s', async (_name, make) => {
+      const [head] = tokenFor({ sub: 'ivy' }).split('.');
+      const text = `${head}.${Buffer.from(make(2500)).toString('base64url')}`;
+      await send(`${text}.${'A'.repeat(86)}`).expect(400);
+      await send(`${Buffer.from(make(2500)).toString('base64url')}.e30.AAAA`).expect(400);
+    });
+
+    it('is told so in fixed words, and none of it is in the log', async () => {
+      const seen = here.log.length;
+      const { text, headers } = await send(tokenFor({ sub: 'a secret name', nonce: 'another' })).expect(400);
+      expect(text).toBe('{"error":"invalid_request","error_description":"the logout token is not valid"}');
+      expect(headers['cache-control']).toBe('no-store');
+      const log = instances.flatMap((one) => one.log.slice(one === here ? seen : 0)).join('');
+      expect(log).toContain('it has a nonce');
+      expect(log).not.toContain('a secret name');
+    });
+  });
+
+  it('takes the token as JSON as well, and answers nothing', async () => {
+    const { body, headers } = await request(here.url)
+      .post(PATH)
+      .send({ logout_token: tokenFor({ sub: 'nobody' }) });
+    expect([body, headers['cache-control']]).toEqual([{}, 'no-store']);
+  });
+
+  describe('the path', () => {
+    it.each(['mock', 'unknown', 'plain', 'CORP', 'corp/x', '..%2Fcorp', '%FF', '__proto__'])(
+      'of %s is none: 404, whatever the method and the body',
+      async (name) => {
+        const path = `/providers/${name}/backchannel-logout`;
+        for (const call of [
+          send(tokenFor({ sub: 'ada' }), here, path),
+          request(here.url).get(path),
+          request(here.url).post(path).set('Content-Type', 'application/json').send('{'),
+        ]) {
+          const { status, body } = await call;
+          expect([status, body]).toEqual([404, expect.objectContaining({ error: 'not_found' })]);
+        }
+      },
+    );
+
+    it('takes POST alone', async () => {
+      for (const method of ['get', 'put', 'patch', 'delete'] as const) {
+        const { status, headers, body } = await request(here.url)[method](PATH);
+        expect([status, headers['allow'], body]).toEqual([
+          405,
+          'POST',
+          expect.objectContaining({ error: 'method_not_allowed' }),
+        ]);
+      }
+    });
+  });
+
+  it('a token is obeyed once, however many instances get it at once', async () => {
+    const tokens = await signIn(new Person('jane'));
+    for (let round = 0; round < 5; round++) {
+      const token = tokenFor({ sub: 'jane' });
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send(token, instances[i % 3])));
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([200, ...Array<number>(11).fill(400)]);
+      await writesNothing(async () => void (await send(token).expect(400)));
+    }
+    expect(await isAlive(tokens)).toBe(false);
+  });
+
+  it('a token that could not be obeyed can be sent again', async () => {
+    const tokens = await signIn(new Person('kate'));
+    const token = tokenFor({ sub: 'kate' });
+    const signOuts = jest.spyOn(here.app.get(SignOutService), 'signOutAtProvider');
+    signOuts.mockRejectedValueOnce(new DatabaseBusy('too slow'));
+    await writesNothing(async () => {
+      const { headers, body } = await send(token).expect(500);
+      expect([headers['retry-after'], body]).toEqual([
+        '1',
+        expect.objectContaining({ error: 'server_error' }),
+      ]);
+    });
+    await send(token).expect(200);
+    expect(await isAlive(tokens)).toBe(false);
+  });
+
+  it('ends nobody’s session where one name is that of more users than it can be', async () => {
+    const tokens = await signIn(new Person('lucy'));
+    const sid = sidOf();
+    await query(
+      here.databaseUrl,
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, provider_session)
+       SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', now() + interval '1 hour', provider_session
+       FROM refresh_tokens, generate_series(1, 100) WHERE user_id = $1`,
+      [tokens.user_id],
+    );
+    await writesNothing(async () => void (await send(tokenFor({ sid })).expect(400)));
+    expect(await isAlive(tokens)).toBe(true);
+  });
+
+  describe('a sign-in that is under way', () => {
+    it.each<[string, boolean, () => object]>([
+      ['sid', true, () => ({ sid: sidOf(), sub: 'olga' })],
+      ['sub', false, () => ({ sub: 'olga' })],
+      ['sub, where its own sid is not known', false, () => ({ sid: 'x', sub: 'olga' })],
+    ])('has no session afterwards: by %s', async (_name, hasSid, claims) => {
+      speak(hasSid);
+      const signIns = here.app.get(SignInStore);
+      const record = signIns.record.bind(signIns);
+      let reached!: () => void;
+      const asked = new Promise<void>((resolve) => (reached = resolve));
+      let goOn!: () => void;
+      const held = new Promise<void>((resolve) => (goOn = resolve));
+      jest.spyOn(signIns, 'record').mockImplementationOnce(async (written) => {
+        reached();
+        await held;
+        await record(written);
+      });
+      const status = signIn(new Person('olga')).then(() => 200, statusIn);
+      await asked; // the provider has said who it is, and nothing is written yet
+      await send(tokenFor(claims()), instances[1]).expect(200);
+      goOn();
+      expect(await status).toBe(401);
+      const living = await query(
+        here.databaseUrl,
+        `SELECT FROM refresh_tokens r JOIN users u USING (user_id)
+         WHERE provider_user_id = 'olga' AND signed_out_at IS NULL`,
+      );
+      expect(living).toEqual([]);
+      expect(await isAlive(await signIn(new Person('olga')))).toBe(true); // the next one is another
+    });
+
+    it('is found by the second look where the first came too early', async () => {
+      const tokens = await signIn(new Person('pia'));
+      const signOuts = jest.spyOn(here.app.get(SignOutService), 'signOutAtProvider');
+      signOuts.mockResolvedValueOnce({ userIds: [], sessions: 0, isLast: true }); // as if it were not committed yet
+      await send(tokenFor({ sub: 'pia' })).expect(200);
+      expect(await isAlive(tokens)).toBe(false);
+    });
+  });
+
+  it('two logouts at once that end the last two sessions of a device announce it once', async () => {
+    let userId = '';
+    for (let round = 0; round < 5; round++) {
+      const device_id = randomUUID();
+      const sids: string[] = [];
+      for (let i = 0; i < 2; i++) {
+        userId = (await signIn(new Person('quin'), { device_id })).user_id;
+        sids.push(sidOf());
+      }
+      await Promise.all(sids.map((sid, i) => send(tokenFor({ sid }), instances[i]).expect(200)));
+      const told = await query(
+        here.databaseUrl,
+        `SELECT FROM channel_events
+         WHERE user_id = $1 AND event = 'device.signed_out' AND data::json ->> 'device_id' = $2`,
+        [userId, device_id],
+      );
+      expect(told).toHaveLength(1);
+    }
+  });
+
+  it('20 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
+    const device_id = randomUUID();
+    for (let round = 0; round < 20; round++) {
+      const one = new Person('mary');
+      const session = await signIn(one, { device_id });
+      const on = instances[round % 3]!;
+      const [again, ...answers] = await Promise.all([
+        signIn(one, { device_id: randomUUID() }, on).then(() => 200, statusIn),
+        send(tokenFor({ sub: 'mary' }), instances[(round + 1) % 3]),
+        send(tokenFor({ sid: sidOf(), sub: 'mary' }), on),
+        bearer(on.url, session.access_token).post('/sign-out', { scope: 'all' }),
+      ]);
+      const statuses = answers.map(({ status }) => (status === 401 ? 204 : status)); // ended before it was asked
+      expect(statuses).toEqual([200, 200, 204]);
+      expect([200, 401]).toContain(again); // the provider may have ended it meanwhile
+      expect(await isAlive(session)).toBe(false);
+    }
+  });
+
+  describe('the provider’s keys, on an instance that has none yet', () => {
+    let other: StubProvider;
+    let fresh: TestService;
+    const otherKey = makeSigningKey('first');
+    beforeAll(async () => {
+      other = endings.after(await StubProvider.start(), (one) => one.close());
+      const documents: Record<string, object> = {
+        '/.well-known/openid-configuration': {
+          issuer: other.url,
+          jwks_uri: `${other.url}/jwks`,
+          id_token_signing_alg_values_supported: ['ES256', 'HS256'],
+        },
+        '/jwks': { keys: [{ ...otherKey.jwk, d: undefined }] },
+      };
+      other.answer = ({ path }, response) => {
+        response
+          .writeHead(200, { 'Content-Type': 'application/json' })
+          .end(JSON.stringify(documents[path] ?? {}));
+      };
+    });
+    beforeEach(async () => {
+      fresh = await startTestService({
+        ...env,
+        ...providerEnv('OTHER', other.url),
+        DATABASE_URL: here.databaseUrl,
+      });
+    });
+    afterEach(() => fresh.close());
+
+    it('are fetched again for one that is new, not for each that is made up', async () => {
+      const fetches = () => proxy.count('/jwks');
+      const [one, two] = [tokenFor({ sub: 'nobody' }), tokenFor({ sub: 'nobody' })];
+      await Promise.all([send(one, fresh).expect(200), send(two, fresh).expect(200)]);
+      expect(fetches()).toBe(1);
+      const kept = jest.spyOn(performance, 'now');
+      const now = performance.now();
+      kept.mockImplementation(() => now + 2000);
+      try {
+        const old = issuer.key;
+        issuer.restart({ key: makeSigningKey('second') });
+        await send(tokenFor({ sub: 'nobody' }), fresh).expect(200);
+        expect(fetches()).toBe(2);
+        kept.mockImplementation(() => now + 5000);
+        for (let i = 0; i < 40; i++) {
+          const { headers } = await send(tokenFor({ sub: 'nobody' }, { kid: `made up ${i}` }), fresh).expect(
+            503,
+          );
+          expect(headers['retry-after']).toMatch(/^(2[78])$/);
+        }
+        // A stranger's tokens have used up the fetch: one of a key made since is not refused for good (contract §6).
+        issuer.restart({ key: makeSigningKey('third') });
+        const third = tokenFor({ sub: 'nobody' });
+        const { body } = await send(third, fresh).expect(503);
+        expect(body).toEqual({ error: 'server_error', error_description: expect.any(String) });
+        expect(fetches()).toBe(2);
+        kept.mockImplementation(() => now + 33_000);
+        await send(third, fresh).expect(200);
+        kept.mockImplementation(() => now + 34_000);
+        await send(makeLogoutToken(old, { iss: issuer.issuer, sub: 'nobody' }), fresh).expect(503);
+        expect(fetches()).toBe(3);
+      } finally {
+        kept.mockRestore();
+        issuer.restart({ key: makeSigningKey('first') });
+      }
+    });
+
+    it.each(['/jwks', '/.well-known/openid-configuration'])(
+      'cannot be had from %s: the token can be sent again, and the provider is left alone',
+      async (path) => {
+        proxy.intercept = (asked, response) => {
+          if (asked === path) response.destroy();
+          return asked === path;
+        };
+        const token = tokenFor({ sub: 'nobody' });
+        await writesNothing(async () => {
+          for (let i = 0; i < 20; i++) {
+            const { headers, body } = await send(token, fresh).expect(503);
+            expect([headers['retry-after'], body]).toEqual([
+              '1',
+              expect.objectContaining({ error: 'server_error' }),
+            ]);
+          }
+        });
+        expect(proxy.count(path)).toBeLessThan(5); // one a second
+        proxy.reset();
+        await until(async () => (await send(token, fresh)).status === 200);
+      },
+    );
+
+    it('are those of one provider: no other can end its sessions', async () => {
+      const tokens = await signIn(new Person('nell'));
+      const names = { sub: 'nell', sid: sidOf() };
+      const elsewhere = '/providers/other/backchannel-logout';
+      const theirs = makeLogoutToken(otherKey, { iss: other.url, ...names });
+      await writesNothing(async () => {
+        await send(theirs, fresh).expect(400);
+        await send(makeLogoutToken(otherKey, { iss: issuer.issuer, ...names }), fresh).expect(400);
+        await send(tokenFor(names), fresh, elsewhere).expect(400);
+        await send(makeLogoutToken(issuer.key, { iss: other.url, ...names }), fresh, elsewhere).expect(400);
+      });
+      await send(theirs, fresh, elsewhere).expect(200); // a good one, of nobody who is known
+      expect(await isAlive(tokens)).toBe(true);
+    });
+  });
+
+  it('bad tokens are limited, good ones never', async () => {
+    const limited = await startTestService({
+      ...env,
+      DATABASE_URL: here.databaseUrl,
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_BAD_TOKEN: '3',
+    });
+    try {
+      const statuses: number[] = [];
+      for (let i = 0; i < 5; i++) statuses.push((await send('x', limited)).status);
+      expect(statuses).toEqual([400, 400, 400, 429, 429]);
+      await send(tokenFor({ sub: 'nobody' }), limited).expect(200);
+    } finally {
+      await limited.close();
+    }
+  });
+});

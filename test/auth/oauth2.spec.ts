@@ -1,0 +1,337 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { OAuth2Adapter } from '../../src/provider/adapters/oauth2.adapter.js';
+import { ProviderHttp } from '../../src/provider/transport/provider-http.js';
+import { Provider } from '../../src/provider/provider.js';
+import { ProviderRegistry } from '../../src/provider/provider.registry.js';
+import { isFull, reportPromise } from '../support/proof.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider, type ProviderRequest } from '../support/stub-provider.js';
+
+/** Of twenty sign-ins with a random pair of providers. */
+const ROUNDS = isFull ? 50 : 10;
+const SECRET = 'a client secret of the stub';
+const TOKEN = 'gho_a secret access token';
+
+/** The adapter oauth2 and its presets, against a provider that does as it is told (contract §6). */
+describe('the adapter oauth2', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  /** Answers of the two endpoints; an answer that is left out is a good one. */
+  let answers: { token?: Answer; user?: Answer };
+
+  type Answer = (response: ServerResponse) => void;
+  const json =
+    (body: unknown, status = 200): Answer =>
+    (response) =>
+      response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+
+  const USERS: Record<string, object> = {
+    '/hub/user': {
+      id: 583231,
+      login: 'octocat',
+      name: null,
+      email: null,
+      avatar_url: 'https://avatars.example/u/583231',
+    },
+    '/discord/users/@me': {
+      id: '80351110224678912',
+      username: 'nelly',
+      global_name: 'Nelly',
+      avatar: '8342729096ea3675442027381ff50dfe',
+      email: 'nelly@discord.example',
+    },
+    '/plain/me': { user: { id: 'p-1', names: ['Pat'] }, mail: 'pat@plain.example' },
+  };
+
+  const at = (path: string): Record<string, string> => ({
+    authorize_url: `${provider.url}/${path}/authorize?prompt=login`,
+    token_url: `${provider.url}/${path}/token`,
+    userinfo_url: `${provider.url}/${path === 'hub' ? 'hub/user' : path === 'discord' ? 'discord/users/@me' : 'plain/me'}`,
+  });
+
+  function env(name: string, keys: Record<string, string>): Record<string, string> {
+    const all = { client_id: 'latchkey', client_secret: SECRET, ...keys };
+    return Object.fromEntries(Object.entries(all).map(([key, value]) => [`providers.${name}.${key}`, value]));
+  }
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...env('hub', { adapter: 'github', ...at('hub') }),
+      ...env('discord', { adapter: 'discord', ...at('discord') }),
+      ...env('plain', {
+        adapter: 'oauth2',
+        client_id: "lk-_.*~:%+ !'()",
+        client_secret: ' %&+£€-_.*',
+        ...at('plain'),
+        token_endpoint_auth_method: 'client_secret_basic',
+        claim_user_id: 'user.id',
+        claim_username: 'user.names.0',
+        claim_email: 'mail',
+      }),
+      ...provider.env('CONTRACT'),
+      REDIRECT_URIS: 'https://app.example/cb?a=1',
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    answers = {};
+    provider.reset();
+    const contract = provider.answer;
+    provider.answer = (seen, response, raw) => {
+      if (seen.path.endsWith('/oauth2/token/exchange')) return contract(seen, response, raw);
+      if (seen.path.endsWith('/token')) {
+        return (answers.token ?? json({ access_token: TOKEN, token_type: 'bearer', scope: '' }))(response);
+      }
+      return (answers.user ?? json(USERS[seen.path]))(response);
+    };
+  });
+
+  async function begin(name: string): Promise<{ redirect_url: string; state: string }> {
+    const { body } = await request(service.url)
+      .get('/oauth2/authorize')
+      .query({ provider: name })
+      .expect(200);
+    return body as { redirect_url: string; state: string };
+  }
+
+  async function signIn(name: string, code = 'a code/with+signs'): Promise<request.Response> {
+    const { state } = await begin(name);
+    return request(service.url).post('/oauth2/token').send({ code, state });
+  }
+
+  const header = ({ rawHeaders }: ProviderRequest, wanted: string): string | undefined =>
+    rawHeaders[rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === wanted) + 1];
+
+  it('sends the user to the page, with a code challenge and what the address already has', async () => {
+    const { redirect_url, state } = await begin('hub');
+    const url = new URL(redirect_url);
+    expect(url.href.split('?')[0]).toBe(`${provider.url}/hub/authorize`);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      prompt: 'login',
+      response_type: 'code',
+      client_id: 'latchkey',
+      redirect_uri: 'https://app.example/cb?a=1',
+      scope: 'read:user',
+      state,
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+  });
+
+  it('redeems the code with the verifier and the secret, then asks who it is', async () => {
+    const { redirect_url, state } = await begin('hub');
+    const { answer } = provider;
+    const ports: (number | undefined)[] = [];
+    provider.answer = (seen, response, raw) => {
+      ports.push(raw.socket.remotePort);
+      answer(seen, response, raw);
+    };
+    await request(service.url).post('/oauth2/token').send({ code: 'a+b', state }).expect(200);
+    expect([ports.length, new Set(ports).size]).toEqual([2, 1]); // each connection would cost a handshake
+    const [token, user] = provider.requests as [ProviderRequest, ProviderRequest];
+    expect([token.method, token.path, header(token, 'accept')]).toEqual([
+      'POST',
+      '/hub/token',
+      'application/json',
+    ]);
+    const { code_verifier, ...form } = Object.fromEntries(new URLSearchParams(token.body));
+    expect(form).toEqual({
+      grant_type: 'authorization_code',
+      code: 'a+b',
+      redirect_uri: 'https://app.example/cb?a=1',
+      client_id: 'latchkey',
+      client_secret: SECRET,
+    });
+    expect(createHash('sha256').update(code_verifier!).digest('base64url')).toBe(
+      new URL(redirect_url).searchParams.get('code_challenge'),
+    );
+    expect([user.method, user.path, user.body, header(user, 'authorization')]).toEqual([
+      'GET',
+      '/hub/user',
+      '',
+      `Bearer ${TOKEN}`,
+    ]);
+  });
+
+  it('sends the secret in the header where the settings say so, encoded as a form and no more', async () => {
+    expect((await signIn('plain')).status).toBe(200);
+    const [token] = provider.requests as [ProviderRequest];
+    expect(token.body).not.toContain('client_');
+    const [scheme, value = ''] = header(token, 'authorization')?.split(' ') ?? [];
+    // RFC 6749 appendix B, and the example there.
+    expect([scheme, Buffer.from(value, 'base64').toString()]).toEqual([
+      'Basic',
+      'lk-_.*%7E%3A%25%2B+%21%27%28%29:+%25%26%2B%C2%A3%E2%82%AC-_.*',
+    ]);
+  });
+
+  it.each([
+    ['hub', '583231', { username: 'octocat', email: null, avatar_url: 'https://avatars.example/u/583231' }],
+    [
+      'discord',
+      '80351110224678912',
+      {
+        username: 'Nelly',
+        email: 'nelly@discord.example',
+        avatar_url:
+          'https://cdn.discordapp.com/avatars/80351110224678912/8342729096ea3675442027381ff50dfe.png',
+      },
+    ],
+    ['plain', 'p-1', { username: 'Pat', email: 'pat@plain.example', avatar_url: null }],
+  ])('knows who has signed in with %s', async (name, id, fields) => {
+    expect((await signIn(name)).status).toBe(200);
+    const rows = await query(
+      service.databaseUrl,
+      'SELECT provider_user_id, username, email, avatar_url FROM users WHERE provider = $1',
+      [name],
+    );
+    expect(rows).toEqual([{ provider_user_id: id, ...fields }]);
+  });
+
+  it.each<[string, object, string | null]>([
+    ['true', { verified: true }, 'nelly@discord.example'],
+    ['false', { verified: false }, null],
+    ['"false" at email_verified', { email_verified: 'false' }, null],
+    ['null', { verified: null }, 'nelly@discord.example'],
+  ])('drops an e-mail address that is not verified: %s', async (_name, said, email) => {
+    answers = { user: json({ ...USERS['/discord/users/@me'], id: '1', ...said }) };
+    expect((await signIn('discord')).status).toBe(200);
+    const rows = await query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = '1'`);
+    expect(rows).toEqual([{ email }]);
+  });
+
+  describe('answers', () => {
+    type Answers = typeof answers;
+    it.each<[string, Answers, number, string]>([
+      [
+        'a code that GitHub refuses, with status 200',
+        { token: json({ error: 'bad_verification_code' }) },
+        401,
+        'invalid_grant',
+      ],
+      [
+        'credentials that GitHub refuses',
+        { token: json({ error: 'incorrect_client_credentials' }) },
+        400,
+        'invalid_client',
+      ],
+      ['invalid_grant', { token: json({ error: 'invalid_grant' }, 400) }, 401, 'invalid_grant'],
+      ['invalid_client', { token: json({ error: 'invalid_client' }, 401) }, 400, 'invalid_client'],
+      ['unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }, 400, 'invalid_client'],
+      ['another error', { token: json({ error: 'unsupported_grant_type' }, 400) }, 500, 'server_error'],
+      ['no access token', { token: json({}) }, 500, 'server_error'],
+      ['an access token that is not a string', { token: json({ access_token: 7 }) }, 500, 'server_error'],
+      ['one that fits in no header', { token: json({ access_token: 'a\r\nX: y' }) }, 500, 'server_error'],
+      [
+        'another type of token',
+        { token: json({ access_token: 'x', token_type: 'mac' }) },
+        500,
+        'server_error',
+      ],
+      ['a token as a form', { token: json(`access_token=${TOKEN}`) }, 500, 'server_error'],
+      [
+        'more than 64 KiB',
+        { token: json({ access_token: 'x', more: 'y'.repeat(65_536) }) },
+        500,
+        'server_error',
+      ],
+      [
+        'a redirect',
+        { token: (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end() },
+        500,
+        'server_error',
+      ],
+      [
+        'a redirect of the userinfo',
+        { user: (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end() },
+        500,
+        'server_error',
+      ],
+      ['userinfo that is not JSON', { user: json('<html>') }, 500, 'server_error'],
+      ['an array', { user: json([{ id: 1 }]) }, 500, 'server_error'],
+      ['an error at the userinfo', { user: json({ error: 'invalid_request' }, 400) }, 500, 'server_error'],
+      ['the same with an identity', { user: json({ id: 1 }, 401) }, 500, 'server_error'],
+      ['no id', { user: json({ login: 'x' }) }, 500, 'server_error'],
+      ['id null', { user: json({ id: null }) }, 500, 'server_error'],
+      ['an id that JSON rounds', { user: json('{"id":90071992547409931}') }, 500, 'server_error'],
+      ['an id with a fraction', { user: json('{"id":1.5}') }, 500, 'server_error'],
+    ])('%s', async (_name, given, status, error) => {
+      const users = async (): Promise<string> =>
+        (await dump(service.databaseUrl)).replaceAll(/^authorization_states .*\n?/gm, '');
+      const before = await users();
+      answers = given;
+      const response = await signIn('hub');
+      expect([response.status, response.body]).toEqual([
+        status,
+        { error, error_description: expect.any(String) },
+      ]);
+      expect(await users()).toBe(before);
+      expect(provider.requests.some(({ path }) => path === '/away')).toBe(false);
+    });
+
+    it('… and no part of them is in the log', () => {
+      const log = service.log.join('\n');
+      expect(log).toContain('something that is not JSON');
+      const secrets = [SECRET, TOKEN, 'access_token=', 'a code/with+signs'];
+      expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
+    });
+  });
+
+  it.each(['token', 'user'] as const)('ends its request to the %s URL with its time', async (hanging) => {
+    const closed = new Promise((resolve) => {
+      answers[hanging] = (response) => void response.on('close', resolve);
+    });
+    const http = new ProviderHttp();
+    const send = jest.spyOn(http, 'send');
+    const hub = new Provider(
+      service.app.get(ProviderRegistry).get('hub').settings,
+      new OAuth2Adapter(http),
+      1000,
+    );
+    const redirectUri = 'https://app.example/cb';
+    const { memory } = await hub.authorizationUrl({ state: 's', redirectUri });
+    await expect(hub.exchange({ code: 'c', state: 's', redirectUri, memory: memory! })).rejects.toMatchObject(
+      { error: 'server_error' },
+    );
+    expect(send.mock.lastCall![0].signal.aborted).toBe(true);
+    await closed;
+    await http.onApplicationShutdown();
+  });
+
+  it('sends a code or secret only to the provider for which the state was made (P2)', async () => {
+    const names = ['hub', 'discord', 'plain', 'contract'];
+    const paths: Record<string, string> = { contract: '/oauth2/token/exchange' };
+    for (let round = 0; round < ROUNDS; round++) {
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          const [begun, claimed] = [0, 0].map(() => names[Math.floor(Math.random() * names.length)]!);
+          const { state } = await begin(begun!);
+          await request(service.url)
+            .post('/oauth2/token')
+            .send({ code: `for-${begun}`, state, provider: claimed })
+            .expect(200);
+        }),
+      );
+    }
+    const exchanges = provider.requests.filter(({ method }) => method === 'POST');
+    expect(exchanges).toHaveLength(20 * ROUNDS);
+    for (const { path, body } of exchanges) {
+      const name = new URLSearchParams(body).get('code')?.replace('for-', '') ?? '';
+      expect(path).toBe(paths[name] ?? `/${name}/token`);
+    }
+    reportPromise(
+      'P2',
+      `random pairs of a state and another provider that the client names, of ${names.length}; codes that went elsewhere`,
+      `${exchanges.length}; 0`,
+      '1000; 0',
+    );
+  });
+});

@@ -1,0 +1,235 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { bearer } from '../support/bearer.js';
+import { OidcBrowser } from '../support/oidc-browser.js';
+import { OidcIssuer } from '../support/oidc-issuer.js';
+import { TamperingProxy } from '../support/oidc-proxy.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const REDIRECT_URI = 'https://app.example/signed-out?a=1';
+const DISCOVERY = '/.well-known/openid-configuration';
+
+/** Providers with the same issuer: each fetches the discovery document for itself, once. */
+const NAMES = ['corp', 'without', 'query', 'script', 'nonsense', 'number', 'refusing', 'broken', 'slow'];
+
+/** Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
+describe('POST /sign-out with provider_logout', () => {
+  let proxy: TamperingProxy;
+  let issuer: OidcIssuer;
+  let stub: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    proxy = await TamperingProxy.start();
+    issuer = await OidcIssuer.start(proxy.url);
+    proxy.target = issuer.port;
+    issuer.restart({ client: { post_logout_redirect_uris: [REDIRECT_URI] } });
+    stub = await StubProvider.start();
+    const openId = NAMES.flatMap((name) => [
+      [`providers.${name}.adapter`, 'oidc'],
+      [`providers.${name}.url`, proxy.url],
+      [`providers.${name}.client_id`, 'latchkey'],
+      [`providers.${name}.client_secret`, 'a client secret of the issuer'],
+    ]);
+    service = await startTestService({
+      ...(Object.fromEntries(openId) as Record<string, string>),
+      ...stub.env(),
+      REDIRECT_URIS: 'https://app.example/cb?a=1',
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await stub?.close();
+    await issuer?.close();
+    await proxy?.close();
+  });
+  beforeEach(() => proxy.reset());
+
+  const signOut = (
+    { access_token }: Tokens,
+    body: object = { provider_logout: { redirect_uri: REDIRECT_URI } },
+  ) => bearer(service.url, access_token).post('/sign-out', body);
+  const isIn = async ({ access_token }: Tokens): Promise<boolean> =>
+    (await bearer(service.url, access_token).get('/me')).status === 200;
+
+  /** Someone who has signed in somewhere else, at a provider of which nothing was asked yet. */
+  async function userOf(provider: string): Promise<Tokens> {
+    const tokens = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+    const move = 'UPDATE users SET provider = $2 WHERE user_id = $1';
+    await query(service.databaseUrl, move, [tokens.user_id, provider]);
+    return tokens;
+  }
+
+  it('ends the session with the provider, and the browser at the redirect URI', async () => {
+    const browser = new OidcBrowser('ada@corp/ö&x=1');
+    const authorize = async () => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'corp' })
+        .expect(200);
+      proxy.requests.length = 0;
+      const { url } = await browser.visit((body as { redirect_url: string }).redirect_url);
+      return Object.fromEntries(url.searchParams);
+    };
+    const callback = await authorize();
+    expect(proxy.count('/interaction/')).toBe(1);
+    const tokens = (await request(service.url).post('/oauth2/token').send(callback).expect(200))
+      .body as Tokens;
+    await authorize();
+    expect(proxy.count('/interaction/')).toBe(0); // the provider remembers them
+
+    const { body, headers } = await signOut(tokens).expect(200);
+    expect(body).toEqual({ redirect_url: expect.any(String) });
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(await isIn(tokens)).toBe(false);
+    const url = new URL((body as { redirect_url: string }).redirect_url);
+    expect([url.origin, url.pathname]).toEqual([proxy.url, '/session/end']);
+    expect(Object.fromEntries(url.searchParams)).toEqual({
+      client_id: 'latchkey',
+      post_logout_redirect_uri: REDIRECT_URI,
+      logout_hint: 'ada@corp/ö&x=1',
+    });
+    const { page } = await browser.visit(url); // it asks
+    expect((await browser.submit(page, { logout: 'yes' })).url.href).toBe(REDIRECT_URI);
+    await authorize();
+    expect(proxy.count('/interaction/')).toBe(1);
+  });
+
+  it.each([
+    ['current', {}, true],
+    ['all', { scope: 'all' }, false],
+  ])('goes with the scope %s', async (_name, scope, othersStay) => {
+    const tokens = await userOf('corp');
+    const [{ code }] = (await query<{ code: string }>(
+      service.databaseUrl,
+      'SELECT provider_user_id AS code FROM users WHERE user_id = $1',
+      [tokens.user_id],
+    )) as [{ code: string }];
+    const other = await signIn(service.url, code, { device_id: randomUUID() });
+    const redirect_uri = 'com.example.app:/signed-out'; // on no list of ours
+    const { body } = await signOut(tokens, { ...scope, provider_logout: { redirect_uri, else: [] } }).expect(
+      200,
+    );
+    const { searchParams } = new URL((body as { redirect_url: string }).redirect_url);
+    expect(searchParams.get('post_logout_redirect_uri')).toBe(redirect_uri);
+    expect([await isIn(tokens), await isIn(other)]).toEqual([false, othersStay]);
+  });
+
+  it('keeps the query of the end_session_endpoint', async () => {
+    proxy.tamper = (_path, body) => ({
+      ...body,
+      end_session_endpoint: 'http://idp.example/end?tenant=a&p=b%26c',
+    });
+    const { body } = await signOut(await userOf('query')).expect(200);
+    const { searchParams } = new URL((body as { redirect_url: string }).redirect_url);
+    expect([...searchParams.keys()].toSorted()).toEqual([
+      'client_id',
+      'logout_hint',
+      'p',
+      'post_logout_redirect_uri',
+      'tenant',
+    ]);
+    expect([searchParams.get('tenant'), searchParams.get('p')]).toEqual(['a', 'b&c']);
+  });
+
+  it.each([
+    ['has no such endpoint', 'without', { end_session_endpoint: undefined }],
+    ['has a script in its place', 'script', { end_session_endpoint: 'javascript:alert(1)' }],
+    ['has no URL in its place', 'nonsense', { end_session_endpoint: 'nonsense' }],
+    ['has no text in its place', 'number', { end_session_endpoint: 7 }],
+    ['is none of OpenID Connect', 'stub', {}],
+    ['is not enabled any more', 'gone', {}],
+  ])('where the provider %s: 204', async (_name, name, more) => {
+    proxy.tamper = (path, body) => (path === DISCOVERY ? { ...body, ...more } : undefined);
+    const tokens = await userOf(name);
+    await signOut(tokens).expect(204, '');
+    expect(await isIn(tokens)).toBe(false);
+  });
+
+  it('where the provider is away, broken or slow: 204, after 2 s at most', async () => {
+    const took: number[] = [];
+    for (const [name, answer] of [
+      ['refusing', (response) => response.destroy()],
+      ['broken', (response) => response.writeHead(500).end('<html>')],
+      ['slow', () => undefined],
+    ] as const satisfies [string, (response: Parameters<TamperingProxy['intercept']>[1]) => unknown][]) {
+      proxy.intercept = (_path, response) => (answer(response), true);
+      const tokens = await userOf(name);
+      const began = performance.now();
+      await signOut(tokens).expect(204, '');
+      took.push(performance.now() - began);
+      expect(await isIn(tokens)).toBe(false);
+    }
+    expect(Math.max(...took)).toBeLessThan(2500);
+    proxy.reset();
+    expect((await signOut(await userOf('refusing'))).status).toBe(200); // it is asked again
+  });
+
+  it('asks nobody without provider_logout', async () => {
+    const tokens = await userOf('corp');
+    await signOut(tokens, { provider_logout: null }).expect(204, '');
+    expect(proxy.requests).toEqual([]);
+  });
+
+  describe('what is refused', () => {
+    let tokens: Tokens;
+    let before: string;
+    beforeAll(async () => {
+      tokens = await userOf('corp');
+      // So that nothing writes while a test looks at all rows.
+      await query(service.databaseUrl, `UPDATE devices SET last_seen_at = now() + interval '1 day'`);
+      before = await dump(service.databaseUrl);
+    });
+
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+    it.each([
+      ['with others', JSON.stringify({ scope: 'others', provider_logout: { redirect_uri: REDIRECT_URI } })],
+      ...['', 'text', 7, true, [], [{ redirect_uri: REDIRECT_URI }], {}, { redirect_uri: null }].map(
+        (value) => [`provider_logout ${JSON.stringify(value)}`, JSON.stringify({ provider_logout: value })],
+      ),
+      ...[
+        '',
+        ' ',
+        7,
+        [REDIRECT_URI],
+        { href: REDIRECT_URI },
+        'javascript:alert(1)',
+        'data:text/html,x',
+        'file:///etc/passwd',
+        'myapp:/x',
+        '//app.example/',
+        '/signed-out',
+        'https://',
+        'https://ada@app.example/',
+        'https://app.example/#x',
+        'https://app.example/\r\nX: y',
+        'https://app.example/\0',
+        `https://app.example/${'x'.repeat(2049)}`,
+      ].map((value) => [
+        `redirect_uri ${JSON.stringify(value).slice(0, 40)}`,
+        JSON.stringify({ provider_logout: { redirect_uri: value } }),
+      ]),
+      ['too deep', `{"provider_logout": {"redirect_uri": "${REDIRECT_URI}", "x": ${deep(100)}}}`],
+      ['very deep', `{"provider_logout": ${deep(30_000)}}`],
+      ['a prototype', `{"provider_logout": {"__proto__": {"redirect_uri": "${REDIRECT_URI}"}}}`],
+    ])('%s: and nothing has ended', async (_name, body) => {
+      const response = await request(service.url)
+        .post('/sign-out')
+        .set('Authorization', `Bearer ${tokens.access_token}`)
+        .type('json')
+        .send(body);
+      expect([response.status, response.body]).toEqual([
+        400,
+        {
+          error: 'invalid_request',
+          error_description: expect.stringMatching(/^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/),
+        },
+      ]);
+      expect(await dump(service.databaseUrl)).toBe(before);
+      expect(proxy.requests).toEqual([]);
+    });
+  });
+});

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { StateService } from '../../src/auth/states/state.service.js';
+import { Events } from '../../src/events.js';
+import { TokenService } from '../../src/token/refresh/token.service.js';
+import { NO_PROOF } from '../support/dpop.js';
+import { isFull, reportPromise } from '../support/proof.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const RACERS = 50;
+const ROUNDS = isFull ? 100 : 10;
+const IN_A_ROW = isFull ? 1000 : 200;
+/** For each of 20 people. */
+const SIGN_INS = isFull ? 25 : 8;
+
+/** On two instances that share a database. */
+describe('races', () => {
+  let provider: StubProvider;
+  let instances: [TestService, TestService];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000' };
+    const first = await startTestService(env);
+    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+  });
+  afterAll(async () => {
+    await instances?.[1].close();
+    await instances?.[0].close();
+    await provider?.close();
+  });
+  beforeEach(() => provider.reset());
+
+  const url = (i: number): string => instances[i % 2]!.url;
+
+  function race<Result>(count: number, run: (url: string, i: number) => Promise<Result>): Promise<Result[]> {
+    return Promise.all(Array.from({ length: count }, (_, i) => run(url(i), i)));
+  }
+
+  it(`${RACERS} exchanges of one code and state: one wins, the provider is asked once (spec §2.3, P1)`, async () => {
+    const answered = new Map<number, number>();
+    let calls = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      provider.reset();
+      const state = await beginSignIn(url(round));
+      const answers = await race(RACERS, (at) =>
+        request(at)
+          .post('/oauth2/token')
+          .send({ code: `race-${round}`, state }),
+      );
+      const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
+      expect(statuses).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
+      expect(provider.requests).toHaveLength(1);
+      for (const status of statuses) answered.set(status, (answered.get(status) ?? 0) + 1);
+      calls += provider.requests.length;
+    }
+    reportPromise(
+      'P1',
+      `${ROUNDS} rounds of ${RACERS} exchanges of one code and state at once, over two instances: answers; calls of the provider`,
+      `${[...answered].map(([status, count]) => `${count} × ${status}`).join(', ')}; ${calls}`,
+      `${ROUNDS} × 200, all others 401; ${ROUNDS}`,
+    );
+  });
+
+  it('… and of 10 codes and states at once, so that the winners share statements (P1)', async () => {
+    const shared: number[] = [];
+    for (const { app } of instances) {
+      app
+        .get(Events)
+        .on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && shared.push(calls)));
+    }
+    const states = await race(10, (at) => beginSignIn(at));
+    const held: (() => void)[] = []; // until each state has been spent
+    const { answer } = provider;
+    provider.answer = (...call) => {
+      held.push(() => answer(...call));
+      if (held.length === states.length) for (const send of held) send();
+    };
+    const answers = await race(10 * RACERS, (at, i) =>
+      request(at)
+        .post('/oauth2/token')
+        .send({ code: `crowd-${i % 10}`, state: states[i % 10] }),
+    );
+    for (let n = 0; n < states.length; n++) {
+      const statuses = answers.filter((_, i) => i % 10 === n).map(({ status }) => status);
+      expect(statuses.toSorted((a, b) => a - b)).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
+    }
+    expect(provider.requests).toHaveLength(states.length);
+    expect(Math.max(...shared)).toBeGreaterThan(1);
+  });
+
+  it('one state is used once, also by requests that share a statement', async () => {
+    const service = instances[0].app.get(StateService);
+    const states = await race(10, () => beginSignIn(url(0)));
+    const racers = states.flatMap((state) => Array.from({ length: 5 }, () => state));
+    const spent = await Promise.allSettled(racers.map((state) => service.consume(state))); // in one turn: one batch
+    for (const state of states) {
+      const winners = spent.filter(({ status }, i) => racers[i] === state && status === 'fulfilled');
+      expect(winners).toHaveLength(1);
+    }
+  });
+
+  it(`${RACERS} first sign-ins of one identity: one user, one device, ${RACERS} sessions`, async () => {
+    const device_id = '11111111-2222-4333-8444-555555555555';
+    const tokens = await race(RACERS, (at) => signIn(at, 'newcomer', { device_id }));
+    expect(new Set(tokens.map(({ user_id }) => user_id)).size).toBe(1);
+    const [counts] = await query(
+      instances[0].databaseUrl,
+      `SELECT (SELECT count(*)::int FROM users WHERE provider_user_id = 'newcomer') AS users,
+        (SELECT count(*)::int FROM devices WHERE device_id = $1) AS devices,
+        (SELECT count(*)::int FROM refresh_tokens WHERE device_id = $1) AS sessions`,
+      [device_id],
+    );
+    expect(counts).toEqual({ users: 1, devices: 1, sessions: RACERS });
+  });
+
+  it(`${20 * SIGN_INS} sign-ins of 20 people at once: each channel has an event of each, without holes`, async () => {
+    await race(20 * SIGN_INS, (at, i) => signIn(at, `channel-${i % 20}`, { device_id: randomUUID() }));
+    const rows = await query(
+      instances[0].databaseUrl,
+      `SELECT c.last_offset::int AS last, array_agg(e.event_offset::int ORDER BY e.event_offset) AS offsets,
+         count(DISTINCT e.data::json ->> 'device_id')::int AS devices
+       FROM users u JOIN channels c USING (user_id) JOIN channel_events e USING (user_id)
+       WHERE u.provider_user_id LIKE 'channel-%' GROUP BY c.user_id, c.last_offset`,
+    );
+    const offsets = Array.from({ length: SIGN_INS }, (_, i) => i + 1);
+    expect(rows).toEqual(Array.from({ length: 20 }, () => ({ last: SIGN_INS, offsets, devices: SIGN_INS })));
+  });
+
+  it('200 refreshes of one token in parallel all succeed, each with a token of its own (P3)', async () => {
+    const { refresh_token } = await signIn(url(0));
+    const answers = await race(200, (at) => request(at).post('/oauth2/refresh').send({ refresh_token }));
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(200).fill(200));
+    const tokens = answers.map(({ body }) => (body as { access_token: string }).access_token);
+    expect(new Set(tokens).size).toBe(200);
+    const [stored] = await query(
+      instances[0].databaseUrl,
+      'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)',
+      [tokens],
+    );
+    expect(stored).toEqual({ n: 200 });
+    reportPromise(
+      'P3',
+      'refreshes of one token at once, over two instances; of them 200, each with an access token of its own that is stored',
+      `${answers.length}; ${new Set(tokens).size}`,
+      '200; 200',
+    );
+  });
+
+  it(`${IN_A_ROW} refreshes of one token in a row all succeed (P3)`, async () => {
+    const { refresh_token } = await signIn(url(0));
+    const statuses: number[] = [];
+    for (let i = 0; i < IN_A_ROW; i++) {
+      const { status } = await request(url(i)).post('/oauth2/refresh').send({ refresh_token });
+      statuses.push(status);
+    }
+    expect(statuses).toEqual(Array<number>(IN_A_ROW).fill(200));
+    const what = 'refreshes of one token in a row, at two instances in turn, each answered with 200';
+    reportPromise('P3', what, String(statuses.length), '1000');
+  });
+
+  it('good and bad refreshes that share a statement do not affect each other', async () => {
+    const users = await race(20, (at) => signIn(at));
+    const answers = await race(200, (at, i) => {
+      const { refresh_token } = users[i % 20]!;
+      const sent = i % 3 === 0 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token;
+      return request(at).post('/oauth2/refresh').send({ refresh_token: sent });
+    });
+    expect(answers.map(({ status }) => status)).toEqual(answers.map((_, i) => (i % 3 === 0 ? 401 : 200)));
+  });
+
+  it('… nor when a bad one has the right ids but another secret', async () => {
+    const users = await race(10, (at) => signIn(at));
+    const tokens = instances[0].app.get(TokenService);
+    const sent = users.map(({ refresh_token }, i) =>
+      i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
+    );
+    // In one turn: they certainly share one statement.
+    const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token, NO_PROOF)));
+    expect(answers.map(({ status }) => status)).toEqual(
+      answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
+    );
+  });
+
+  it('two instances on one database have one signing key', async () => {
+    const [a, b] = await race(2, (at) => request(at).get('/.well-known/jwks.json').expect(200));
+    expect((a!.body as { keys: unknown[] }).keys).toHaveLength(1);
+    expect(a!.body).toEqual(b!.body);
+  });
+});

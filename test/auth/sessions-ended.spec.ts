@@ -1,0 +1,430 @@
+import { randomUUID } from 'node:crypto';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { Events } from '../../src/events.js';
+import { EventStream } from '../../src/http/event-stream.js';
+import { Removal } from '../../src/removal/removal.js';
+import { EndedSessionStore, type PastPage } from '../../src/token/revocation/ended-sessions.store.js';
+import { EndedSessionStreams } from '../../src/token/revocation/ended-sessions.streams.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
+import { endSessions } from '../../src/token/sessions/session.store.js';
+import { bearer } from '../support/bearer.js';
+import { EventStreamReader } from '../support/event-stream.js';
+import { query } from '../support/query.js';
+import { startServiceProcess } from '../support/service-process.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const KEY = 'a-service-key-of-thirty-two-characters';
+
+/** What ends is told to other services (contract §8): on three instances that share a database. */
+describe('GET /sessions/ended', () => {
+  let provider: StubProvider;
+  let proxy: TcpProxy;
+  let env: Record<string, string>;
+  let instances: TestService[];
+  const readers: EventStreamReader[] = [];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    env = { ...provider.env(), PUBLIC_URL: 'http://localhost:9', SERVICE_KEYS: `read:${KEY}` };
+    const first = await startTestService(env);
+    env = { ...env, DATABASE_URL: first.databaseUrl };
+    proxy = await TcpProxy.before(first.databaseUrl);
+    const behind = new URL(first.databaseUrl);
+    behind.port = String(proxy.port);
+    const second = await startTestService(env);
+    instances = [first, second, await startTestService({ ...env, DATABASE_URL: behind.href })];
+  });
+  afterEach(() => readers.splice(0).forEach((reader) => reader.close()));
+  afterAll(async () => {
+    for (const instance of instances?.toReversed() ?? []) await instance.close();
+    await proxy?.refuse();
+    await provider?.close();
+  });
+
+  const urlOf = (i: number) => instances[i]!.url;
+  async function connect(i: number, lastEventId?: string | string[]): Promise<EventStreamReader> {
+    const reader = await EventStreamReader.open(urlOf(i), KEY, lastEventId);
+    readers.push(reader);
+    return reader;
+  }
+  async function read(i: number, lastEventId?: string | string[]): Promise<EventStreamReader> {
+    const reader = await connect(i, lastEventId);
+    await until(() => reader.isReady);
+    return reader;
+  }
+  const sidOf = ({ access_token }: Tokens) => claimsOf(access_token)['sid'] as string;
+  async function end(tokens: Tokens, i = 0): Promise<string> {
+    await bearer(urlOf(i), tokens.access_token).post('/sign-out').expect(204);
+    return sidOf(tokens);
+  }
+  const endOne = async (i = 0): Promise<string> => end(await signIn(urlOf(i)), i);
+  const sql = (text: string, values: unknown[] = []) => query(instances[0]!.databaseUrl, text, values);
+  /** The cursor of a reading that began after now. */
+  async function nextCursor(reader: EventStreamReader): Promise<string> {
+    const before = reader.readings.length;
+    await until(() => reader.readings.length >= before + 2);
+    return reader.lastEventId;
+  }
+
+  it('tells which session of whom has ended, and when', async () => {
+    const reader = await read(1);
+    const device = randomUUID();
+    const [on, without] = [
+      await signIn(urlOf(0), randomUUID(), { device_id: device }),
+      await signIn(urlOf(0)),
+    ];
+    const began = Date.now();
+    await end(on);
+    await end(without);
+    await until(() => reader.sessions.includes(sidOf(without)));
+    const [first, second] = reader
+      .of('ended')
+      .filter(({ session_id }) => [on, without].some((one) => sidOf(one) === session_id));
+    expect(first).toEqual({
+      session_id: sidOf(on),
+      user_id: on.user_id,
+      device_id: device,
+      ended_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      until: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    });
+    expect(second).toMatchObject({ session_id: sidOf(without), device_id: null });
+    expect(Math.abs(Date.parse(first!['ended_at']!) - began)).toBeLessThan(5000);
+  });
+
+  it('answers with the headers of a stream; HEAD has no more than them', async () => {
+    const reader = await connect(0);
+    const head = await EventStreamReader.ask(urlOf(0), KEY, undefined, { method: 'HEAD' });
+    for (const { statusCode, headers } of [reader.response, head]) {
+      expect(statusCode).toBe(200);
+      expect(headers).toMatchObject({
+        'content-type': 'text/event-stream',
+        'cache-control': 'no-store',
+        'x-accel-buffering': 'no',
+      });
+    }
+    head.resume();
+    await until(() => head.complete);
+  });
+
+  it('a sign-out on one instance is told on the others within a second: the worst of 50', async () => {
+    const others = [await read(1), await read(2)];
+    const all = await Promise.all(Array.from({ length: 50 }, () => signIn(urlOf(0))));
+    const signedOut = new Map<string, number>();
+    let slowest = 0;
+    for (const tokens of all) {
+      const began = performance.now();
+      await end(tokens);
+      signedOut.set(sidOf(tokens), performance.now());
+      slowest = Math.max(slowest, performance.now() - began);
+      await delay(10); // so that they meet all moments between two readings
+    }
+    const late: number[] = [];
+    for (const reader of others) {
+      await until(() => all.every((tokens) => reader.sessions.includes(sidOf(tokens))));
+      for (const { data, at } of reader.events) {
+        const ended = signedOut.get(data['session_id'] ?? '');
+        if (ended !== undefined) late.push(at - ended);
+      }
+    }
+    expect(late).toHaveLength(100); // each once on each
+    const worst = Math.max(...late);
+    process.stdout.write(`told on another instance after ${worst.toFixed(0)} ms at worst, of 50 sign-outs\n`);
+    expect(worst).toBeLessThan(1000 + 5 * slowest);
+  });
+
+  it('tells twice a second that the database was read, with the cursor', async () => {
+    const reader = await read(1);
+    const [first, before] = [await nextCursor(reader), reader.readings.length];
+    const began = performance.now();
+    await until(() => reader.readings.length >= before + 4);
+    expect(performance.now() - began).toBeLessThan(4000);
+    expect(first).toMatch(/^[!-~]{1,40}$/);
+    expect(reader.lastEventId).not.toBe(first);
+  });
+
+  describe('a reader that comes back', () => {
+    it('is told by another instance what has ended meanwhile, and not all from the beginning', async () => {
+      const reader = await read(0);
+      const old = await endOne();
+      await sql(
+        `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '1 hour' WHERE session_id = $1`,
+        [old],
+      );
+      const cursor = await nextCursor(reader);
+      reader.close();
+      const between = [await endOne(), await endOne(1)];
+      const back = await read(2, cursor);
+      expect(back.sessions).toEqual(expect.arrayContaining(between));
+      expect(back.sessions).not.toContain(old);
+      const later = await endOne();
+      await until(() => back.sessions.includes(later));
+    });
+
+    it.each(['is committed before', 'is committed after'])(
+      'is told of one whose commit took minutes: it %s the reader is back',
+      async (when) => {
+        const late = await signIn(urlOf(0));
+        const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
+        const reader = await read(0);
+        let back!: EventStreamReader;
+        let cursor!: string;
+        await instances[0]!.app.get(DataSource).transaction(async (manager) => {
+          await endSessions(manager, 'session', session);
+          await manager.query(
+            `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
+            [session.sessionId],
+          );
+          cursor = await nextCursor(reader); // taken while it is under way
+          expect(reader.sessions).not.toContain(session.sessionId);
+          reader.close();
+          if (when === 'is committed after') back = await read(1, cursor);
+        });
+        if (when === 'is committed before') {
+          const next = await read(1); // of this sign-out all instances have told by then
+          await nextCursor(next);
+          back = await read(1, cursor);
+          expect(back.sessions).toContain(session.sessionId);
+        } else await until(() => back.sessions.includes(session.sessionId));
+        const [told] = back.of('ended').filter(({ session_id }) => session_id === session.sessionId);
+        // Until the commit its tokens could be refreshed.
+        expect(Date.parse(told!['until']!)).toBeGreaterThan(Date.now() + 3_600_000);
+      },
+    );
+
+    it.each<[string, (cursor: string) => string | string[] | undefined]>([
+      ['none', () => undefined],
+      ['an empty one', () => ''],
+      ['a malformed one', () => 'x'],
+      ['two', (cursor) => [cursor, cursor]],
+      ['a very long one', (cursor) => cursor.padEnd(8000, '1')],
+      ['one of another form', (cursor) => `${cursor}-1`],
+      ['one with SQL', (cursor) => `${cursor}; SELECT 1`],
+      ['one of the future', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) + 60_000))],
+      ['one of the far future', (cursor) => cursor.replace(/^\d+/, '9'.repeat(15))],
+      ['one of a year ago', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) - 31_536_000_000))],
+    ])('with %s as cursor is told everything', async (_name, cursorFrom) => {
+      const ended = await endOne();
+      await sql(
+        `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '1 day' WHERE session_id = $1`,
+        [ended],
+      );
+      const { lastEventId } = await read(0);
+      expect((await read(1, cursorFrom(lastEventId))).sessions).toContain(ended);
+    });
+  });
+
+  it('of more than a page, ended at one moment or at many, none is left out, and each page can be gone on from', async () => {
+    const [{ n }] = (await sql(
+      `WITH new AS (
+         INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at)
+         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', t, t
+         FROM generate_series(1, 4000) AS i, LATERAL (SELECT now() - interval '1 hour' + least(i, 1500) * interval '1 s') AS at (t)
+         RETURNING 1)
+       SELECT count(*)::int AS n FROM new`,
+    )) as [{ n: number }];
+    try {
+      const ids = (await sql(`SELECT session_id FROM refresh_tokens WHERE token_hash = '\\x00'`)).map(
+        ({ session_id }) => session_id,
+      );
+      const reader = await connect(0);
+      const cursors: [string, number][] = [];
+      reader.response.on('data', () => cursors.push([reader.lastEventId, reader.sessions.length]));
+      await until(() => reader.isReady);
+      const told = new Set(reader.sessions);
+      expect(ids.filter((id) => !told.has(id as string))).toEqual([]);
+      expect(told.size).toBeGreaterThanOrEqual(n);
+      const [cursor, count] = cursors.find(([id]) => id !== '')!;
+      const first = new Set(reader.sessions.slice(0, count));
+      const rest = new Set((await read(1, cursor)).sessions);
+      expect(ids.filter((id) => !first.has(id as string) && !rest.has(id as string))).toEqual([]);
+      expect(rest.size).toBeLessThan(told.size);
+    } finally {
+      await sql(`DELETE FROM refresh_tokens WHERE token_hash = '\\x00'`);
+    }
+  });
+
+  it('what ends while the past is told is told as well; until all of that is told there is no cursor', async () => {
+    const past = instances[1]!.app.get(EndedSessionStore);
+    const begin = past.past.bind(past);
+    let ended!: string;
+    jest.spyOn(past, 'past').mockImplementationOnce(async (id) => {
+      const { place, pages } = await begin(id);
+      return { place, pages: slowly(pages) };
+    });
+    async function* slowly(pages: AsyncGenerator<PastPage, void>) {
+      yield* pages;
+      ended = await endOne();
+      await until(() => reader.sessions.includes(ended));
+      await until(() => reader.signsOfLife > 1);
+      expect([reader.readings, reader.isReady]).toEqual([[], false]);
+    }
+    const cursor = (await read(0)).lastEventId;
+    const reader = await connect(1, cursor);
+    await until(() => reader.isReady);
+    expect(ended).toBeDefined();
+    expect((await read(0, reader.lastEventId)).sessions).toContain(ended); // its place is before that
+  });
+
+  describe('until', () => {
+    const tolds = (reader: EventStreamReader, sid: string) =>
+      reader
+        .of('ended')
+        .filter(({ session_id }) => session_id === sid)
+        .map((data) => Date.parse(data['until']!) / 1000);
+
+    it('is after the last expiry, also where tokens live shorter since a restart', async () => {
+      const tokens = await signIn(urlOf(0));
+      const brief = await startTestService({ ...env, ACCESS_TOKEN_TTL: '60' });
+      try {
+        instances.push(brief);
+        const both = [await read(0), await read(3)];
+        const sid = await end(tokens, 3);
+        for (const reader of both) {
+          await until(() => reader.sessions.includes(sid));
+          const [told] = tolds(reader, sid);
+          expect(told).toBeGreaterThan(claimsOf(tokens.access_token)['exp'] as number);
+          expect(told).toBeLessThan((claimsOf(tokens.access_token)['exp'] as number) + 120);
+        }
+      } finally {
+        instances.pop();
+        await brief.close();
+      }
+    });
+
+    it('is after the expiry of each token that a refresh got during the sign-out', async () => {
+      const both = [await read(0), await read(1)];
+      const race = async (): Promise<[sid: string, exp: number]> => {
+        const tokens = await signIn(urlOf(0));
+        const refresh = (_: unknown, i: number) =>
+          request(urlOf(i % 2))
+            .post('/oauth2/refresh')
+            .send(tokens);
+        const [, ...answers] = await Promise.all([end(tokens, 1), ...Array.from({ length: 6 }, refresh)]);
+        const got = answers.filter(({ status }) => status === 200).map(({ body }) => body as Tokens);
+        const expiries = [tokens, ...got].map(({ access_token }) => claimsOf(access_token)['exp'] as number);
+        return [sidOf(tokens), Math.max(...expiries)];
+      };
+      const rounds: [sid: string, exp: number][] = [];
+      for (let round = 0; round < 30; round++) rounds.push(await race());
+      for (const reader of both) {
+        await until(() => rounds.every(([sid]) => reader.sessions.includes(sid)));
+        for (const [sid, exp] of rounds) expect(Math.min(...tolds(reader, sid))).toBeGreaterThanOrEqual(exp);
+      }
+    });
+
+    it('a session is told as long as a token of it may be alive, and forgotten then', async () => {
+      const ended = await endOne();
+      await sql(
+        `UPDATE refresh_tokens SET signed_out_at = now() - interval '1 day', expires_at = now() - interval '1 day' WHERE session_id = $1`,
+        [ended],
+      );
+      await instances[0]!.app.get(Removal).run();
+      expect((await read(0)).sessions).toContain(ended);
+      await sql(`UPDATE access_tokens SET expires_at = now() WHERE session_id = $1`, [ended]);
+      await instances[0]!.app.get(Removal).run();
+      expect((await read(0)).sessions).not.toContain(ended);
+    });
+  });
+
+  it('a withdrawn key is told to all who listen, and to all who come later', async () => {
+    const listening = [await read(0), await read(1)];
+    const store = new KeyStore(instances[0]!.app.get(DataSource), instances[0]!.settings);
+    const { access_token } = await signIn(urlOf(0));
+    const { kid } = JSON.parse(Buffer.from(access_token.split('.')[0]!, 'base64url').toString()) as {
+      kid: string;
+    };
+    await store.revoke(kid);
+    for (const reader of listening)
+      await until(() => reader.of('key_revoked').some((data) => data['kid'] === kid));
+    const later = await read(1, listening[0]!.lastEventId);
+    expect(later.events.map(({ event }) => event)).toEqual(expect.arrayContaining(['key_revoked', 'ready']));
+    expect(later.of('key_revoked')).toEqual([{ kid }]);
+  });
+
+  it('while the database is away streams stay open and silent; then they go on, and miss nothing', async () => {
+    const reader = await read(2);
+    await nextCursor(reader);
+    await proxy.refuse();
+    const silentSince = performance.now();
+    await expect(EventStreamReader.open(urlOf(2), KEY)).rejects.toThrow(/^500 .*the database is unavailable/);
+    const ended = await endOne();
+    await until(() => performance.now() - silentSince > 1500);
+    expect(reader.readings.filter((at) => at > silentSince + 100)).toEqual([]);
+    await proxy.restore();
+    await until(() => reader.sessions.includes(ended));
+    await nextCursor(reader);
+  });
+
+  it('a reader that reads nothing is cut off, and the others are not', async () => {
+    const [slow, quick] = [await read(1), await read(1)];
+    slow.stopReading();
+    const { app, log } = instances[1]!;
+    const from = log.length;
+    const cutOff = () =>
+      log.slice(from).some((line) => line.includes('"/sessions/ended"') && line.includes('"answered":false'));
+    const [events, now] = [app.get(Events), new Date()];
+    // The kernel's buffers take some MiB.
+    for (let told = quick.sessions.length; !cutOff() && told < 150_000;) {
+      for (const next = told + 400; told < next; told++) {
+        const session = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
+        events.emit('session.ended', { ...session, endedAt: now, until: now });
+      }
+      events.emit('sessions.read', { cursor: null });
+      await until(() => quick.sessions.length >= told);
+    }
+    await until(cutOff);
+    await nextCursor(quick);
+    slow.readAgain();
+    expect(await slow.ended).toBe(false);
+  });
+
+  it('an instance has 100 streams; one more is told to wait', async () => {
+    const open = await Promise.all(Array.from({ length: 100 }, () => read(1)));
+    const refused = await EventStreamReader.ask(urlOf(1), KEY);
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '5']);
+    refused.resume();
+    open[0]!.close();
+    await until(async () => {
+      const { statusCode, socket } = await EventStreamReader.ask(urlOf(1), KEY);
+      socket.destroy();
+      return statusCode === 200;
+    });
+    await nextCursor(open[99]!);
+  });
+
+  it('a reader that is gone before it is looked at takes no place', async () => {
+    const streams = instances[1]!.app.get(EndedSessionStreams);
+    const gone = new ServerResponse(new IncomingMessage(new Socket()));
+    gone.destroy();
+    for (let i = 0; i < 100; i++) await streams.open(new EventStream(gone), undefined);
+    expect((await read(1)).isReady).toBe(true);
+  });
+
+  it('at SIGTERM they go on until the listener closes, then end; the process exits with 0', async () => {
+    const service = await startServiceProcess({ ...env, SHUTDOWN_DELAY: '1', DATA_DIR: '/nonexistent' });
+    const reader = await EventStreamReader.open(service.url, KEY);
+    const slow = await EventStreamReader.open(service.url, KEY);
+    readers.push(reader, slow);
+    await until(() => reader.isReady && slow.isReady);
+    slow.stopReading();
+    const began = performance.now();
+    const exit = service.end('SIGTERM');
+    const ended = await endOne();
+    await until(() => reader.sessions.includes(ended));
+    expect(await reader.ended).toBe(true); // in order
+    expect(performance.now() - began).toBeGreaterThan(950);
+    expect(await exit).toBe(0);
+    expect(performance.now() - began).toBeLessThan(6000);
+    const back = await read(0, reader.lastEventId);
+    expect(back.sessions).toContain(ended); // told twice is possible
+  });
+});

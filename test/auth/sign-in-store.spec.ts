@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Client } from 'pg';
+import { DataSource } from 'typeorm';
+import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { Settings } from '../../src/config/settings/settings.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { Sql } from '../../src/database/statements/sql.js';
+import { Events } from '../../src/events.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { query } from '../support/query.js';
+import { until } from '../support/until.js';
+import { waiting } from '../support/waiting.js';
+import { signInOf } from '../support/written-sign-in.js';
+
+const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
+
+/** Sign-ins as they are recorded, on a database without a service: what is told of them, and who waits for whom. */
+describe('the store of sign-ins', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let started: unknown[];
+  let appended: unknown[];
+  /** How many sign-ins each shared statement had. */
+  let batches: number[];
+
+  beforeEach(async () => {
+    database = await createDatabase();
+    dataSource = await new DataSource(dataSourceOptions(database.url, 4)).initialize();
+    [started, appended, batches] = [[], [], []];
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  function storeOf(isDistributed = false): SignInStore {
+    const events = new Events();
+    events.on('session.started', (event) => void started.push(event));
+    events.on('channel.appended', (event) => void appended.push(event));
+    events.on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
+    const settings = { channelHistory: 1000 } as Settings;
+    return new SignInStore(new Sql(dataSource, isDistributed, events), dataSource, events, settings);
+  }
+  const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
+  const sessions = async (): Promise<number> =>
+    (await query(database.url, 'SELECT FROM refresh_tokens')).length;
+  const again = ({ accessToken }: SignIn, name: string): SignIn => signInOf(name, { accessToken });
+
+  describe.each([
+    ['with others', false],
+    ['alone, as on Citus', true],
+  ])('a sign-in that goes %s', (_form, isDistributed) => {
+    it('is told when it is stored: the session, and the event on the channel where a device is named', async () => {
+      const [ada, bo] = [onDevice('ada'), signInOf('bo')];
+      const store = storeOf(isDistributed);
+      await store.record(ada);
+      await store.record(bo);
+      expect(started).toEqual([ada, bo].map(({ session }) => ({ ...session, provider: 'corp' })));
+      const [stored] = await query(database.url, 'SELECT id, data, sent_at FROM channel_events');
+      expect(appended).toEqual([
+        {
+          id: stored!['id'],
+          userId: ada.session.userId,
+          deviceId: null,
+          offset: 1,
+          event: 'device.signed_in',
+          data: JSON.parse(stored!['data'] as string) as unknown,
+          sentAt: (stored!['sent_at'] as Date).toISOString(),
+        },
+      ]);
+      expect(batches).toEqual(isDistributed ? [] : [1, 1]);
+    });
+
+    // RFC 9449 §11.1: a proof is good once; its access token has the name that it gives.
+    it('is refused, and not told, where its proof was used before by the same user', async () => {
+      const store = storeOf(isDistributed);
+      const ada = onDevice('ada');
+      await store.record(ada);
+      [started, appended] = [[], []];
+      await expect(store.record(again(ada, 'ada'))).rejects.toMatchObject(PROOF_USED);
+      expect([started, appended, await sessions()]).toEqual([[], [], 1]);
+      await store.record(again(ada, 'bo'));
+      expect(started).toHaveLength(1);
+    });
+
+    it('fails as the database does, and is not told', async () => {
+      await query(database.url, `ALTER TABLE users ADD CHECK (provider_user_id <> 'mallory')`);
+      await expect(storeOf(isDistributed).record(signInOf('mallory'))).rejects.toMatchObject({
+        code: '23514',
+      });
+      expect([started, await sessions()]).toEqual([[], 0]);
+    });
+  });
+
+  it('those who share with used proofs are told like all others', async () => {
+    const store = storeOf();
+    const ada = onDevice('ada');
+    await store.record(ada);
+    [started, appended] = [[], []];
+    const honest = ['bo', 'cleo'].map(onDevice);
+    const all = await Promise.allSettled(
+      [again(ada, 'ada'), ...honest].map((signIn) => store.record(signIn)),
+    );
+    expect(all).toMatchObject([
+      { status: 'rejected', reason: PROOF_USED },
+      { status: 'fulfilled' },
+      { status: 'fulfilled' },
+    ]);
+    expect(started).toHaveLength(2);
+    expect(appended).toEqual(
+      honest.map(({ session }) =>
+        expect.objectContaining({
+          userId: session.userId,
+          data: expect.objectContaining({ device_id: session.deviceId }),
+        }),
+      ),
+    );
+  });
+
+  /** What the database does at each statement that stores users; `n` is how many. */
+  const atUsers = (plpgsql: string): Promise<unknown> =>
+    query(
+      database.url,
+      `CREATE FUNCTION at_users() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE n int; BEGIN
+         SELECT count(*) INTO n FROM inserted; ${plpgsql} RETURN NULL; END $$;
+       CREATE TRIGGER at_users AFTER INSERT ON users REFERENCING NEW TABLE AS inserted
+         FOR EACH STATEMENT EXECUTE FUNCTION at_users()`,
+    );
+
+  it('all are refused where their proofs were used, and what used them is gone by now', async () => {
+    await atUsers(`RAISE EXCEPTION USING ERRCODE = '23505', CONSTRAINT = 'access_tokens_pkey';`);
+    const store = storeOf();
+    const all = await Promise.allSettled(['ada', 'bo'].map((name) => store.record(signInOf(name))));
+    for (const one of all) expect(one).toMatchObject({ status: 'rejected', reason: PROOF_USED });
+    expect(started).toEqual([]);
+  });
+
+  /** Who has nothing under way is forgotten: else each user would stay in memory. */
+  const expectForgotten = (store: SignInStore): void =>
+    expect(Reflect.get(store, 'turns')).toEqual(new Map());
+
+  // serialization_failure, deadlock_detected, lock_not_available
+  it.each(['40001', '40P01', '55P03'])(
+    'each goes alone where something is in the way of one: %s',
+    async (code) => {
+      await atUsers(`IF n > 1 THEN RAISE EXCEPTION USING ERRCODE = '${code}'; END IF;`);
+      const store = storeOf();
+      await Promise.all(['ada', 'bo', 'cleo'].map((name) => store.record(signInOf(name))));
+      expect([started.length, batches]).toEqual([3, [3]]);
+      expectForgotten(store);
+    },
+  );
+
+  /** While somebody else holds a user. */
+  async function whileHeld(userId: string, work: (release: () => Promise<unknown>) => Promise<void>) {
+    const holder = new Client(database.url);
+    await holder.connect();
+    try {
+      await holder.query('BEGIN');
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      await work(() => holder.query('COMMIT'));
+    } finally {
+      await holder.end();
+    }
+  }
+
+  // Contract §3: somebody waits for an answer.
+  it.each([
+    [1000, 'fulfilled'],
+    [1001, 'rejected'],
+  ])('one who has waited %s ms for others of the same user is %s', async (ms, status) => {
+    const store = storeOf();
+    await store.record(signInOf('ada'));
+    await whileHeld(signInOf('ada').session.userId, async (release) => {
+      const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
+      const all = Promise.allSettled([store.record(signInOf('ada')), store.record(signInOf('ada'))]);
+      await until(() => batches.length === 2); // which was given up, so that each goes alone
+      expect(await waiting(database.url, 1, all)).toBe(true);
+      clock.mockReturnValue(ms);
+      await release();
+      const [first, second] = await all;
+      expect([first.status, second.status]).toEqual(['fulfilled', status]);
+      if (second.status === 'rejected')
+        expect(second.reason).toMatchObject({
+          code: '53000',
+          message: expect.stringContaining('too many sign-ins of one user'),
+        });
+      expect(await sessions()).toBe(status === 'fulfilled' ? 3 : 2);
+    });
+    expectForgotten(store);
+  });
+});

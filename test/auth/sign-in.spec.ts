@@ -1,0 +1,458 @@
+import { JwtService } from '@nestjs/jwt';
+import { createPublicKey, randomUUID } from 'node:crypto';
+import request from 'supertest';
+import type { PublishedJwk } from '../../src/token/keys/key.service.js';
+import { reportPromise } from '../support/proof.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, claimsOf, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const CALLBACK = 'https://app.example/callback';
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+describe('signing in (spec §4.2 to §4.4)', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), REDIRECT_URIS: `${CALLBACK},http://localhost/cb` });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(() => provider.reset());
+
+  describe('GET /oauth2/authorize', () => {
+    it("gives the provider's page with state, client_id and redirect_uri (spec §4.5.1)", async () => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'stub', redirect_uri: CALLBACK })
+        .expect(200)
+        .expect('Content-Type', 'application/json; charset=utf-8');
+      expect(Object.keys(body as object).toSorted()).toEqual(['issuer', 'redirect_url', 'state']);
+      const { redirect_url, state, issuer } = body as Record<'redirect_url' | 'state' | 'issuer', string>;
+      expect(issuer).toBe(service.settings.publicUrl);
+      expect(state).toMatch(/^[0-9a-f]{64}$/);
+      const expected = new URLSearchParams({ state, client_id: 'latchkey', redirect_uri: CALLBACK });
+      expect(redirect_url).toBe(`${provider.url}/oauth2/authorize?${expected.toString()}`);
+    });
+
+    it('takes the first entry of the list when no redirect_uri is named', async () => {
+      const { body } = await request(service.url)
+        .get('/oauth2/authorize')
+        .query({ provider: 'stub' })
+        .expect(200);
+      const { redirect_url } = body as { redirect_url: string };
+      expect(new URL(redirect_url).searchParams.get('redirect_uri')).toBe(CALLBACK);
+    });
+
+    it('never gives the same state twice', async () => {
+      const states = await Promise.all(Array.from({ length: 50 }, () => beginSignIn(service.url)));
+      expect(new Set(states).size).toBe(50);
+    });
+
+    it('keeps only a hash of the state', async () => {
+      const state = await beginSignIn(service.url);
+      expect(await dump(service.databaseUrl)).not.toContain(state);
+    });
+  });
+
+  describe('POST /oauth2/token', () => {
+    it.each([
+      ['JSON', 'application/json'],
+      ['a form', 'application/x-www-form-urlencoded'],
+    ])('exchanges code and state, sent as %s, for tokens', async (_name, type) => {
+      const state = await beginSignIn(service.url);
+      const { body, headers } = await request(service.url)
+        .post('/oauth2/token')
+        .type(type)
+        .send({ code: 'ada', state })
+        .expect(200);
+      expect(Object.keys(body as object).toSorted()).toEqual([
+        'access_token',
+        'expires_in',
+        'refresh_token',
+        'token_type',
+        'user_id',
+      ]);
+      expect(body).toMatchObject({
+        token_type: 'Bearer',
+        expires_in: 3600,
+        user_id: expect.stringMatching(UUID),
+      });
+      expect(headers['cache-control']).toBe('no-store');
+    });
+
+    it('issues an ES256 JWT that verifies with the published keys (contract §5)', async () => {
+      const device_id = randomUUID().toUpperCase();
+      const tokens = await signIn(service.url, 'ada', { device_id });
+      const { body } = await request(service.url).get('/.well-known/jwks.json').expect(200);
+      const { keys } = body as { keys: PublishedJwk[] };
+      expect(keys).toHaveLength(1);
+      expect(Object.keys(keys[0]!).toSorted()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x', 'y']);
+
+      const publicKey = createPublicKey({ key: { ...keys[0]! }, format: 'jwk' }).export({
+        format: 'pem',
+        type: 'spki',
+      });
+      const { header, payload } = new JwtService().verify<{
+        header: object;
+        payload: Record<string, unknown>;
+      }>(tokens.access_token, {
+        publicKey,
+        algorithms: ['ES256'],
+        issuer: service.url,
+        audience: service.url,
+        complete: true,
+      });
+      expect(header).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: keys[0]!.kid });
+      expect(payload).toEqual({
+        iss: service.url,
+        aud: service.url,
+        sub: tokens.user_id,
+        sid: expect.stringMatching(UUID),
+        jti: expect.stringMatching(UUID),
+        device_id: device_id.toLowerCase(),
+        client_id: 'latchkey', // RFC 9068 §2.2
+        iat: expect.any(Number),
+        exp: (payload['iat'] as number) + 3600,
+      });
+      expect(Math.abs((payload['iat'] as number) - Date.now() / 1000)).toBeLessThan(5);
+    });
+
+    it('stores the access token in plaintext (spec §2.1), of the refresh token a hash only (spec §2.2), of the code nothing', async () => {
+      const code = `code-${randomUUID()}`;
+      const { access_token, refresh_token } = await signIn(service.url, code);
+      const [row] = await query(
+        service.databaseUrl,
+        'SELECT count(*)::int AS n FROM access_tokens WHERE token = $1',
+        [access_token],
+      );
+      expect(row).toEqual({ n: 1 });
+      const everything = await dump(service.databaseUrl);
+      expect(everything).not.toContain(refresh_token);
+      expect(everything).not.toContain(Buffer.from(refresh_token).toString('hex'));
+      const [stored] = await query(
+        service.databaseUrl,
+        `SELECT extract(epoch FROM expires_at - created_at)::int AS ttl FROM refresh_tokens
+         WHERE token_hash = sha256($1)`,
+        [Buffer.from(refresh_token)],
+      );
+      expect(stored).toEqual({ ttl: 30 * 24 * 3600 });
+    });
+
+    it('asks the provider with its own stored redirect URI, once', async () => {
+      const state = await beginSignIn(service.url, { redirect_uri: 'http://localhost:5173/cb' });
+      await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'ada', state, redirect_uri: 'http://localhost:5173/cb' })
+        .expect(200);
+      expect(provider.requests).toHaveLength(1);
+      expect(Object.fromEntries(new URLSearchParams(provider.requests[0]!.body))).toMatchObject({
+        code: 'ada',
+        redirect_uri: 'http://localhost:5173/cb',
+      });
+    });
+
+    it('uses up a state, whatever the result: a second exchange is invalid_grant', async () => {
+      const state = await beginSignIn(service.url);
+      provider.answerWith(400, { error: 'invalid_grant', error_description: 'used' });
+      await request(service.url).post('/oauth2/token').send({ code: 'x', state }).expect(401);
+      provider.reset();
+      await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'x', state })
+        .expect(401, { error: 'invalid_grant', error_description: 'state is unknown, used or expired' });
+      expect(provider.requests).toHaveLength(0);
+    });
+
+    it('refuses a state that has expired', async () => {
+      const state = await beginSignIn(service.url);
+      await query(service.databaseUrl, `UPDATE authorization_states SET expires_at = now()`);
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'x', state })
+        .expect(401);
+      expect(body).toMatchObject({ error: 'invalid_grant' });
+      expect(provider.requests).toHaveLength(0);
+    });
+
+    it('knows users by provider and provider_user_id, byte for byte (contract §6)', async () => {
+      const names = ['ada', 'Ada', 'ada ', 'a\u0301da', '\u00e1da'];
+      const tokens = [];
+      for (const name of names) tokens.push(await signIn(service.url, name));
+      expect(new Set(tokens.map(({ user_id }) => user_id)).size).toBe(names.length);
+      expect((await signIn(service.url, 'ada')).user_id).toBe(tokens[0]!.user_id);
+      const what = 'ids at one provider that look alike (case, a space, forms of Unicode); users';
+      const users = new Set(tokens.map(({ user_id }) => user_id)).size;
+      reportPromise('P13', what, `${names.length}; ${users}`, 'as many');
+    });
+
+    it('replaces what the provider said before; a field it leaves out is cleared, and users are never joined by e-mail', async () => {
+      provider.answerWith(200, {
+        provider_user_id: 'p1',
+        username: 'P',
+        email: 'p@x.example',
+        avatar_url: 'https://x.example/p',
+      });
+      const first = await signIn(service.url);
+      const read = async (userId: string) =>
+        (
+          await query(
+            service.databaseUrl,
+            'SELECT username, email, avatar_url FROM users WHERE user_id = $1',
+            [userId],
+          )
+        )[0];
+      expect(await read(first.user_id)).toEqual({
+        username: 'P',
+        email: 'p@x.example',
+        avatar_url: 'https://x.example/p',
+      });
+
+      provider.answerWith(200, { provider_user_id: 'p2', email: 'p@x.example' });
+      expect((await signIn(service.url)).user_id).not.toBe(first.user_id);
+      reportPromise('P13', 'ids at one provider with one e-mail address; users', '2; 2', 'as many');
+
+      provider.answerWith(200, { provider_user_id: 'p1', username: 'Q' });
+      await signIn(service.url);
+      expect(await read(first.user_id)).toEqual({ username: 'Q', email: null, avatar_url: null });
+    });
+  });
+
+  it.each([
+    ['username', 'B'],
+    ['email', 'b@x.example'],
+    ['avatar_url', 'https://x.example/b'],
+  ])('%s is updated even if nothing else has changed (contract §6)', async (field, value) => {
+    const provider_user_id = `only-${field}`;
+    const before = { username: 'A', email: 'a@x.example', avatar_url: 'https://x.example/a' };
+    provider.answerWith(200, { provider_user_id, ...before });
+    await signIn(service.url);
+    provider.answerWith(200, { provider_user_id, ...before, [field]: value });
+    const { user_id } = await signIn(service.url);
+    const columns = 'username, email, avatar_url';
+    expect(
+      await query(service.databaseUrl, `SELECT ${columns} FROM users WHERE user_id = $1`, [user_id]),
+    ).toEqual([{ ...before, [field]: value }]);
+  });
+
+  describe('devices (spec §2.4)', () => {
+    const devices = (userId: string) =>
+      query(
+        service.databaseUrl,
+        'SELECT device_id, device_name, user_agent FROM devices WHERE user_id = $1 ORDER BY created_at',
+        [userId],
+      );
+
+    it('records the device, its id in lower case; what a later sign-in leaves out stays, what it names replaces', async () => {
+      const device_id = randomUUID();
+      const first = await signIn(service.url, 'dev', {
+        device_id: device_id.toUpperCase(),
+        device_name: 'Ada’s phone',
+        user_agent: 'UA/1',
+      });
+      expect(await devices(first.user_id)).toEqual([
+        { device_id, device_name: 'Ada’s phone', user_agent: 'UA/1' },
+      ]);
+      await signIn(service.url, 'dev', { device_id, user_agent: 'UA/2' });
+      expect(await devices(first.user_id)).toEqual([
+        { device_id, device_name: 'Ada’s phone', user_agent: 'UA/2' },
+      ]);
+      await signIn(service.url, 'dev', { device_id, device_name: 'Ada’s old phone' });
+      expect(await devices(first.user_id)).toEqual([
+        { device_id, device_name: 'Ada’s old phone', user_agent: 'UA/2' },
+      ]);
+    });
+
+    it('falls back to the User-Agent header, which is cut and cleaned, but never refused', async () => {
+      const device_id = randomUUID();
+      const state = await beginSignIn(service.url);
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .set('User-Agent', `Browser/1 ${'x'.repeat(2000)}`)
+        .send({ code: 'ua', state, device_id })
+        .expect(200);
+      const [device] = await devices((body as { user_id: string }).user_id);
+      expect(device!['user_agent']).toBe(`Browser/1 ${'x'.repeat(1014)}`);
+    });
+
+    it('takes texts of the greatest length, counted in characters, not UTF-16 units (contract §3)', async () => {
+      const device = { device_name: '😀'.repeat(128), user_agent: '😀'.repeat(1024) };
+      const state = await beginSignIn(service.url);
+      provider.answerWith(200, { provider_user_id: 'long' });
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'c'.repeat(16_384), state, device_id: randomUUID(), ...device })
+        .expect(200);
+      expect(await devices((body as { user_id: string }).user_id)).toMatchObject([device]);
+    });
+
+    it('prefers the user agent that the client sends to the header', async () => {
+      const device_id = randomUUID();
+      const state = await beginSignIn(service.url);
+      const { body } = await request(service.url)
+        .post('/oauth2/token')
+        .set('User-Agent', 'Header/1')
+        .send({ code: 'ua-of-field', state, device_id, user_agent: 'Field/1' })
+        .expect(200);
+      expect(await devices((body as { user_id: string }).user_id)).toMatchObject([{ user_agent: 'Field/1' }]);
+    });
+
+    it('are optional: without one, the session has no device', async () => {
+      const { user_id, access_token } = await signIn(service.url, 'no-device', {
+        device_id: '',
+        device_name: null,
+      });
+      expect(await devices(user_id)).toEqual([]);
+      expect(claimsOf(access_token)).not.toHaveProperty('device_id');
+    });
+
+    it('gives two users with the same device id a device each', async () => {
+      const device_id = randomUUID();
+      const [a, b] = [
+        await signIn(service.url, 'a', { device_id }),
+        await signIn(service.url, 'b', { device_id }),
+      ];
+      expect(await devices(a.user_id)).toHaveLength(1);
+      expect(await devices(b.user_id)).toHaveLength(1);
+    });
+  });
+
+  describe('POST /oauth2/refresh', () => {
+    it.each([
+      ['JSON', 'application/json'],
+      ['a form', 'application/x-www-form-urlencoded'],
+    ])(
+      'gives a new access token of the same session, sent as %s, and no refresh token',
+      async (_name, type) => {
+        const tokens = await signIn(service.url, 'refresher', { device_id: randomUUID() });
+        const { body } = await request(service.url)
+          .post('/oauth2/refresh')
+          .type(type)
+          .send({ refresh_token: tokens.refresh_token })
+          .expect(200);
+        expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in', 'token_type']);
+        const { access_token, expires_in } = body as { access_token: string; expires_in: number };
+        expect(expires_in).toBe(3600);
+        const [before, after] = [claimsOf(tokens.access_token), claimsOf(access_token)];
+        expect(after).toMatchObject({
+          sub: before['sub'],
+          sid: before['sid'],
+          device_id: before['device_id'],
+        });
+        expect(after['jti']).not.toBe(before['jti']);
+      },
+    );
+
+    it('neither replaces, extends nor revokes the refresh token (spec §2.2)', async () => {
+      const { refresh_token } = await signIn(service.url);
+      const stored = (): Promise<unknown[]> =>
+        query(service.databaseUrl, 'SELECT * FROM refresh_tokens WHERE token_hash = sha256($1)', [
+          Buffer.from(refresh_token),
+        ]);
+      const before = await stored();
+      for (let i = 0; i < 20; i++) {
+        await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+      }
+      expect(before).toHaveLength(1);
+      expect(await stored()).toEqual(before);
+    });
+
+    it('refuses it once it has expired', async () => {
+      const { refresh_token } = await signIn(service.url);
+      await query(
+        service.databaseUrl,
+        'UPDATE refresh_tokens SET expires_at = now() WHERE token_hash = sha256($1)',
+        [Buffer.from(refresh_token)],
+      );
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401, {
+        error: 'invalid_grant',
+        error_description: 'refresh token is unknown or has expired',
+      });
+    });
+
+    it.each<[string, (token: string) => string]>([
+      ['text of another kind', () => 'hello'],
+      ['an unknown one', (token) => `lkr_${Buffer.alloc(64, 7).toString('base64url')}${token.slice(0, 0)}`],
+      ['one with another secret', (token) => token.slice(0, -4) + (token.endsWith('AAAA') ? 'BBBB' : 'AAAA')],
+      ['one with a character more', (token) => `${token}A`],
+      ['one in another spelling of base64', (token) => `${token}=`],
+      ['one with white space', (token) => ` ${token}`],
+      ['a very long one', (token) => token + 'A'.repeat(10_000)],
+    ])('refuses %s with invalid_grant', async (_name, change) => {
+      const { refresh_token } = await signIn(service.url);
+      const before = await dump(service.databaseUrl);
+      const { body } = await request(service.url)
+        .post('/oauth2/refresh')
+        .send({ refresh_token: change(refresh_token) })
+        .expect(401);
+      expect(body).toMatchObject({ error: 'invalid_grant' });
+      expect(await dump(service.databaseUrl)).toBe(before);
+    });
+  });
+
+  describe('PKCE of the client (RFC 7636)', () => {
+    const verifier = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'; // RFC 7636, appendix B
+    const challenge = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
+    const begin = () =>
+      beginSignIn(service.url, { code_challenge: challenge, code_challenge_method: 'S256' });
+    const exchange = (state: string, body: object) =>
+      request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'pkce', state, ...body });
+
+    it('lets the client that began the sign-in finish it', async () => {
+      await exchange(await begin(), { code_verifier: verifier }).expect(200);
+    });
+
+    it.each([
+      ['no verifier', {}],
+      ['another verifier', { code_verifier: verifier.replace('d', 'e') }],
+    ])('refuses %s, and uses up the state', async (_name, body) => {
+      const state = await begin();
+      expect((await exchange(state, body).expect(401)).body).toMatchObject({ error: 'invalid_grant' });
+      await exchange(state, { code_verifier: verifier }).expect(401);
+      expect(provider.requests).toHaveLength(0);
+    });
+
+    it('refuses a verifier without a challenge: somebody removed the challenge on the way (RFC 9700 §4.8.2)', async () => {
+      await exchange(await beginSignIn(service.url), { code_verifier: verifier }).expect(401);
+    });
+  });
+
+  describe('the redirect URI at the exchange (contract §4)', () => {
+    it.each([
+      ['the same as at authorize', { redirect_uri: CALLBACK }, 200],
+      ['left out', {}, 200],
+      ['another one', { redirect_uri: `${CALLBACK}/` }, 401],
+      ['in another case', { redirect_uri: CALLBACK.replace('callback', 'Callback') }, 401],
+    ])('%s, when authorize named one: %#', async (_name, body, status) => {
+      const state = await beginSignIn(service.url, { redirect_uri: CALLBACK });
+      await request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'r', state, ...body })
+        .expect(status);
+    });
+
+    it.each([
+      ['the default', { redirect_uri: CALLBACK }, 200],
+      ['left out', {}, 200],
+      ['another one of the list', { redirect_uri: 'http://localhost:5173/cb' }, 401],
+      ['no URI', { redirect_uri: 'anything' }, 401],
+    ])('%s, when authorize named none: %#', async (_name, body, status) => {
+      const state = await beginSignIn(service.url);
+      const send = () =>
+        request(service.url)
+          .post('/oauth2/token')
+          .send({ code: 'r', state, ...body });
+      await send().expect(status);
+      const forms = provider.requests.map((sent) => new URLSearchParams(sent.body).get('redirect_uri'));
+      expect(forms).toEqual(status === 200 ? [CALLBACK] : []);
+      await send().expect(401); // the state is used up either way
+    });
+  });
+});

@@ -1,0 +1,383 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../src/database/clock.js';
+import { Events, type Session } from '../../src/events.js';
+import { endSessions } from '../../src/token/sessions/session.store.js';
+import { bearer } from '../support/bearer.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { until } from '../support/until.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
+describe('the end of sessions', () => {
+  let provider: StubProvider;
+  let here: TestService;
+  let there: TestService;
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = {
+      ...provider.env(),
+      PUBLIC_URL: 'http://localhost:3000',
+      SERVICE_KEYS: `${SERVICE_KEY},${'another'.repeat(6)}`,
+    };
+    here = await startTestService(env);
+    there = await startTestService({ ...env, DATABASE_URL: here.databaseUrl });
+  });
+  afterAll(async () => {
+    await there?.close();
+    await here?.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+
+  const sidOf = ({ access_token }: Tokens) => claimsOf(access_token)['sid'] as string;
+  const onDevice = (device_id: string) => signIn(here.url, user, { device_id });
+
+  /** A living session can refresh and is let in; an ended one neither, on any instance. */
+  async function isAlive(tokens: Tokens): Promise<boolean> {
+    const statuses = [];
+    for (const { url } of [there, here]) {
+      statuses.push((await bearer(url, tokens.access_token).get('/me')).status);
+      statuses.push((await request(url).post('/oauth2/refresh').send(tokens)).status);
+    }
+    expect(new Set(statuses).size).toBe(1);
+    expect([200, 401]).toContain(statuses[0]);
+    return statuses[0] === 200;
+  }
+  const alive = async (all: Tokens[]) => {
+    const states = [];
+    for (const tokens of all) states.push(await isAlive(tokens));
+    return states;
+  };
+
+  describe('POST /sign-out', () => {
+    it.each([
+      ['current, by default', undefined, [false, false, true, true]],
+      ['current', { scope: 'current' }, [false, false, true, true]],
+      ['others', { scope: 'others' }, [true, true, false, false]],
+      ['all', { scope: 'all' }, [false, false, false, false]],
+    ])('%s, from a device with two sessions', async (_name, body, expected) => {
+      const [device, other] = [randomUUID(), randomUUID()];
+      const sessions = [
+        await onDevice(device),
+        await onDevice(device),
+        await onDevice(other),
+        await signIn(here.url, user),
+      ];
+      await bearer(here.url, sessions[0]!.access_token).post('/sign-out', body).expect(204, {});
+      expect(await alive(sessions)).toEqual(expected);
+    });
+
+    it.each([
+      ['current', [false, true, true]],
+      ['others', [true, false, false]],
+    ])('%s, from a session without a device', async (scope, expected) => {
+      const sessions = [
+        await signIn(here.url, user),
+        await signIn(here.url, user),
+        await onDevice(randomUUID()),
+      ];
+      await bearer(here.url, sessions[0]!.access_token).post('/sign-out', { scope }).expect(204);
+      expect(await alive(sessions)).toEqual(expected);
+    });
+
+    it('leaves other users alone, and the devices listed', async () => {
+      const device = randomUUID();
+      const other = await signIn(here.url, randomUUID(), { device_id: device });
+      const mine = await onDevice(device);
+      await bearer(here.url, mine.access_token).post('/sign-out', { scope: 'all' }).expect(204);
+      expect(await isAlive(other)).toBe(true);
+      const { body } = await bearer(here.url, (await signIn(here.url, user)).access_token)
+        .get('/devices')
+        .expect(200);
+      expect((body as { devices: unknown[] }).devices).toHaveLength(1);
+    });
+
+    it.each([[{ scope: 'everything' }], [{ scope: ['all'] }], [{ scope: 1 }]])(
+      'refuses %j and ends nothing',
+      async (body) => {
+        const tokens = await signIn(here.url, user);
+        await bearer(here.url, tokens.access_token).post('/sign-out', body).expect(400);
+        expect(await isAlive(tokens)).toBe(true);
+      },
+    );
+
+    it('sets the expiry to now, and marks the session', async () => {
+      const tokens = await signIn(here.url, user);
+      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+      const [row] = await query(
+        here.databaseUrl,
+        `SELECT expires_at = signed_out_at AS same, now() - expires_at < $2::interval AS just
+         FROM refresh_tokens WHERE user_id = $1`,
+        [tokens.user_id, '1 minute'],
+      );
+      expect(row).toEqual({ same: true, just: true });
+    });
+  });
+
+  it('a refresh token that expires by itself does not shorten the life of its last access token', async () => {
+    const tokens = await signIn(here.url, user);
+    await query(here.databaseUrl, 'UPDATE refresh_tokens SET expires_at = now() WHERE user_id = $1', [
+      tokens.user_id,
+    ]);
+    await request(here.url).post('/oauth2/refresh').send(tokens).expect(401);
+    await bearer(there.url, tokens.access_token).get('/me').expect(200);
+  });
+
+  it('a refresh that races a sign-out leaves no living token behind', async () => {
+    for (let round = 0; round < 10; round++) {
+      const tokens = await signIn(here.url, randomUUID());
+      const refreshes = Array.from({ length: 20 }, (_, i) =>
+        request([here, there][i % 2]!.url)
+          .post('/oauth2/refresh')
+          .send(tokens),
+      );
+      const signOut = bearer(there.url, tokens.access_token).post('/sign-out');
+      const answers = await Promise.all([...refreshes.slice(0, 10), signOut, ...refreshes.slice(10)]);
+      for (const { status, body } of answers) {
+        if (status === 200)
+          await bearer(here.url, (body as Tokens).access_token)
+            .get('/me')
+            .expect(401);
+      }
+    }
+  });
+
+  it('every instance learns of an ended session within a second, once (contract §4)', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device);
+    const heard: [string, Session][] = [];
+    for (const [name, service] of Object.entries({ here, there })) {
+      service.app.get(Events).on('session.ended', (session) => {
+        if (session.userId === tokens.user_id) heard.push([name, session]);
+      });
+    }
+    const { sid } = claimsOf(tokens.access_token);
+    const began = performance.now();
+    await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+    const signedOut = performance.now();
+    await until(() => heard.length >= 2);
+    // A second, and what a busy machine needs in addition: measured by the sign-out itself.
+    expect(performance.now() - signedOut).toBeLessThan(1000 + 5 * (signedOut - began));
+    const session = { userId: tokens.user_id, sessionId: sid, deviceId: device };
+    expect(Object.fromEntries(heard)).toMatchObject({ here: session, there: session });
+
+    await bearer(here.url, (await onDevice(device)).access_token)
+      .post('/sign-out')
+      .expect(204);
+    await until(() => heard.length >= 4);
+    expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
+  });
+
+  it('is told on every instance, once, if the commit took seconds, or minutes', async () => {
+    const [late, next, last] = [await signIn(here.url), await signIn(here.url), await signIn(here.url)];
+    const told: string[] = [];
+    for (const { app } of [here, there])
+      app.get(Events).on('session.ended', ({ sessionId }) => void told.push(sessionId));
+    const times = (tokens: Tokens) => told.filter((sessionId) => sessionId === sidOf(tokens)).length;
+    await here.app.get(DataSource).transaction(async (manager) => {
+      const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
+      await endSessions(manager, 'session', session);
+      await manager.query(
+        `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
+        [session.sessionId],
+      );
+      for (const other of [next, last]) {
+        await bearer(here.url, other.access_token).post('/sign-out').expect(204);
+        await until(() => times(other) === 2); // each instance has read while it was under way, and twice
+      }
+      expect(times(late)).toBe(0);
+    });
+    await until(() => times(late) === 2);
+    expect([next, last, late].map(times)).toEqual([2, 2, 2]);
+  });
+
+  describe('device.signed_out (contract §7)', () => {
+    const told = (tokens: Tokens) =>
+      query(
+        here.databaseUrl,
+        `SELECT data::json ->> 'device_id' AS device_id FROM channel_events
+         WHERE user_id = $1 AND event = 'device.signed_out'`,
+        [tokens.user_id],
+      );
+    const revoke = (token: string) => request(here.url).post('/oauth2/revoke').send({ token }).expect(200);
+
+    it('comes when the last living session of the device ends, not before', async () => {
+      const device = randomUUID();
+      const [one, other] = [await onDevice(device), await onDevice(device)];
+      await revoke(one.refresh_token);
+      expect(await told(one)).toEqual([]);
+      await revoke(other.access_token);
+      expect(await told(one)).toEqual([{ device_id: device }]);
+    });
+
+    it('does not wait for another user’s session on a device of the same id', async () => {
+      const device = randomUUID();
+      const mine = await onDevice(device);
+      await signIn(here.url, randomUUID(), { device_id: device });
+      await revoke(mine.refresh_token);
+      expect(await told(mine)).toEqual([{ device_id: device }]);
+    });
+
+    it('does not wait for a session that has expired by itself', async () => {
+      const device = randomUUID();
+      const old = await onDevice(device);
+      await query(here.databaseUrl, 'UPDATE refresh_tokens SET expires_at = now() WHERE user_id = $1', [
+        old.user_id,
+      ]);
+      await revoke((await onDevice(device)).refresh_token);
+      expect(await told(old)).toEqual([{ device_id: device }]);
+    });
+  });
+
+  it('signing out again writes nothing: no row, no event (so it needs no limit)', async () => {
+    const mine = await onDevice(randomUUID());
+    const other = await onDevice(randomUUID());
+    const again = async (): Promise<void> => {
+      await bearer(here.url, mine.access_token).post('/sign-out', { scope: 'others' }).expect(204);
+      await request(here.url).post('/oauth2/revoke').send({ token: other.refresh_token }).expect(200);
+    };
+    await again();
+    const before = await dump(here.databaseUrl);
+    for (let i = 0; i < 5; i++) await again();
+    expect(await dump(here.databaseUrl)).toBe(before);
+  });
+
+  describe('POST /oauth2/revoke (RFC 7009)', () => {
+    it.each(['access_token', 'refresh_token'] as const)('ends just the session of its %s', async (kind) => {
+      const device = randomUUID();
+      const [one, other] = [await onDevice(device), await onDevice(device)];
+      await request(here.url)
+        .post('/oauth2/revoke')
+        .type('form')
+        .send({ token: one[kind], token_type_hint: 'x' })
+        .expect(200, {});
+      expect(await alive([one, other])).toEqual([false, true]);
+    });
+
+    it('judges a refresh token by the database’s clock, whatever the instance’s clock says', async () => {
+      const tokens = await onDevice(randomUUID());
+      const clock = here.app.get(Clock);
+      const now = jest.spyOn(clock, 'now').mockReturnValue(Date.now() + 31 * 86_400_000);
+      try {
+        await request(here.url).post('/oauth2/revoke').send({ token: tokens.refresh_token }).expect(200, {});
+      } finally {
+        now.mockRestore();
+      }
+      expect(await isAlive(tokens)).toBe(false);
+    });
+
+    it('answers 200 to an unknown token', async () => {
+      const tokens = await signIn(here.url, user);
+      for (const token of ['nonsense', tokens.access_token.slice(0, -2), `${tokens.refresh_token}A`]) {
+        await request(here.url).post('/oauth2/revoke').send({ token }).expect(200, {});
+      }
+      expect(await isAlive(tokens)).toBe(true);
+    });
+
+    it.each([[{}], [{ token: '' }], [{ token: ['a'] }]])('refuses %j', async (body) => {
+      await request(here.url).post('/oauth2/revoke').send(body).expect(400);
+    });
+  });
+
+  describe('POST /oauth2/introspect (RFC 7662)', () => {
+    const introspect = (token: string, key = SERVICE_KEY, hint?: string) =>
+      bearer(here.url, key).post('/oauth2/introspect', { token, token_type_hint: hint });
+
+    it('says what an access token is', async () => {
+      const device = randomUUID();
+      const { access_token } = await onDevice(device);
+      const { iss, aud, sub, sid, jti, iat, exp } = claimsOf(access_token);
+      expect((await introspect(access_token).expect(200)).body).toEqual({
+        active: true,
+        iss,
+        aud,
+        sub,
+        sid,
+        jti,
+        iat,
+        exp,
+        device_id: device,
+        token_type: 'Bearer',
+      });
+    });
+
+    it('says what a refresh token is, if asked for one by token_type_hint', async () => {
+      const { access_token, refresh_token, user_id } = await signIn(here.url, user);
+      const { body } = await introspect(refresh_token, SERVICE_KEY, 'refresh_token').expect(200);
+      const { iat, exp } = body as { iat: number; exp: number };
+      expect(body).toEqual({
+        active: true,
+        sub: user_id,
+        sid: claimsOf(access_token)['sid'],
+        iss: 'http://localhost:3000',
+        aud: 'http://localhost:3000',
+        iat,
+        exp,
+        token_type: 'refresh_token',
+      });
+      expect(exp - iat).toBe(30 * 24 * 3600);
+    });
+
+    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x'])(
+      'a refresh token is not a bearer token: inactive with the hint %j',
+      async (hint) => {
+        const { refresh_token } = await signIn(here.url, user);
+        expect((await introspect(refresh_token, SERVICE_KEY, hint).expect(200)).body).toEqual({
+          active: false,
+        });
+      },
+    );
+
+    it.each(['refresh_token', 'access_token', 'x'])(
+      'finds an access token with the hint %s',
+      async (hint) => {
+        const { access_token } = await signIn(here.url, user);
+        const { body } = await introspect(access_token, SERVICE_KEY, hint).expect(200);
+        expect(body).toMatchObject({ active: true, token_type: 'Bearer' });
+      },
+    );
+
+    it('calls an ended session, and any other text, inactive', async () => {
+      const tokens = await signIn(here.url, user);
+      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
+      for (const token of [
+        tokens.access_token,
+        tokens.refresh_token,
+        'nonsense',
+        `${tokens.refresh_token}=`,
+      ]) {
+        for (const hint of [undefined, 'refresh_token']) {
+          expect((await introspect(token, SERVICE_KEY, hint).expect(200)).body).toEqual({ active: false });
+        }
+      }
+    });
+
+    it('needs a service key: none, a wrong one and a user’s token get the contract’s errors', async () => {
+      const { access_token } = await signIn(here.url, user);
+      const none = await request(here.url).post('/oauth2/introspect').send({ token: 'x' }).expect(401);
+      expect([none.body, none.headers['www-authenticate']]).toEqual([
+        expect.objectContaining({ error: 'invalid_token' }),
+        'Bearer',
+      ]);
+      const wrong = await introspect('x', `${SERVICE_KEY}x`).expect(401);
+      expect(wrong.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+      const users = await introspect('x', access_token).expect(403);
+      expect([users.body, users.headers['www-authenticate']]).toEqual([
+        expect.objectContaining({ error: 'insufficient_scope' }),
+        'Bearer error="insufficient_scope"',
+      ]);
+      await introspect('x', 'another'.repeat(6)).expect(200);
+    });
+  });
+});

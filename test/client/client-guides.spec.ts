@@ -1,0 +1,127 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { bearer } from '../support/bearer.js';
+import { bundle } from '../support/bundle.js';
+import { inChromium, launchChromium } from '../support/chromium.js';
+import { filesIn } from '../support/markdown-files.js';
+import { Pages } from '../support/pages.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { storeSession } from '../support/stored-session.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { compileVue } from '../support/vue-files.js';
+
+const KEY = 'k'.repeat(32);
+
+/** What Vite's plugin sets. */
+const VUE = {
+  __VUE_OPTIONS_API__: 'true',
+  __VUE_PROD_DEVTOOLS__: 'false',
+  __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
+};
+
+/** What a guide says of its first page, once there is an API: where the orders go, and how they are imported. */
+const withOrders = (name: string, page: string): string =>
+  name === 'App.vue'
+    ? page
+        .replace('<script setup lang="ts">\n', "$&import Orders from './Orders.vue';\n")
+        .replace('</p>', '$&<Orders />')
+    : `import { Orders } from './Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
+
+/** The code of a guide, as its reader would copy it; `main` comes first. */
+async function bundleGuide(guide: string, main: string, service: string): Promise<string> {
+  const { [main]: first, ...others } = filesIn(`docs/guides/${guide}.md`);
+  const files = Object.entries({ [main]: first!, ...others }).map(([name, code]) => {
+    const page = name.startsWith('App.') ? withOrders(name, code) : code;
+    const text = page.replace("'http://localhost:3000'", `'${service}'`).replace("'#app'", "'#root'");
+    return name.endsWith('.vue') ? [`${name}.ts`, compileVue(name, text)] : [name, text];
+  });
+  return bundle(Object.fromEntries(files) as Record<string, string>, { define: VUE });
+}
+
+inChromium('the code of the guides', () => {
+  let stub: StubProvider;
+  let service: TestService;
+  let pages: Pages;
+  let browser: Browser;
+  let context: BrowserContext;
+  let page: Page;
+  let complaints: string[];
+
+  beforeAll(async () => {
+    stub = await StubProvider.start();
+    service = await startTestService({ ...stub.env(), SERVICE_KEYS: KEY });
+    pages = await Pages.start();
+    browser = await launchChromium();
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await pages?.close();
+    await service?.close();
+    await stub?.close();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    context.setDefaultTimeout(60_000);
+    page = await context.newPage();
+    complaints = [];
+    page.on('pageerror', ({ message }) => complaints.push(message));
+    page.on('console', (line) => {
+      if (['error', 'warning'].includes(line.type())) complaints.push(line.text());
+    });
+  });
+  afterEach(() => context.close());
+
+  it.each([
+    ['react', 'main.tsx'],
+    ['vue', 'main.ts'],
+  ])('docs/guides/%s.md signs in, calls an API, and follows events and users', async (guide, main) => {
+    const script = await bundleGuide(guide, main, service.url);
+    for (const path of ['/', '/callback']) pages.put(path, script);
+    pages.at.set('/api/orders', '[{"item":"Tea"}]');
+    const orders = (): Promise<string[]> => page.locator('li').allTextContents();
+
+    await page.goto(pages.url);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    const form = page.frameLocator('iframe');
+    await form.getByLabel('User name').fill('ada');
+    await form.getByLabel('Password').fill('analytical-engine');
+    await form.getByLabel('Password').press('Enter');
+    await page.getByText('Ada Lovelace').waitFor();
+    await page.getByText('Live').waitFor();
+    await page.getByText('Tea').waitFor();
+
+    // The API refuses: the page stays, and shows what it had.
+    const refusal = '{"error":"temporarily_unavailable","error_description":"x"}';
+    const isRefused = /503|The API answered with/;
+    await page.route('**/api/orders', (route) => route.fulfill({ status: 503, body: refusal }));
+    const reported = page.waitForEvent('console', (line) =>
+      line.text().includes('The API answered with 503'),
+    );
+    await page.reload();
+    await reported;
+    await page.getByText('Live').waitFor();
+    expect(complaints.filter((line) => !isRefused.test(line))).toEqual([]);
+    await page.unroute('**/api/orders');
+    await page.goto('about:blank'); // the old page asks again by itself, and may have been refused once more
+    complaints = [];
+    await page.goto(pages.url);
+    await page.getByText('Tea').waitFor();
+
+    // Somebody else signs in in another tab.
+    const other = await context.newPage();
+    await other.goto(`${pages.url}/other`);
+    const grace = await storeSession(other, service.url, 'grace');
+    await page.getByText('Ada Lovelace').waitFor({ state: 'detached' });
+    await page.getByText('Live').waitFor();
+    const order = { user_id: grace, event: 'order.placed' };
+    for (const item of ['Coffee', 'Cocoa'])
+      await bearer(service.url, KEY)
+        .post('/push', { ...order, data: { item } })
+        .expect(202);
+    await page.getByText('Cocoa').waitFor();
+    expect(await orders()).toEqual(['Tea', 'Coffee', 'Cocoa']);
+
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});

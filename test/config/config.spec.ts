@@ -1,0 +1,425 @@
+import { Inject, Injectable, Module } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { envExample, settingsPage } from '../../src/config/settings/document-settings.js';
+import { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
+import { Refused } from '../../src/config/settings/kinds.js';
+import { loadSettings } from '../../src/config/settings/load-settings.js';
+import { parseSettings } from '../../src/config/settings/parse-settings.js';
+import type { Environment } from '../../src/config/settings/setting-row.js';
+import type { Settings } from '../../src/config/settings/settings.js';
+import { SETTINGS, settingsModule } from '../../src/config/settings/settings.module.js';
+import { needs } from '../support/installed.js';
+
+let cwd: string;
+beforeEach(() => {
+  cwd = mkdtempSync(join(tmpdir(), 'latchkey-config-'));
+});
+afterEach(() => rmSync(cwd, { recursive: true }));
+
+const write = (name: string, content: string): void => writeFileSync(join(cwd, name), content);
+
+const document = (name: string): string => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');
+
+/** A key cannot be read from outside, so what is derived from two keys is compared. */
+const derived = ({ secretKey }: Settings): string => secretKey.derive('test').toString('hex');
+
+function faultsOf(env: Environment): readonly string[] {
+  try {
+    loadSettings(env, cwd);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidSettings) return error.faults;
+    throw error;
+  }
+}
+
+describe('.env', () => {
+  it('is read, and the environment wins over it', () => {
+    write(
+      '.env',
+      'PORT=4000\nLOG_LEVEL=debug\nproviders.idp.url=https://idp.example\nPROVIDERS_IDP_CLIENT_ID="a#b"\nproviders.idp.client_secret=x\n',
+    );
+    const settings = loadSettings({ LOG_LEVEL: 'warn' }, cwd);
+    expect(settings).toMatchObject({ port: 4000, logLevel: 'warn' });
+    expect(settings.providers.get('idp')).toMatchObject({ url: 'https://idp.example', clientId: 'a#b' });
+  });
+
+  it('is hidden by a variable that is set and empty', () => {
+    write('.env', 'PORT=4000\n');
+    expect(loadSettings({ PORT: '' }, cwd).port).toBe(3000);
+  });
+
+  it('is a fault when it cannot be read', () => {
+    mkdirSync(join(cwd, '.env'));
+    expect(faultsOf({})).toEqual([expect.stringContaining('.env: cannot be read (EISDIR)')]);
+  });
+
+  const SETTINGS_TEXT = 'LOG_LEVEL=warn\nPORT=4000\n';
+  const bigEndian = Buffer.from(`\ufeff${SETTINGS_TEXT}`, 'utf16le').swap16();
+  it.each<[string, Buffer | string]>([
+    ['UTF-8 with a byte order mark', `\ufeff${SETTINGS_TEXT}`],
+    ["UTF-16, as PowerShell's > writes it", Buffer.from(`\ufeff${SETTINGS_TEXT}`, 'utf16le')],
+    ['UTF-16, big-endian', bigEndian],
+  ])('may be %s', (_name, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    expect(loadSettings({}, cwd).port).toBe(4000);
+  });
+
+  it.each<[string, Buffer]>([
+    ['UTF-16 without a byte order mark', Buffer.from(SETTINGS_TEXT, 'utf16le')],
+    ['a NUL', Buffer.from(`${SETTINGS_TEXT}\0`)],
+    ['Latin-1', Buffer.from('PORT=4000\n# sch\u00f6n\n', 'latin1')],
+    ['half of a character', bigEndian.subarray(0, -1)],
+  ])('is a fault if it is no text: %s', (_name, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    expect(faultsOf({})).toEqual([expect.stringMatching(/^\s*\.env: cannot be read \(not text in UTF-8/)]);
+  });
+
+  const mixed = Buffer.concat([bigEndian, Buffer.from('NODE_ENV=production\n')]);
+  it.each<[string, number, Buffer | string]>([
+    ['of cmd.exe', 2, 'PORT=4000\r\nset NODE_ENV=hunter2\r\n'],
+    ['of PowerShell', 1, '$env:NODE_ENV="hunter2"\n'],
+    ['after a value of several lines', 4, 'A="b\nc\n"\n\u200bNODE_ENV=hunter2\n'],
+    ['in another encoding than the lines before it', 3, mixed],
+  ])('is a fault if a line is no setting: one %s', (_name, line, content) => {
+    writeFileSync(join(cwd, '.env'), content);
+    const [fault, ...others] = faultsOf({});
+    expect(fault).toContain(`.env: line ${line} is no setting`);
+    expect(fault).not.toContain('hunter2');
+    expect(others).toEqual([]);
+  });
+
+  it('may have comments, names alone, values of several lines, and every way to write an assignment', () => {
+    write(
+      '.env',
+      ` # x = y\n\nHOME_ONLY\nexport A\nexport B = 'c # d' # e\nC: "f\n-- g\n" # h\n\tD=\nE=i = "j\n#\nF='k\rLOG_LEVEL=warn\rPORT=4000`,
+    );
+    expect(loadSettings({}, cwd)).toMatchObject({ port: 4000, logLevel: 'warn' });
+  });
+
+  it.each(['`x`', '“x”', '„x“', '‘x’'])('a value in other quotation marks is a warning: %s', (text) => {
+    const { warnings } = loadSettings({ 'providers.idp.client_id': text }, cwd);
+    expect(warnings).toEqual(expect.arrayContaining([expect.stringContaining('quotation mark')]));
+  });
+
+  it('a value in the quotation marks that docker --env-file leaves is a warning, without the value', () => {
+    const quoted = { SERVICE_KEYS: `'${'k'.repeat(32)}'`, 'providers.idp.client_secret': '"hunter2hunter2"' };
+    expect(faultsOf({ SERVICE_KEYS: quoted.SERVICE_KEYS })[0]).toContain('quotation mark');
+    const { warnings } = loadSettings(
+      {
+        'providers.idp.url': 'https://idp.example',
+        'providers.idp.client_id': 'x',
+        'providers.idp.client_secret': quoted['providers.idp.client_secret'],
+        SOMETHING_ELSE: '"x"',
+      },
+      cwd,
+    );
+    const found = warnings.filter((line) => line.includes('quotation mark'));
+    expect(found).toEqual([expect.stringContaining('providers.idp.client_secret')]);
+    expect(found.join()).not.toContain('hunter2');
+  });
+});
+
+describe('<NAME>_FILE', () => {
+  it('holds a secret, of the service or of a provider in either spelling', () => {
+    write('database', 'postgres://u:p@db.example/x\r\n');
+    write('key', `${'ab'.repeat(32)}\n`);
+    write('keys', 'k'.repeat(32));
+    write('redis', 'redis://redis.example\n');
+    write('client', 'client secret \n');
+    const settings = loadSettings(
+      {
+        DATABASE_URL_FILE: 'database',
+        SECRET_KEY_FILE: join(cwd, 'key'),
+        SERVICE_KEYS_FILE: 'keys',
+        REDIS_URL_FILE: 'redis',
+        PROVIDERS_A_URL: 'https://a.example',
+        PROVIDERS_A_CLIENT_ID: 'a',
+        PROVIDERS_A_CLIENT_SECRET_FILE: 'client',
+        'providers.b-2.url': 'https://b.example',
+        'providers.b-2.client_id': 'b',
+        'providers.b-2.client_secret_file': 'client',
+      },
+      cwd,
+    );
+    expect(settings.databaseUrl).toBe('postgres://u:p@db.example/x');
+    expect(derived(settings)).toBe(derived(parseSettings({ SECRET_KEY: 'ab'.repeat(32) })));
+    expect(settings.serviceKeys).toEqual([{ key: 'k'.repeat(32), rights: ['push', 'read', 'users'] }]);
+    expect(settings.redisUrl).toBe('redis://redis.example');
+    for (const name of ['a', 'b-2']) {
+      expect(settings.providers.get(name)).toMatchObject({ clientSecret: 'client secret ', options: {} });
+    }
+  });
+
+  it('of a provider is judged by the rules of production when it is read again, too', () => {
+    write('client', 's'.repeat(16));
+    const settings = loadSettings(
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: 'postgres://u:p@db.example/x',
+        SECRET_KEY: 'ab'.repeat(32),
+        REDIRECT_URIS: 'https://app.example/callback',
+        TRUST_PROXY: '1',
+        PUBLIC_URL: 'https://id.example',
+        PROVIDERS_A_URL: 'https://a.example',
+        PROVIDERS_A_CLIENT_ID: 'a',
+        PROVIDERS_A_CLIENT_SECRET_FILE: 'client',
+      },
+      cwd,
+    );
+    const { kind } = settings.providers.get('a')!.clientSecretFile!;
+    expect(kind.parse('t'.repeat(16))).toBe('t'.repeat(16));
+    expect(() => kind.parse('t'.repeat(15))).toThrow(Refused);
+  });
+
+  it('is a fault, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {
+    write('empty', '\n');
+    write('key', 'ab'.repeat(32));
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      DATABASE_URL_FILE: 'nowhere',
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      SERVICE_KEYS_FILE: 'empty',
+      SECRET_KEY: 'cd'.repeat(32),
+      SECRET_KEY_FILE: 'key',
+      'providers.a.url': 'https://a.example',
+      'providers.a.client_id': 'a',
+      'providers.a.client_secret_file': 'nowhere',
+    });
+    expect(faults).toEqual([
+      `DATABASE_URL_FILE: was "${join(cwd, 'nowhere')}", which cannot be read (ENOENT); accepted: the path of a readable file that holds DATABASE_URL`,
+      `SERVICE_KEYS_FILE: was "${join(cwd, 'empty')}", which is empty; accepted: the path of a file that holds SERVICE_KEYS`,
+      'SECRET_KEY: and SECRET_KEY_FILE are both set; accepted: one of the two',
+      expect.stringContaining('providers.a.client_secret_file: was'),
+    ]);
+  });
+
+  it('is the variable that is named where its content is at fault, and the content is never shown', () => {
+    write('key', 'hunter2');
+    const faults = faultsOf({
+      NODE_ENV: 'production',
+      REDIRECT_URIS: 'https://app.example/cb',
+      TRUST_PROXY: 'false',
+      SECRET_KEY_FILE: 'key',
+      DATABASE_URL_FILE: 'key',
+      REDIS_URL_FILE: 'key',
+      SERVICE_KEYS_FILE: 'key',
+      'providers.a.url': 'https://a.example',
+      'providers.a.client_id': 'a',
+      'providers.a.client_secret_file': 'key',
+    });
+    expect(new Set(faults.map((fault) => fault.split(':')[0]))).toEqual(
+      new Set([
+        'DATABASE_URL_FILE',
+        'REDIS_URL_FILE',
+        'SECRET_KEY_FILE',
+        'SERVICE_KEYS_FILE',
+        'providers.a.client_secret_file',
+      ]),
+    );
+    expect(faults.join()).not.toContain('hunter2');
+  });
+});
+
+describe('the generated SECRET_KEY', () => {
+  it('is kept under DATA_DIR, with a warning the first time', () => {
+    const first = loadSettings({ DATA_DIR: 'state' }, cwd);
+    expect(first.dataDir).toBe(join(cwd, 'state'));
+    expect(first.warnings.join()).toContain(join(cwd, 'state', 'secret-key'));
+    const second = loadSettings({ DATA_DIR: 'state' }, cwd);
+    expect(derived(second)).toBe(derived(first));
+    expect(second.warnings.join()).not.toContain('SECRET_KEY');
+  });
+
+  it('is not generated by a start that is refused', () => {
+    expect(faultsOf({ PORT: 'x' })).toHaveLength(1);
+    expect(existsSync(join(cwd, 'data'))).toBe(false);
+  });
+
+  it('is a fault if the file holds no key, or cannot be written', () => {
+    mkdirSync(join(cwd, 'data'));
+    write('data/secret-key', 'hunter2');
+    expect(faultsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY: .* holds no key/)]);
+    expect(faultsOf({}).join()).not.toContain('hunter2');
+    write('file', '');
+    expect(faultsOf({ DATA_DIR: 'file' })).toEqual([
+      expect.stringMatching(/^SECRET_KEY: .* cannot be used \(EEXIST\)/),
+    ]);
+  });
+
+  it.each([
+    ['a link', 'is a symbolic link', (path: string) => symlinkSync(join(cwd, 'key'), path)],
+    ['a link that leads nowhere', 'is a symbolic link', (path: string) => symlinkSync(join(cwd, 'x'), path)],
+    ['a named pipe', 'is not a regular file', (path: string) => execFileSync('mkfifo', [path])],
+    ['a directory', 'is not a regular file', (path: string) => mkdirSync(path)],
+    ['an endless file', 'cannot be used (EFBIG)', () => write('data/secret-key', 'a'.repeat(1 << 20))],
+  ])('%s in place of its file is a fault, and is neither followed nor waited for', (_, fault, put) => {
+    write('key', 'ab'.repeat(32));
+    mkdirSync(join(cwd, 'data'));
+    put(join(cwd, 'data', 'secret-key'));
+    expect(faultsOf({})).toEqual([
+      expect.stringContaining(`secret-key ${fault}; accepted: a value, or a DATA_DIR`),
+    ]);
+    expect(existsSync(join(cwd, 'x'))).toBe(false);
+  });
+
+  it.each(['640', '604', '620', '602', '666'])(
+    'whose file has the mode %s: is used with a warning',
+    (mode) => {
+      loadSettings({}, cwd);
+      chmodSync(join(cwd, 'data/secret-key'), Number.parseInt(mode, 8));
+      const exposed = `data/secret-key has the mode ${mode}, so other accounts may know or replace`;
+      expect(loadSettings({}, cwd).warnings).toContainEqual(expect.stringContaining(exposed));
+    },
+  );
+
+  it('is one and the same for processes that start at once', async () => {
+    const source = new URL('../../src/config/secrets/kept-secret-key.ts', import.meta.url).href;
+    const script = `
+      const { keptSecretKey } = await import(${JSON.stringify(source)});
+      process.stdout.write('ready\\n');
+      process.stdin.once('data', () => {
+        const keys = Array.from({ length: 50 }, (_, n) => keptSecretKey(${JSON.stringify(cwd)} + '/' + n).key.derive('test').toString('hex'));
+        process.stdout.write(keys.join(), () => process.exit());
+      });`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', script];
+    const children = [1, 2, 3].map(() =>
+      spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] }),
+    );
+    await Promise.all(children.map(({ stdout }) => once(stdout, 'data')));
+    const outputs = children.map(async ({ stdout }) => (await stdout.toArray()).join(''));
+    for (const { stdin } of children) stdin.write('go\n');
+    const [first, ...others] = await Promise.all(outputs);
+    expect(first?.split(',')).toHaveLength(50);
+    expect(others).toEqual([first, first]);
+  });
+});
+
+describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
+  const EMBEDDED = {
+    NODE_ENV: 'production',
+    DATA_DIR: 'state',
+    SECRET_KEY: 'ab'.repeat(32),
+    REDIRECT_URIS: 'https://app.example/callback',
+    TRUST_PROXY: '1',
+    PUBLIC_URL: 'https://id.example',
+  };
+  const NAMED = { DATABASE_URL: 'postgres://u:p@db.example/x', SECRET_KEY: 'ab'.repeat(32) };
+  const itOnUnix = needs({ 'Linux or macOS': process.getuid !== undefined }).it;
+  const itAsRoot = needs({ root: process.getuid?.() === 0 }).it;
+  const accepted =
+    'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
+  const state = (): string => join(cwd, 'state');
+  const warningsOf = (env: Environment): readonly string[] =>
+    loadSettings(env, cwd).warnings.filter((line) => line.startsWith('DATA_DIR'));
+  beforeEach(() => mkdirSync(state(), { mode: 0o700 }));
+
+  itOnUnix.each(['777', '1777', '770', '720', '702'])(
+    'mode %s: refused in production, else a warning',
+    (mode) => {
+      chmodSync(state(), Number.parseInt(mode, 8));
+      const exposed = `has the mode ${mode}`;
+      expect(faultsOf(EMBEDDED)).toEqual([
+        `DATA_DIR: was "${state()}", which ${exposed}; accepted: ${accepted}`,
+      ]);
+      expect(warningsOf({ DATA_DIR: 'state' })).toEqual([
+        `DATA_DIR ${exposed}; production accepts ${accepted}.`,
+      ]);
+      for (const NODE_ENV of ['production', 'development']) {
+        expect(warningsOf({ ...EMBEDDED, ...NAMED, NODE_ENV })).toEqual([]); // nothing is kept there
+      }
+    },
+  );
+
+  itOnUnix.each(['700', '711', '755', '500'])('mode %s is accepted', (mode) => {
+    chmodSync(state(), Number.parseInt(mode, 8));
+    expect(warningsOf(EMBEDDED)).toEqual([]);
+  });
+
+  itOnUnix('the mode of what a link leads to counts', () => {
+    symlinkSync(state(), join(cwd, 'link'));
+    expect(warningsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([]);
+    chmodSync(state(), 0o777);
+    expect(faultsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
+      expect.stringContaining('link", which has the mode 777'),
+    ]);
+  });
+
+  itAsRoot("another account's directory, link or key: the same (needs root)", () => {
+    symlinkSync(state(), join(cwd, 'link'));
+    lchownSync(join(cwd, 'link'), 65534, 65534);
+    const theirs = 'belongs to the account with the user id 65534';
+    expect(faultsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
+      expect.stringContaining(`link", which ${theirs};`),
+    ]);
+    chownSync(state(), 65534, 65534);
+    expect(faultsOf(EMBEDDED)).toEqual([expect.stringContaining(`state", which ${theirs};`)]);
+    expect(warningsOf({ DATA_DIR: 'state' })).toEqual([expect.stringContaining(theirs)]);
+    chownSync(join(state(), 'secret-key'), 65534, 65534);
+    expect(loadSettings({ DATA_DIR: 'state' }, cwd).warnings).toContainEqual(
+      expect.stringContaining(`secret-key ${theirs}, so other accounts may know`),
+    );
+  });
+
+  itOnUnix('is created closed', () => {
+    rmSync(state(), { recursive: true });
+    expect(warningsOf({ DATA_DIR: 'state' })).toEqual([]);
+    expect(statSync(state()).mode & 0o777).toBe(0o700);
+  });
+});
+
+describe('in Nest', () => {
+  it('the settings are injected as they are, and the environment is not read again', async () => {
+    const settings = parseSettings({ SECRET_KEY: 'ab'.repeat(32), PORT: '4000' });
+    @Injectable()
+    class Reader {
+      constructor(@Inject(SETTINGS) readonly injected: Settings) {}
+    }
+    @Module({ providers: [Reader] })
+    class Feature {}
+    @Module({ imports: [settingsModule(settings), Feature] })
+    class App {}
+    const before = { ...process.env };
+    const app = await NestFactory.createApplicationContext(App, { logger: false });
+    expect(app.get(Reader).injected).toBe(settings);
+    expect(process.env).toEqual(before);
+    await app.close();
+  });
+});
+
+describe('the generated documents', () => {
+  it('.env.example says what the settings say', () => expect(document('.env.example')).toBe(envExample()));
+
+  it('docs/settings.md says what the settings say', () =>
+    expect(document('docs/settings.md')).toBe(settingsPage()));
+
+  it('start the service without faults when every line of the service is used as it is', () => {
+    const [service = ''] = envExample().split('# --- Providers');
+    write('.env', service.replace(/^# (?=[A-Z_]+=)/gm, ''));
+    expect(faultsOf({})).toEqual([]);
+    expect(loadSettings({}, cwd)).toMatchObject({ port: 3000, accessTokenTtl: 3600 });
+  });
+
+  it('--check says nothing while they agree', () => {
+    const script = new URL('../../src/config/settings/generate-docs.ts', import.meta.url).pathname;
+    expect(execFileSync(process.execPath, ['--import', 'tsx', script, '--check']).toString()).toBe('');
+  });
+});

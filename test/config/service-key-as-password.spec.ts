@@ -1,0 +1,125 @@
+import request from 'supertest';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const KEY = 'a-service_key.of~thirty+two/characters==';
+const PUSH_KEY = 'a-key-of-the-right-to-push-and-nothing-else';
+
+const basic = (password: string, user = 'an-api'): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+/** As RFC 6749 §2.3.1 has it; some clients encode even more than they need to. */
+const encoded = (text: string): string =>
+  Array.from(text, (character) => `%${character.charCodeAt(0).toString(16)}`).join('');
+
+/** Stock clients of introspection know no bearer token, but a client's name and password (RFC 7662 §2.1; contract §4). */
+describe('a service key as the password of Basic', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let tokens: Tokens;
+  let address = 0;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...provider.env(),
+      SERVICE_KEYS: `read:${KEY},push:${PUSH_KEY}`,
+      RATE_LIMIT: 'on',
+      RATE_LIMIT_BAD_TOKEN: '2',
+      TRUST_PROXY: 'loopback',
+    });
+    tokens = await signIn(service.url);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  const newAddress = (): string => `203.0.113.${++address}`;
+
+  function introspect(authorization: string, from = newAddress(), body: object = {}): request.Test {
+    return request(service.url)
+      .post('/oauth2/introspect')
+      .set({ Authorization: authorization, 'X-Forwarded-For': from })
+      .type('form')
+      .send({ token: tokens.access_token, ...body });
+  }
+
+  it.each([
+    ['as it is', basic(KEY)],
+    ['percent-encoded', basic(encodeURIComponent(KEY))],
+    ['percent-encoded to the last character', basic(encoded(KEY))],
+    ['without a user name', basic(KEY, '')],
+    ['with a strange user name', basic(KEY, 'ä%ZZ ')],
+    ['as a bearer token', `Bearer ${KEY}`],
+  ])('%s', async (_name, authorization) => {
+    const { body } = await introspect(authorization).expect(200);
+    expect(body).toMatchObject({ active: true, sub: tokens.user_id, token_type: 'Bearer' });
+  });
+
+  it('a hint makes no difference but for refresh tokens', async () => {
+    const { refresh_token: token } = tokens;
+    const active = async (body: object): Promise<unknown> =>
+      ((await introspect(basic(KEY), undefined, body).expect(200)).body as { active: boolean }).active;
+    expect(await active({ token_type_hint: 'refresh_token' })).toBe(true);
+    expect(await active({ token, token_type_hint: 'refresh_token' })).toBe(true);
+    expect(await active({ token, token_type_hint: 'access_token' })).toBe(false);
+    expect(await active({ token })).toBe(false);
+  });
+
+  it.each([
+    ['another password', basic(`${KEY}x`)],
+    ['no password', basic('')],
+    ['the key as the user name', basic('', KEY)],
+    ['the key encoded twice', basic(encodeURIComponent(encodeURIComponent(KEY)))],
+    ['no credentials', 'Basic'],
+    ['another scheme', basic(KEY).replace('Basic', 'Digest')],
+  ])('refuses %s, with no dialog for a password, and counts it', async (_name, authorization) => {
+    const from = newAddress();
+    for (const status of [401, 401, 429]) {
+      const { body, headers } = await introspect(authorization, from).expect(status);
+      expect(headers['www-authenticate']).toBe(status === 401 ? 'Bearer' : undefined);
+      expect(body).toMatchObject({ error: status === 401 ? 'invalid_token' : 'slow_down' });
+    }
+    await introspect(basic(KEY), from).expect(200);
+  });
+
+  it('a user’s access token is no password, and a key needs the right', async () => {
+    await introspect(basic(tokens.access_token)).expect(401);
+    const { body, headers } = await introspect(basic(PUSH_KEY)).expect(403);
+    expect(body).toMatchObject({ error: 'insufficient_scope' });
+    expect(headers['www-authenticate']).toBe('Bearer error="insufficient_scope"');
+  });
+
+  it.each([
+    ['post', '/push', PUSH_KEY],
+    ['get', '/sessions/ended', KEY],
+  ] as const)('only there: %s %s refuses it', async (method, path, key) => {
+    const call = request(service.url)[method](path).set('X-Forwarded-For', newAddress());
+    const { headers } = await call.set('Authorization', basic(key)).expect(401);
+    expect(headers['www-authenticate']).toBe('Bearer');
+  });
+
+  // What a stock client sends besides (RFC 6749 §2.3, §3.3): clients are not registered, and have no secrets here.
+  it.each([
+    ['/oauth2/token', { grant_type: 'refresh_token' }],
+    ['/oauth2/refresh', {}],
+    ['/oauth2/revoke', { token_type_hint: 'refresh_token' }],
+  ])('%s ignores client_id, client_secret, scope and Basic', async (path, body) => {
+    const { refresh_token } = await signIn(service.url);
+    await request(service.url)
+      .post(path)
+      .set('Authorization', basic('a client secret', 'a client'))
+      .type('form')
+      .send({ client_id: 'a client', client_secret: 'a client secret', scope: 'openid profile' })
+      .send({ ...body, token: refresh_token, refresh_token })
+      .expect(200);
+  });
+
+  it('is in no line of the log, in no form', () => {
+    const forms = [KEY, encodeURIComponent(KEY), basic(KEY).slice('Basic '.length), tokens.access_token];
+    const lines = service.log.join('\n');
+    expect(lines).toContain('/oauth2/introspect');
+    expect(forms.filter((form) => lines.includes(form))).toEqual([]);
+  });
+});

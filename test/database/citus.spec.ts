@@ -1,0 +1,297 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Client, type Pool, type PoolClient } from 'pg';
+import { DataSource, type QueryRunner } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import request from 'supertest';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { migrate } from '../../src/database/start/migrate.js';
+import { Sql } from '../../src/database/statements/sql.js';
+import { Events } from '../../src/events.js';
+import { Removal } from '../../src/removal/removal.js';
+import { createCitusDatabase } from '../support/citus.js';
+import type { TestDatabase } from '../support/database.js';
+import { ClientKey } from '../support/dpop.js';
+import { needs } from '../support/installed.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+const coordinator = process.env['CITUS_URL'];
+const KEY = 'a-service-key-of-thirty-two-characters';
+
+/** What the coordinator has sent to which node. */
+interface Command {
+  readonly text: string;
+  readonly node: string;
+}
+
+/** Hears what the coordinator sends to the nodes for the connections of a service's pool. */
+function listen(service: TestService): Command[] {
+  const commands: Command[] = [];
+  const heard = new WeakSet<PoolClient>();
+  const pool = (service.app.get(DataSource).driver as PostgresDriver).master as Pool;
+  pool.on('acquire', (client: PoolClient) => {
+    if (heard.has(client)) return;
+    heard.add(client);
+    client.on('notice', ({ message, detail }) => {
+      const [, text] = /^issuing ([^]*)$/.exec(message ?? '') ?? [];
+      const [, node] = /^on server (\S+)/.exec(detail ?? '') ?? [];
+      // Every instance reads sign-outs and writes presence beside the requests.
+      const isPoll = /signed_out_at OPERATOR.pg_catalog.>=|presence|instances/.test(text ?? '');
+      if (text !== undefined && !isPoll) commands.push({ text, node: node! });
+    });
+  });
+  return commands;
+}
+
+// The other tests run on a cluster as well: `npm run test:citus`.
+needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
+  let provider: StubProvider;
+  let database: TestDatabase;
+  let service: TestService;
+  let commands: Command[];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    database = await createCitusDatabase(coordinator!);
+    const url = new URL(database.url);
+    const options = `${url.searchParams.get('options')} -c citus.log_remote_commands=on -c client_min_messages=log`;
+    url.searchParams.set('options', options);
+    service = await startTestService({ ...provider.env(), DATABASE_URL: url.href, SERVICE_KEYS: KEY });
+    commands = listen(service);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await database?.drop();
+    await provider?.close();
+  });
+
+  /** The commands of one request: begin and commit left out. */
+  async function during(
+    work: () => Promise<unknown>,
+  ): Promise<{ statements: string[]; nodes: number; twoPhases: boolean }> {
+    commands.length = 0;
+    await work();
+    const isFrame = /^(BEGIN|COMMIT|SELECT assign_distributed|SET )/i;
+    return {
+      statements: commands.filter(({ text }) => !isFrame.test(text)).map(({ text }) => text),
+      nodes: new Set(commands.map(({ node }) => node)).size,
+      twoPhases: commands.some(({ text }) => text.startsWith('PREPARE TRANSACTION')),
+    };
+  }
+
+  const push = (userId: string, more: object = {}): request.Test =>
+    request(service.url)
+      .post('/push')
+      .set('Authorization', `Bearer ${KEY}`)
+      .send({ user_id: userId, event: 'e', ...more });
+
+  it('each request of the hot paths is served by one node, each of its statements by one task', async () => {
+    const tokens = await signIn(service.url, 'ada', { device_id: randomUUID() });
+    const refresh = (): request.Test =>
+      request(service.url).post('/oauth2/refresh').send({ refresh_token: tokens.refresh_token }).expect(200);
+    expect(await during(refresh)).toEqual({ statements: [expect.any(String)], nodes: 1, twoPhases: false });
+
+    const state = await beginSignIn(service.url);
+    const exchange = await during(() =>
+      request(service.url)
+        .post('/oauth2/token')
+        .send({ code: 'ada', state, device_id: randomUUID() })
+        .expect(200),
+    );
+    expect(exchange.twoPhases).toBe(false);
+    expect(exchange.statements).toHaveLength(10); // the state, which may be on another node, and nine of the user's
+
+    const pushed = await during(() => push(tokens.user_id).expect(202));
+    expect(pushed).toMatchObject({ nodes: 1, twoPhases: false });
+    expect(pushed.statements).toHaveLength(3);
+
+    const me = await during(() =>
+      request(service.url).get('/me').set('Authorization', `Bearer ${tokens.access_token}`).expect(200),
+    );
+    expect(me).toMatchObject({ nodes: 1, statements: [expect.any(String), expect.any(String)] });
+
+    const signOut = await during(() =>
+      request(service.url)
+        .post('/sign-out')
+        .set('Authorization', `Bearer ${tokens.access_token}`)
+        .expect(204),
+    );
+    expect(signOut).toMatchObject({ nodes: 1, twoPhases: false });
+
+    const removal = await during(() =>
+      request(service.url)
+        .delete(`/users/${tokens.user_id}`)
+        .set('Authorization', `Bearer ${KEY}`)
+        .expect(204),
+    );
+    expect(removal).toMatchObject({ nodes: 1, twoPhases: false });
+  });
+
+  it('with a proof, too; and one that is sent ten times at once is good once', async () => {
+    const key = new ClientKey();
+    const { publicUrl } = service.settings;
+    const state = await beginSignIn(service.url);
+    const proof = key.proof(`${publicUrl}/oauth2/token`);
+    const post = (path: string, header: string, body: object): request.Test =>
+      request(service.url).post(path).set('DPoP', header).send(body);
+    const { body } = await post('/oauth2/token', proof, { code: 'ada', state }).expect(200);
+    const { refresh_token } = body as Tokens;
+    const refresh = (header: string): request.Test => post('/oauth2/refresh', header, { refresh_token });
+    const once = await during(() => refresh(key.proof(`${publicUrl}/oauth2/refresh`)).expect(200));
+    expect(once).toEqual({ statements: [expect.any(String)], nodes: 1, twoPhases: false });
+    const used = key.proof(`${publicUrl}/oauth2/refresh`);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => refresh(used)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(9);
+    // The proof of the sign-in, for another one: the shard's constraint is recognised.
+    const again = { code: 'ada', state: await beginSignIn(service.url) };
+    const replayed = await post('/oauth2/token', proof, again).expect(400);
+    expect(replayed.body).toMatchObject({ error: 'invalid_dpop_proof' });
+  });
+
+  it('200 refreshes of one token, and of 200 users, at once', async () => {
+    const users = await Promise.all(Array.from({ length: 20 }, () => signIn(service.url)));
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) =>
+        request(service.url)
+          .post('/oauth2/refresh')
+          .send({ refresh_token: users[i % 20]!.refresh_token }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(200).fill(200));
+    expect(new Set(answers.map(({ body }) => (body as { access_token: string }).access_token)).size).toBe(
+      200,
+    );
+  });
+
+  it('a push with an Idempotency-Key is done once, wherever key and user are', async () => {
+    const { user_id: userId } = await signIn(service.url);
+    const key = randomUUID();
+    const once = await Promise.all(
+      Array.from({ length: 5 }, () => push(userId).set('Idempotency-Key', key).expect(202)),
+    );
+    expect(new Set(once.map(({ text }) => text)).size).toBe(1);
+    expect(
+      await query(database.url, 'SELECT last_offset FROM channels WHERE user_id = $1', [userId]),
+    ).toEqual([{ last_offset: '1' }]);
+  });
+
+  it('a history that is too long is trimmed', async () => {
+    const { user_id: userId } = await signIn(service.url);
+    await query(
+      database.url,
+      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+         SELECT $1::uuid, i, gen_random_uuid(), 'e', '{}', now(), now() + interval '1 hour' FROM generate_series(1, 1499) i`,
+      [userId],
+    );
+    await query(database.url, 'INSERT INTO channels (user_id, last_offset) VALUES ($1, 1499)', [userId]);
+    expect((await push(userId).expect(202)).body).toMatchObject({ offset: 1500 });
+    const [left] = await query(
+      database.url,
+      'SELECT count(*)::int AS count, min(event_offset)::int AS first FROM channel_events WHERE user_id = $1',
+      [userId],
+    );
+    expect(left).toEqual({ count: 1001, first: 500 });
+  });
+
+  it('what has expired is removed, on all nodes, however much it is', async () => {
+    const expired = (rows: number): Promise<unknown> =>
+      query(
+        database.url,
+        `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
+           SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), now() - i * interval '1 ms', repeat('t', 600)
+           FROM generate_series(1, $1) i`,
+        [rows],
+      );
+    await expired(100_000);
+    await query(
+      database.url,
+      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at)
+         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', now() - interval '1 hour', now() - i * interval '6 minutes'
+         FROM generate_series(0, 3) i`,
+    );
+    const removed = await service.app.get(Removal).run();
+    expect(removed).toMatchObject({ access_tokens: 100_000, refresh_tokens: 2 });
+    await until(async () => {
+      const [row] = await query(
+        database.url,
+        'SELECT count(*)::int AS c FROM access_tokens WHERE expires_at < now()',
+      );
+      return row!['c'] === 0;
+    });
+  });
+
+  describe('a sign-out', () => {
+    it('that takes a while to be committed is told all the same', async () => {
+      const { user_id: userId } = await signIn(service.url);
+      const told: string[] = [];
+      service.app.get(Events).on('session.ended', (session) => told.push(session.userId));
+      const reads = jest.spyOn(service.app.get(Sql), 'query');
+      const client = new Client(database.url);
+      await client.connect();
+      try {
+        await client.query('BEGIN');
+        await client.query(
+          'UPDATE refresh_tokens SET signed_out_at = now(), expires_at = now() WHERE user_id = $1',
+          [userId],
+        );
+        const readings = (): number =>
+          reads.mock.calls.filter(([{ name }]) => name === 'ended-sessions').length;
+        await until(() => readings() >= 3); // the place is behind it now
+        expect(told).not.toContain(userId);
+        await client.query('COMMIT');
+      } finally {
+        await client.end();
+      }
+      await until(() => told.includes(userId));
+      reads.mockRestore();
+    });
+  });
+
+  it('a later version brings columns, indexes and tables, and the service spreads the tables', async () => {
+    const options = dataSourceOptions(database.url, 1);
+    const migrations = [
+      ...(options.migrations as (new () => object)[]),
+      NextColumn1900000000000,
+      NextIndex1900000001000,
+    ];
+    const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+    expect(await migrate({ ...options, migrations }, patience)).toEqual([]);
+    await query(database.url, `UPDATE users SET locale = 'en' WHERE user_id = $1`, [
+      (await signIn(service.url)).user_id,
+    ]);
+    expect(
+      await query(
+        database.url,
+        `SELECT indisvalid AS valid FROM pg_index WHERE indexrelid = 'users_locale'::regclass`,
+      ),
+    ).toEqual([{ valid: true }]);
+
+    await query(database.url, `SELECT undistribute_table('sample_codes')`); // as one that is new
+    const next = await startTestService({ ...provider.env(), DATABASE_URL: database.url });
+    await next.close();
+    expect(
+      await query(
+        database.url,
+        `SELECT partmethod AS by FROM pg_dist_partition WHERE logicalrelid = 'sample_codes'::regclass`,
+      ),
+    ).toEqual([{ by: 'h' }]);
+  });
+});
+
+class NextColumn1900000000000 {
+  up(runner: QueryRunner): Promise<unknown> {
+    return runner.query('ALTER TABLE users ADD COLUMN locale text');
+  }
+}
+
+class NextIndex1900000001000 {
+  readonly transaction = false;
+  up(runner: QueryRunner): Promise<unknown> {
+    return runner.query('CREATE INDEX CONCURRENTLY users_locale ON users (locale)');
+  }
+}

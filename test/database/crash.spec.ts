@@ -1,0 +1,232 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import request from 'supertest';
+import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
+import { answerTogether, CrowdOfSignIns, halfSignIns, manyAtOnce } from '../support/crowd-of-sign-ins.js';
+import { createDatabase } from '../support/database.js';
+import { isFull, reportPromise } from '../support/proof.js';
+import { query } from '../support/query.js';
+import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+/** lab/kill-points.spec.ts has the other 200 of P4. */
+const KILLS = isFull ? 20 : 1;
+const KILLS_OF_POSTGRES = isFull ? 50 : 1;
+const IN_FLIGHT = isFull ? 1000 : 20;
+/** How long what is in flight may take when the service is told to stop (contract §1). */
+const STOP_MS = 10_000;
+
+/** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
+describe('the end of a process', () => {
+  let provider: StubProvider;
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let env: Record<string, string>;
+  let service: ServiceProcess | undefined;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    database = await createDatabase();
+    env = { ...provider.env(), DATABASE_URL: database.url };
+  });
+  afterEach(async () => {
+    provider.reset();
+    await service?.end('SIGKILL');
+  });
+  afterAll(async () => {
+    await database?.drop();
+    await provider?.close();
+  });
+
+  it('SIGKILL under refreshes and sign-ins: whatever was acknowledged still works, nothing is half-written', async () => {
+    const acknowledged: Tokens[] = [];
+    const refreshed: string[] = [];
+    for (let kill = 0; kill < KILLS; kill++) {
+      service = await startServiceProcess(env);
+      const { url } = service;
+      const first = await signIn(url);
+      acknowledged.push(first);
+      const work = Array.from({ length: 16 }, async (_, i) => {
+        for (;;) {
+          if (i % 2) acknowledged.push(await signIn(url));
+          else {
+            const { body } = await request(url).post('/oauth2/refresh').send(first).expect(200);
+            refreshed.push((body as Tokens).access_token);
+          }
+        }
+      });
+      const goal = refreshed.length + 60;
+      await until(() => refreshed.length >= goal);
+      await service.end('SIGKILL');
+      await Promise.allSettled(work);
+    }
+
+    service = await startServiceProcess(env);
+    expect(acknowledged.length).toBeGreaterThan(10);
+    for (const { refresh_token } of acknowledged) {
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+    const tokens = [...refreshed, ...acknowledged.map(({ access_token }) => access_token)];
+    const [stored] = await query(
+      database.url,
+      'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)',
+      [tokens],
+    );
+    expect(stored).toEqual({ n: tokens.length });
+    const [halves] = await query(
+      database.url,
+      `SELECT count(*)::int AS n FROM refresh_tokens r
+       WHERE NOT EXISTS (SELECT FROM users u WHERE u.user_id = r.user_id)
+         OR NOT EXISTS (SELECT FROM access_tokens a WHERE a.user_id = r.user_id AND a.session_id = r.session_id)`,
+    );
+    expect(halves).toEqual({ n: 0 });
+    reportPromise(
+      'P4',
+      'kills of the service under refreshes and sign-ins; tokens acknowledged; of them lost; sessions of which a part is missing',
+      `${KILLS}; ${tokens.length}; 0; 0`,
+      '20, and 200 inside of exchanges (kills below); …; 0; 0',
+    );
+  });
+
+  const PEOPLE = 32;
+
+  /** Whether every token that was acknowledged is there. */
+  async function expectAll(acknowledged: readonly Tokens[], databaseUrl: string): Promise<void> {
+    const tokens = acknowledged.map(({ access_token }) => access_token);
+    const found = 'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)';
+    expect(await query(databaseUrl, found, [tokens])).toEqual([{ n: tokens.length }]);
+    for (const { refresh_token } of acknowledged.slice(-PEOPLE)) {
+      await request(service!.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+    expect(await halfSignIns(databaseUrl)).toEqual([]);
+  }
+
+  it('SIGKILL under sign-ins that share statements: each that was acknowledged is whole, and so are all others', async () => {
+    const own = await createDatabase();
+    try {
+      const acknowledged: Tokens[] = [];
+      answerTogether(provider);
+      for (let kill = 0; kill < KILLS; kill++) {
+        service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
+        const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
+        const goal = acknowledged.length + 3 * PEOPLE;
+        await until(() => acknowledged.length >= goal);
+        await service.end('SIGKILL');
+        await crowd.stop();
+      }
+      service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
+      await expectAll(acknowledged, own.url);
+      reportPromise(
+        'P4',
+        'kills of the service under sign-ins that share statements; sign-ins acknowledged; of them lost; sessions of which a part is missing',
+        `${KILLS}; ${acknowledged.length}; 0; 0`,
+        '20; …; 0; 0',
+      );
+    } finally {
+      await service?.end('SIGKILL');
+      await own.drop();
+    }
+  });
+
+  it('… and when PostgreSQL is killed: it recovers, and has them', async () => {
+    const server = await startTemporaryPostgres({ dataDir: mkdtempSync(join(tmpdir(), 'latchkey-crash-')) });
+    try {
+      const url = `${server.url}postgres`;
+      const acknowledged: Tokens[] = [];
+      answerTogether(provider);
+      service = await startServiceProcess({ ...env, DATABASE_URL: url });
+      for (let kill = 0; kill < KILLS_OF_POSTGRES; kill++) {
+        const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
+        const goal = acknowledged.length + 3 * PEOPLE;
+        await until(() => acknowledged.length >= goal);
+        // The end of one backend by SIGKILL ends them all: what is in shared memory is lost, as at the end of the machine.
+        const [backend] = await query(
+          url,
+          `SELECT pid FROM pg_stat_activity WHERE application_name = 'latchkey' LIMIT 1`,
+        );
+        process.kill(backend!['pid'] as number, 'SIGKILL');
+        await crowd.stop();
+        await until(() => query(url, 'SELECT 1').then(Boolean, () => false));
+        await until(async () => (await fetch(`${service!.url}/health/ready`)).ok);
+      }
+      await expectAll(acknowledged, url);
+      reportPromise(
+        'P4',
+        'kills of PostgreSQL under sign-ins; sign-ins acknowledged; of them lost; sessions of which a part is missing',
+        `${KILLS_OF_POSTGRES}; ${acknowledged.length}; 0; 0`,
+        '50; …; 0; 0',
+      );
+    } finally {
+      await service?.end('SIGKILL');
+      await server.stop();
+    }
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    `%s lets ${IN_FLIGHT} exchanges in flight end, then exits with 0 (P11)`,
+    async (signal) => {
+      service = await startServiceProcess(env);
+      const { url } = service;
+      const states = await manyAtOnce(IN_FLIGHT, 20, () => beginSignIn(url));
+      const answers: (() => void)[] = [];
+      const answer = provider.answer;
+      provider.answer = (...call) => answers.push(() => answer(...call));
+      const exchanges = states.map(async (state, i) =>
+        request(url)
+          .post('/oauth2/token')
+          .send({ code: `in-flight-${i}`, state }),
+      );
+      await until(() => answers.length === IN_FLIGHT);
+      provider.reset();
+
+      const began = performance.now();
+      const ended = service.end(signal);
+      await until(() => service!.output().includes(`${signal}: stopping`));
+      service.child.kill(signal); // a second one changes nothing
+      for (const send of answers) send();
+      const statuses = (await Promise.all(exchanges)).map(({ status }) => status);
+      expect(statuses).toEqual(Array<number>(IN_FLIGHT).fill(200));
+      expect(await ended).toBe(0);
+      const took = performance.now() - began;
+      if (isFull) expect(took).toBeLessThan(STOP_MS);
+      reportPromise(
+        'P11',
+        `exchanges in flight at ${signal}; answered with 200; exit code; from the signal to the exit`,
+        `${IN_FLIGHT}; ${statuses.length}; 0; ${(took / 1000).toFixed(1)} s`,
+        `1000; 1000; 0; ≤ ${STOP_MS / 1000} s`,
+      );
+    },
+  );
+
+  it('is not ready during SHUTDOWN_DELAY, but still serves, and closes connections', async () => {
+    service = await startServiceProcess({ ...env, SHUTDOWN_DELAY: '1' });
+    const { url } = service;
+    await request(url).get('/health/ready').expect(200);
+    const { refresh_token } = await signIn(url);
+    const ended = service.end('SIGTERM');
+    await until(() => service!.output().includes('stopping'));
+    const { body } = await request(url).get('/health/ready').expect(503);
+    expect(body).toMatchObject({ status: 'stopping' });
+    await request(url)
+      .post('/oauth2/refresh')
+      .send({ refresh_token })
+      .expect(200)
+      .expect('Connection', 'close');
+    expect(await ended).toBe(0);
+  });
+
+  it('names every invalid setting, and starts nothing', async () => {
+    const start = startServiceProcess({
+      ...env,
+      PORT: 'http',
+      ACCESS_TOKEN_TTL: '-1',
+      SECRET_KEY: 'too short a secret',
+    });
+    await expect(start).rejects.toThrow(/code 1:[^]*ACCESS_TOKEN_TTL/);
+    await expect(start).rejects.toThrow(/PORT/);
+    await expect(start).rejects.not.toThrow(/too short a secret/);
+    await expect(start).rejects.not.toThrow(/\n +at /); // no stack
+  });
+});

@@ -1,0 +1,185 @@
+import { execFile } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { DataSource } from 'typeorm';
+import { clientFor } from '../../src/database/pool/client.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { openCluster } from '../../src/distribute/open-cluster.js';
+import { planOf } from '../../src/distribute/plan.js';
+import { ENTITIES } from '../../src/entities.js';
+import { createCitusSchema } from '../support/citus.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { needs } from '../support/installed.js';
+import { query } from '../support/query.js';
+import { startTestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
+
+/** `latchkey distribute`, as a process of its own. */
+function distribute(env: Record<string, string>, ...args: string[]): Promise<[number, string, string]> {
+  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } };
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, [MAIN, 'distribute', ...args], options, (_error, out, err) =>
+      resolve([child.exitCode ?? -1, out, err]),
+    );
+  });
+}
+
+describe('where the rows of each table go on a Citus cluster', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    dataSource = await new DataSource({
+      ...dataSourceOptions(database.url, 1),
+      entities: ENTITIES,
+    }).initialize();
+  });
+  afterAll(async () => {
+    await dataSource?.destroy();
+    await database?.drop();
+  });
+
+  it('is said of every table that there is', async () => {
+    const tables = await query<{ name: string }>(
+      database.url,
+      `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'migrations'`,
+    );
+    const planned = planOf(dataSource).map(({ table }) => table);
+    expect(planned.toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
+  });
+
+  it('is by user_id for all that belongs to a user, and together', () => {
+    const beside = (name: string): string[] =>
+      planOf(dataSource).flatMap(({ table, beside: other }) => (other === name ? [table] : []));
+    expect(beside('users')).toEqual([
+      'devices',
+      'refresh_tokens',
+      'access_tokens',
+      'channels',
+      'channel_events',
+      'presence',
+    ]);
+    expect(beside('sample_codes')).toEqual(['authorization_codes']); // the same column
+    expect(planOf(dataSource).filter(({ by }) => by === undefined)).toEqual([
+      { table: 'signing_keys' },
+      { table: 'instances' },
+    ]);
+    expect(
+      planOf(dataSource).filter(({ by, beside: other }) => by !== undefined && other === undefined),
+    ).toEqual([
+      { table: 'users', by: 'user_id' },
+      { table: 'authorization_states', by: 'state_hash' },
+      { table: 'sample_codes', by: 'code_hash' },
+      { table: 'logout_tokens', by: 'token_hash' },
+      { table: 'idempotency_keys', by: 'key_hash' },
+    ]);
+  });
+
+  it('every unique index holds the column by which its table is spread, as Citus demands', async () => {
+    const indexes = await query<{ table: string; columns: string[] }>(
+      database.url,
+      `SELECT c.relname AS "table", array_agg(a.attname::text) AS columns
+       FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
+       JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
+       WHERE i.indisunique AND c.relnamespace = to_regnamespace(current_schema()) GROUP BY c.relname, i.indexrelid`,
+    );
+    for (const { table, by } of planOf(dataSource).filter((placement) => placement.by !== undefined)) {
+      for (const index of indexes.filter((one) => one.table === table)) expect(index.columns).toContain(by);
+    }
+  });
+});
+
+it('no limit of time that the database or the role sets ends the moving of a table', async () => {
+  const database = await createDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
+  const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
+  try {
+    expect(await cluster.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
+  } finally {
+    await cluster.destroy();
+    await database.drop();
+  }
+});
+
+describe('latchkey distribute (contract §1)', () => {
+  it('says in one line that there is no Citus, changes nothing, and ends with 2', async () => {
+    const url = `${process.env['TEST_DATABASE_SERVER']}postgres`;
+    expect(await distribute({ DATABASE_URL: url })).toEqual([
+      2,
+      '',
+      'distribute: this database is no Citus cluster: it lacks the extension "citus", and nothing was done\n',
+    ]);
+    expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+  });
+
+  it('needs DATABASE_URL, and takes no arguments', async () => {
+    expect(await distribute({})).toEqual([
+      2,
+      '',
+      'distribute: DATABASE_URL is not set, and the embedded PostgreSQL has no Citus\n',
+    ]);
+    expect(await distribute({}, 'now')).toEqual([
+      2,
+      '',
+      expect.stringMatching(/^Usage: latchkey distribute\n/),
+    ]);
+  });
+});
+
+const coordinator = process.env['CITUS_URL'];
+
+needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', () => {
+  let schema: TestDatabase;
+  let provider: StubProvider;
+  let env: Record<string, string>;
+
+  beforeAll(async () => {
+    schema = await createCitusSchema(coordinator!);
+    provider = await StubProvider.start();
+    env = { ...provider.env(), DATABASE_URL: schema.url, PUBLIC_URL: 'http://latchkey.test' };
+  });
+  afterAll(async () => {
+    await provider?.close();
+    await schema?.drop();
+  });
+
+  it('moves what is there, once the service has stopped; may be repeated; the service goes on', async () => {
+    const before = await startTestService(env);
+    const { access_token: token, user_id: userId } = await signIn(before.url, 'ada');
+    try {
+      const [code, , said] = await distribute({ DATABASE_URL: schema.url });
+      expect([code, said]).toEqual([
+        1,
+        expect.stringContaining('stop all instances first; nothing was done'),
+      ]);
+    } finally {
+      await before.close();
+    }
+    const [code, said, error] = await distribute({ DATABASE_URL: schema.url });
+    expect([code, error]).toEqual([0, '']);
+    expect(said).toMatch(/^users: spread by user_id\ndevices: spread by user_id, beside users\n/);
+    expect(said).toContain('signing_keys: on every node\n');
+    const [again, repeated] = await distribute({ DATABASE_URL: schema.url });
+    expect(again).toBe(0);
+    expect(repeated).toContain('access_tokens: spread by user_id, beside users, already\n');
+
+    // Tokens in plaintext must not stay where nobody removes them.
+    expect(await query(schema.url, `SELECT pg_relation_size('access_tokens')::int AS size`)).toEqual([
+      { size: 0 },
+    ]);
+    expect(await query(schema.url, 'SELECT user_id FROM access_tokens')).toEqual([{ user_id: userId }]);
+
+    const after = await startTestService(env);
+    try {
+      const { status } = await fetch(`${after.url}/me`, { headers: { Authorization: `Bearer ${token}` } });
+      expect(status).toBe(200);
+    } finally {
+      await after.close();
+    }
+  });
+});

@@ -1,0 +1,153 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import type { Pool, QueryResult } from 'pg';
+import { DataSource } from 'typeorm';
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { isDatabaseAway } from '../../src/errors/database-error.js';
+import { createEmptyDatabase, type TestDatabase, UNHURRIED_MS } from '../support/database.js';
+import { query } from '../support/query.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const SIZE = 2;
+const GIVEN_UP_MS = 250;
+const CONNECT_MS = 400;
+
+/** The connection of a statement that is given up is closed; the server's `statement_timeout` ends what still runs. */
+describe('a statement that is given up', () => {
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  let dataSource: DataSource;
+  let pool: Pool;
+
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    const options = dataSourceOptions(behind.href, SIZE);
+    const extra: object = { ...options.extra, query_timeout: GIVEN_UP_MS }; // before `statement_timeout`
+    dataSource = await new DataSource({
+      ...options,
+      connectTimeoutMS: CONNECT_MS,
+      extra,
+    }).initialize();
+    pool = (dataSource.driver as PostgresDriver).master as Pool;
+    await query(database.url, 'CREATE TABLE rows (n int PRIMARY KEY)');
+  });
+  afterAll(async () => {
+    await dataSource.destroy();
+    await proxy.refuse();
+    await database.drop();
+  });
+
+  /** The backends of the pool, oldest first. */
+  const backends = (): Promise<{ pid: number; state: string; query: string }[]> =>
+    query(
+      database.url,
+      `SELECT pid, state, query FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'latchkey' ORDER BY backend_start`,
+    );
+  const sleepers = async (): Promise<number> =>
+    (await backends()).filter(({ state, query: text }) => state === 'active' && text.includes('pg_sleep'))
+      .length;
+  const asleep = () => pool.query('SELECT pg_sleep(60)');
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['by the pool', asleep],
+    ['by a repository', () => dataSource.query('SELECT pg_sleep(60)')],
+    [
+      'in a transaction',
+      () =>
+        dataSource.transaction(async (manager) => {
+          await manager.query('INSERT INTO rows VALUES (1)');
+          await manager.query('SELECT pg_sleep(60)');
+        }),
+    ],
+  ])('%s ends on the server, and its connection is never used again', async (_name, work) => {
+    const error = await work().catch((thrown: unknown) => thrown);
+    expect(isDatabaseAway(error)).toBe(true);
+    const used = (await backends()).map(({ pid }) => pid);
+    await until(async () => (await sleepers()) === 0);
+    const answers: QueryResult<{ pid: number }>[] = [];
+    for (let i = 0; i < 4; i++) answers.push(await pool.query('SELECT pg_backend_pid() AS pid'));
+    await until(async () => (await backends()).every(({ state }) => state === 'idle'));
+    expect(used).not.toContain(answers[0]!.rows[0]!.pid);
+    expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
+  });
+
+  it('is not followed by what waited behind it', async () => {
+    const client = await pool.connect();
+    const [{ pid }] = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows as [
+      { pid: number },
+    ];
+    const both = [client.query('SELECT pg_sleep(60)'), client.query('INSERT INTO rows VALUES (3)')];
+    for (const one of await Promise.allSettled(both)) {
+      expect(one.status === 'rejected' && isDatabaseAway(one.reason)).toBe(true);
+    }
+    client.release(true);
+    await until(async () => !(await backends()).some((one) => one.pid === pid));
+    expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
+  });
+
+  it('is none where its answer came while the event loop was busy', async () => {
+    const options = dataSourceOptions(database.url, 1); // past the proxy, which is of this process
+    const extra: object = { ...options.extra, query_timeout: GIVEN_UP_MS };
+    const direct = await new DataSource({ ...options, extra }).initialize();
+    const { master } = direct.driver as PostgresDriver;
+    for (const ask of [() => (master as Pool).query('SELECT 1'), () => direct.query('SELECT 1')]) {
+      const asked = ask();
+      await new Promise(setImmediate); // it is sent
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * GIVEN_UP_MS);
+      await expect(asked).resolves.toBeDefined();
+    }
+    await direct.destroy();
+  });
+
+  it('never was one, where pg refuses to send it', async () => {
+    const client = await pool.connect();
+    const callback = jest.fn();
+    expect(() => client.query(null as unknown as string, [], callback)).toThrow(TypeError);
+    await delay(GIVEN_UP_MS + 100);
+    expect(callback).not.toHaveBeenCalled();
+    expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+    client.release();
+  });
+
+  const WARN = `DO $$ BEGIN RAISE WARNING 'canceling wait for synchronous replication due to user request'; END $$`;
+
+  it.each<[string, () => Promise<unknown>]>([
+    ['by the pool', () => pool.query(WARN)],
+    ['by a repository', () => dataSource.query(WARN)],
+  ])(
+    '%s: a commit that has not waited for the standby is no success, and the next one is',
+    async (_name, work) => {
+      const error = await work().catch((thrown: unknown) => thrown);
+      expect(isDatabaseAway(error)).toBe(true);
+      for (let i = 0; i < SIZE + 1; i++) await expect(pool.query('SELECT 1')).resolves.toBeDefined();
+    },
+  );
+
+  it('a transaction whose connection ends between two statements fails as one that may be tried again', async () => {
+    const work = dataSource.transaction(async (manager) => {
+      const [own] = await manager.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
+      await query(database.url, `SELECT pg_terminate_backend(${own!.pid})`);
+      await until(() => manager.queryRunner!.isReleased);
+      await manager.query('INSERT INTO rows VALUES (1)');
+    });
+    const error = await work.catch((thrown: unknown) => thrown);
+    expect([isDatabaseAway(error), String(error)]).toEqual([true, expect.stringContaining('released')]);
+  });
+
+  it('holds no connection of the pool while the server does not answer', async () => {
+    await Promise.all(Array.from({ length: SIZE }, () => pool.query('SELECT pg_sleep(0.05)')));
+    proxy.blackhole();
+    const error = await Promise.allSettled(Array.from({ length: SIZE }, asleep));
+    expect(error.every(({ status }) => status === 'rejected')).toBe(true);
+    await expect(pool.query('SELECT 1')).rejects.toThrow('connection timeout');
+    pool.options.connectionTimeoutMillis = UNHURRIED_MS;
+    await proxy.restore(); // which closes the connections
+    await expect(pool.query('SELECT 1')).resolves.toBeDefined();
+  });
+});

@@ -1,0 +1,275 @@
+import { createHash, randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { Client } from 'pg';
+import { StateService } from '../../src/auth/states/state.service.js';
+import { ChannelHistory } from '../../src/channel/channel.history.js';
+import { SignOutService } from '../../src/device/sign-out.service.js';
+import { bearer } from '../support/bearer.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { waiting } from '../support/waiting.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Which statement waits for which, made certain by a connection that holds a lock meanwhile. */
+describe('locks', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let holder: Client;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(async () => {
+    holder = new Client(service.databaseUrl);
+    await holder.connect();
+    await holder.query('BEGIN');
+  });
+  afterEach(() => holder.end());
+
+  const as = ({ access_token }: Tokens) => bearer(service.url, access_token);
+  const statusOf = async (call: PromiseLike<{ status: number }>): Promise<number> => (await call).status;
+  async function eventsOf(tokens: Tokens, event: string): Promise<string[]> {
+    const rows = await query<{ data: string }>(
+      service.databaseUrl,
+      'SELECT data FROM channel_events WHERE user_id = $1 AND event = $2',
+      [tokens.user_id, event],
+    );
+    return rows.map(({ data }) => (JSON.parse(data) as { device_id: string }).device_id);
+  }
+
+  describe('states that several instances use at once', () => {
+    const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
+
+    it('are locked in the order of their hashes, before anything is deleted, whatever the plan', async () => {
+      // So that the planner, left alone, would go through the table in the order of insertion.
+      const name = new URL(service.databaseUrl).pathname.slice(1);
+      for (const setting of [
+        'enable_indexscan',
+        'enable_indexonlyscan',
+        'enable_nestloop',
+        'enable_mergejoin',
+      ])
+        await query(service.databaseUrl, `ALTER DATABASE ${name} SET ${setting} = off`);
+      const other = await startTestService({ ...provider.env(), DATABASE_URL: service.databaseUrl });
+      try {
+        const states = other.app.get(StateService);
+        const some = Array.from({ length: 3 }, () => states.make());
+        const [last, middle, first] = some.toSorted((a, b) => Buffer.compare(hashOf(b), hashOf(a))) as [
+          string,
+          string,
+          string,
+        ];
+        const pending = { provider: 'stub', redirectUri: 'x', codeChallenge: null };
+        for (const state of [last, middle, first]) await states.save(state, { ...pending, memory: null });
+        for (let i = 0; i < 100; i++) await states.save(states.make(), { ...pending, memory: null });
+        await query(service.databaseUrl, 'ANALYZE authorization_states');
+
+        const hold = 'SELECT FROM authorization_states WHERE state_hash = $1 FOR UPDATE';
+        await holder.query(hold, [hashOf(first)]);
+        // In one turn, so in one statement.
+        const spent = Promise.all([states.consume(last), states.consume(middle), states.consume(first)]);
+        expect(await waiting(service.databaseUrl, 1, spent)).toBe(true);
+        // It waits for the first lock, so it must not hold any later one.
+        const free = `${hold} SKIP LOCKED`;
+        for (const state of [last, middle])
+          expect((await holder.query(free, [hashOf(state)])).rowCount).toBe(1);
+        await holder.query('COMMIT');
+        expect(await spent).toHaveLength(3);
+      } finally {
+        await other.close();
+      }
+    });
+  });
+
+  describe('a device that is removed', () => {
+    it('while somebody signs in on it: the sign-in waits, and begins anew', async () => {
+      const user = randomUUID();
+      const device = randomUUID();
+      const mine = await signIn(service.url, user, { device_id: randomUUID() });
+      const lost = await signIn(service.url, user, { device_id: device, device_name: 'Lost' });
+      const state = await beginSignIn(service.url);
+
+      // The removal gets as far as telling the user's channel.
+      await holder.query('SELECT FROM channels WHERE user_id = $1 FOR UPDATE', [mine.user_id]);
+      const removal = statusOf(as(mine).delete(`/devices/${device}`));
+      expect(await waiting(service.databaseUrl, 1, removal)).toBe(true);
+      const again = request(service.url)
+        .post('/oauth2/token')
+        .send({ code: user, state, device_id: device })
+        .then(({ status, body }) => ({ status, tokens: body as Tokens }));
+      expect(await waiting(service.databaseUrl, 2, again)).toBe(true);
+      await holder.query('COMMIT');
+
+      expect(await removal).toBe(204);
+      const { status, tokens } = await again;
+      expect(status).toBe(200);
+      await as(tokens).get('/me').expect(200);
+      await as(lost).get('/me').expect(401);
+      const { body } = await as(tokens).get('/devices').expect(200);
+      expect((body as { devices: object[] }).devices).toContainEqual(
+        expect.objectContaining({ device_id: device, device_name: null, current: true }),
+      );
+    });
+
+    it('twice at once: once it is there, once it is not', async () => {
+      const device = randomUUID();
+      const user = randomUUID();
+      const mine = await signIn(service.url, user);
+      await signIn(service.url, user, { device_id: device });
+      await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+      const removals = [1, 2].map(() => statusOf(as(mine).delete(`/devices/${device}`)));
+      expect(await waiting(service.databaseUrl, 2, ...removals)).toBe(true);
+      await holder.query('COMMIT');
+      expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
+      expect(await eventsOf(mine, 'device.signed_out')).toEqual([device]);
+    });
+  });
+
+  describe('a user who is removed', () => {
+    const remove = (userId: string) => statusOf(bearer(service.url, SERVICE_KEY).delete(`/users/${userId}`));
+    async function countOf(table: string, userId: string, condition = 'true'): Promise<number> {
+      const text = `SELECT FROM ${table} WHERE user_id = $1 AND ${condition}`;
+      return (await query(service.databaseUrl, text, [userId])).length;
+    }
+
+    it.each([
+      ['with a key', { 'Idempotency-Key': 'k' }],
+      ['without a key', {}],
+    ])('while somebody pushes to them, %s: the push waits, and finds nobody', async (_name, headers) => {
+      const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      // The state of a removal just before its commit.
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      const push = statusOf(
+        bearer(service.url, SERVICE_KEY).post('/push', { user_id: userId, event: 'e' }).set(headers),
+      );
+      expect(await waiting(service.databaseUrl, 1, push)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await push).toBe(404);
+      for (const table of ['channels', 'channel_events']) expect(await countOf(table, userId)).toBe(0);
+    });
+
+    it('while somebody pushes what is not kept: nobody waits', async () => {
+      const { user_id: userId } = await signIn(service.url);
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const event = { user_id: userId, event: 'e', ttl: 0 };
+      expect(await statusOf(bearer(service.url, SERVICE_KEY).post('/push', event))).toBe(202);
+    });
+
+    it('while they sign in: the sign-in waits before it locks anything else, and begins anew', async () => {
+      const [user, device] = [randomUUID(), randomUUID()];
+      const { user_id: userId } = await signIn(service.url, user, { device_id: device });
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const again = signIn(service.url, user, { device_id: device });
+      expect(await waiting(service.databaseUrl, 1, again)).toBe(true);
+      for (const table of ['devices', 'channels']) {
+        const { rowCount } = await holder.query(`SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE NOWAIT`, [
+          userId,
+        ]);
+        expect(rowCount).toBe(1);
+      }
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
+      await holder.query('COMMIT');
+      await as(await again)
+        .get('/me')
+        .expect(200);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        expect(await countOf(table, userId)).toBe(1);
+    });
+
+    it('just before a sign-in is committed: the removal waits, and takes what it has written', async () => {
+      const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      const device = randomUUID();
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [userId]);
+      await holder.query('INSERT INTO devices (user_id, device_id) VALUES ($1, $2)', [userId, device]);
+      await holder.query(
+        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
+        [userId, randomUUID(), device],
+      );
+      const removal = remove(userId);
+      expect(await waiting(service.databaseUrl, 1, removal)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await removal).toBe(204);
+      for (const table of ['devices', 'channels', 'channel_events', 'users'])
+        expect(await countOf(table, userId)).toBe(0);
+      expect(await countOf('refresh_tokens', userId, 'signed_out_at IS NULL')).toBe(0);
+    });
+
+    it('twice at once: once they are there, once they are not', async () => {
+      const { user_id: userId } = await signIn(service.url);
+      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
+      const removals = [remove(userId), remove(userId)];
+      expect(await waiting(service.databaseUrl, 2, ...removals)).toBe(true);
+      await holder.query('COMMIT');
+      expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
+    });
+  });
+
+  it.each(['others', 'all'])(
+    'a sign-out of %s waits for a sign-in on one of the devices: that session ends, too',
+    async (scope) => {
+      const device = randomUUID();
+      const user = randomUUID();
+      const mine = await signIn(service.url, user, { device_id: randomUUID() });
+      await signIn(service.url, user, { device_id: device });
+      // The state of a sign-in on the device just before its commit: the row is locked, the session is there.
+      await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+      await holder.query(
+        `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+         VALUES ($1, $2, $3, '\\x00', now() + interval '1 day')`,
+        [mine.user_id, randomUUID(), device],
+      );
+      const signOut = statusOf(as(mine).post('/sign-out', { scope }));
+      expect(await waiting(service.databaseUrl, 1, signOut)).toBe(true);
+      await holder.query('COMMIT');
+      expect(await signOut).toBe(204);
+      const living =
+        'SELECT FROM refresh_tokens WHERE user_id = $1 AND device_id = $2 AND expires_at > now()';
+      expect(await query(service.databaseUrl, living, [mine.user_id, device])).toEqual([]);
+      expect(await eventsOf(mine, 'device.signed_out')).toContain(device);
+    },
+  );
+
+  it('the last two sessions of a device, ended at once: one event for the device', async () => {
+    const device = randomUUID();
+    const user = randomUUID();
+    const sessions = [
+      await signIn(service.url, user, { device_id: device }),
+      await signIn(service.url, user, { device_id: device }),
+    ];
+    await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
+    const revocations = sessions.map(({ refresh_token }) =>
+      statusOf(request(service.url).post('/oauth2/revoke').send({ token: refresh_token })),
+    );
+    expect(await waiting(service.databaseUrl, 2, ...revocations)).toBe(true);
+    await holder.query('COMMIT');
+    expect(await Promise.all(revocations)).toEqual([200, 200]);
+    expect(await eventsOf(sessions[0]!, 'device.signed_out')).toEqual([device]);
+  });
+
+  it('… also when the one that ends the last had begun first: its now() is older than the other’s end', async () => {
+    const device = randomUUID();
+    const user = randomUUID();
+    const first = await signIn(service.url, user, { device_id: device });
+    const last = await signIn(service.url, user, { device_id: device });
+    await service.app.get(ChannelHistory).transaction(async (transaction) => {
+      await transaction.manager.query('SELECT now()'); // which stands still from here on
+      await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
+      const sessionId = claimsOf(last.access_token)['sid'] as string;
+      const session = { userId: last.user_id, sessionId, deviceId: device };
+      await service.app.get(SignOutService).signOutSlice('session', session, transaction);
+    });
+    expect(await eventsOf(first, 'device.signed_out')).toEqual([device]);
+  });
+});

@@ -1,0 +1,285 @@
+import { once } from 'node:events';
+import { connect, createServer, type Server } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client } from 'pg';
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { freePort } from '../support/free-port.js';
+import { clientFor } from '../../src/database/pool/client.js';
+import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
+import { migrate } from '../../src/database/start/migrate.js';
+import type { Patience } from '../../src/database/start/patiently.js';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { KeepingPooler } from '../support/keeping-pooler.js';
+import { waiting } from '../support/waiting.js';
+import { until } from '../support/until.js';
+
+/** Fails when it is applied twice, and takes longer than a request may. */
+class Slow1700000000001 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE applied (name text)');
+    await runner.query('SELECT pg_sleep(0.4)');
+    await runner.query(`INSERT INTO applied VALUES ('slow')`);
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Concurrent1700000000002 implements MigrationInterface {
+  transaction = false; // PostgreSQL refuses CREATE INDEX CONCURRENTLY inside of one
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE INDEX CONCURRENTLY applied_name ON applied (name)');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Broken1700000000003 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('CREATE TABLE half_done (id int)');
+    await runner.query('SELECT broken');
+  }
+
+  async down(): Promise<void> {}
+}
+
+class Altering1700000000004 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query('ALTER TABLE applied ADD COLUMN age int');
+  }
+
+  async down(): Promise<void> {}
+}
+
+let database: TestDatabase;
+let log: string[];
+let proxy: Server | undefined;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  log = [];
+});
+
+afterEach(async () => {
+  proxy?.close();
+  proxy = undefined;
+  await database.drop();
+});
+
+function options(url: string, ...more: (new () => MigrationInterface)[]): DatabaseOptions {
+  return {
+    type: 'postgres',
+    pooler: 'session',
+    migrations: [Slow1700000000001, ...more],
+    connectTimeoutMS: 200,
+    extra: { Client: clientFor(() => url), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
+  };
+}
+
+async function query(sql: string): Promise<unknown[]> {
+  const client = new Client(database.url);
+  await client.connect();
+  const { rows } = await client.query<Record<string, unknown>>(sql);
+  await client.end();
+  return rows;
+}
+
+const write = (line: string) => void log.push(line);
+
+function patience(more: Partial<Patience> = {}): Patience {
+  return { patienceMs: 30_000, signal: new AbortController().signal, log: write, ...more };
+}
+
+describe('migrate', () => {
+  it('applies each migration once, however many instances start at once, and however long it takes', async () => {
+    const instances = Array.from({ length: 4 }, () =>
+      migrate(options(database.url, Concurrent1700000000002), patience()),
+    );
+    await Promise.all(instances);
+    expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
+    expect(await query('SELECT name FROM migrations ORDER BY id')).toEqual([
+      { name: 'Slow1700000000001' },
+      { name: 'Concurrent1700000000002' },
+    ]);
+    expect(log).toEqual([]);
+  });
+
+  it('applies only what the database lacks', async () => {
+    await migrate(options(database.url), patience());
+    await migrate(options(database.url, Concurrent1700000000002), patience());
+    expect(await query('SELECT count(*)::int AS count FROM migrations')).toEqual([{ count: 2 }]);
+  });
+
+  it('leaves nothing of a migration that fails, and no lock', async () => {
+    await expect(migrate(options(database.url, Broken1700000000003), patience())).rejects.toThrow(/broken/);
+    expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
+    await migrate(options(database.url, Concurrent1700000000002), patience());
+  });
+
+  it('leaves no lock behind on a session that a pooler keeps', async () => {
+    const pooler = await KeepingPooler.before(database.url);
+    try {
+      const pooled = new URL(database.url);
+      pooled.port = String(pooler.port);
+      await migrate(options(pooled.href), patience());
+      await migrate(options(database.url, Concurrent1700000000002), patience());
+    } finally {
+      await pooler.close();
+    }
+  });
+
+  it('holds its lock to the end, and in nobody’s way, whatever the defaults of the database are', async () => {
+    const name = new URL(database.url).pathname.slice(1);
+    const [{ version }] = (await query(`SELECT current_setting('server_version_num') AS version`)) as [
+      { version: string },
+    ];
+    const timeouts = ['statement_timeout', 'idle_in_transaction_session_timeout', 'lock_timeout'];
+    if (Number(version) >= 170_000) timeouts.push('transaction_timeout');
+    for (const timeout of timeouts) await query(`ALTER DATABASE ${name} SET ${timeout} = 300`);
+    await query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
+    await migrate(options(database.url, Concurrent1700000000002), patience());
+  });
+
+  it('says which migrations a newer version has applied, and goes on', async () => {
+    expect(await migrate(options(database.url, Concurrent1700000000002), patience())).toEqual([]);
+    expect(await migrate(options(database.url), patience())).toEqual(['Concurrent1700000000002']);
+  });
+
+  it('leaves no connection behind', async () => {
+    await migrate(options(database.url), patience());
+    const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+    await until(async () => (await query(others)).length === 0); // the server notices the end of a connection a moment later
+  });
+});
+
+describe('a table that is held', () => {
+  let holder: Client;
+
+  beforeEach(async () => {
+    await migrate(options(database.url), patience());
+    holder = new Client(database.url);
+    await holder.connect();
+  });
+  afterEach(() => holder.end());
+
+  const hold = (mode: string) => holder.query(`BEGIN; LOCK TABLE applied IN ${mode} MODE`);
+  const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;
+
+  /** The longest that a statement of the service would wait meanwhile. */
+  async function longestWrite(work: Promise<unknown>): Promise<number> {
+    let longest = 0;
+    const ended = new AbortController();
+    const end = (): void => ended.abort();
+    work.then(end, end);
+    const client = new Client(database.url);
+    await client.connect();
+    while (!ended.signal.aborted) {
+      const began = performance.now();
+      await client.query(`UPDATE applied SET name = 'changed'`);
+      longest = Math.max(longest, performance.now() - began);
+      await delay(5);
+    }
+    await client.end();
+    return longest;
+  }
+
+  it('because it is read: no other statement waits for long', async () => {
+    await hold('ACCESS SHARE');
+    const migration = migrate(options(database.url, Altering1700000000004), patience());
+    const longest = longestWrite(migration);
+    expect(await waiting(database.url, 1, migration)).toBe(true);
+    await delay(1500);
+    await holder.query('COMMIT');
+    await migration;
+    expect(await query(altered)).toHaveLength(1);
+    expect(await longest).toBeLessThan(1000);
+    expect(log).toEqual([expect.stringContaining('migration Altering1700000000004 did not get its locks')]);
+  });
+
+  it('for longer than the start is patient: an error that says what to do, and nothing was changed', async () => {
+    await hold('ACCESS SHARE');
+    const migration = migrate(options(database.url, Altering1700000000004), patience({ patienceMs: 300 }));
+    await expect(migration).rejects.toThrow(
+      /Altering1700000000004 did not get its locks, nothing of it was applied: end what holds a table/,
+    );
+    expect(await query(altered)).toEqual([]);
+    await holder.query('COMMIT');
+    await migrate(options(database.url, Altering1700000000004), patience());
+  });
+
+  it('is not waited for any longer when the start is called off', async () => {
+    await hold('ACCESS SHARE');
+    const stop = new AbortController();
+    const stopAtFirstLine = (): void => stop.abort();
+    const migration = migrate(
+      options(database.url, Altering1700000000004),
+      patience({ signal: stop.signal, log: stopAtFirstLine }),
+    );
+    await expect(migration).rejects.toMatchObject({ name: 'AbortError' });
+    expect(await query(altered)).toEqual([]);
+  });
+
+  it('is waited for by what runs outside of a transaction, which would leave an invalid index behind', async () => {
+    await hold('ROW EXCLUSIVE');
+    const migration = migrate(options(database.url, Concurrent1700000000002), patience());
+    expect(await waiting(database.url, 1, migration)).toBe(true);
+    await delay(400);
+    await holder.query('COMMIT');
+    await migration;
+    expect(await query(`SELECT FROM pg_index WHERE NOT indisvalid`)).toEqual([]);
+  });
+});
+
+describe('a database that is not there yet', () => {
+  it('is waited for, with one line in the log', async () => {
+    const target = new URL(database.url);
+    const port = await freePort();
+    const late = new URL(database.url);
+    late.port = String(port);
+    const begin = (line: string): void => {
+      write(line);
+      proxy = createServer((socket) => {
+        const upstream = connect(Number(target.port), target.hostname);
+        socket.pipe(upstream).pipe(socket);
+      }).listen(port, '127.0.0.1');
+    };
+    await migrate(options(late.href), patience({ log: begin }));
+    expect(log).toEqual([
+      expect.stringContaining(`waiting for the database: no database at 127.0.0.1:${port}`),
+    ]);
+    expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
+  });
+
+  it('causes an error in the end, which names the address but not the password', async () => {
+    const port = await freePort();
+    const failure = migrate(
+      options(`postgres://someone:hunter2@127.0.0.1:${port}/x`),
+      patience({ patienceMs: 600 }),
+    );
+    await expect(failure).rejects.toThrow(`no database at 127.0.0.1:${port}`);
+    expect(JSON.stringify([log, String(await failure.catch((error: unknown) => error))])).not.toContain(
+      'hunter2',
+    );
+    expect(log).toHaveLength(1);
+  });
+
+  it('causes an error in the end, also when it accepts connections but says nothing', async () => {
+    const port = await freePort();
+    proxy = createServer().listen(port, '127.0.0.1');
+    await once(proxy, 'listening');
+    await expect(
+      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), patience({ patienceMs: 100 })),
+    ).rejects.toThrow(/no database at/);
+  });
+
+  it('is not waited for when it refuses the connection', async () => {
+    const wrong = new URL(database.url);
+    wrong.password = 'hunter2';
+    const failure = migrate(options(wrong.href), patience());
+    await expect(failure).rejects.toMatchObject({
+      code: '28P01',
+      message: expect.not.stringContaining('hunter2'),
+    });
+    expect(log).toEqual([]);
+  });
+});

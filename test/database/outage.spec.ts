@@ -1,0 +1,101 @@
+import request from 'supertest';
+import { createDatabase } from '../support/database.js';
+import { isFull, reportPromise } from '../support/proof.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+
+/** How many times the duration of the same calls in quiet is added to the limits; in full a stated time is. */
+const LENIENCY = 5;
+const ALLOWANCE_MS = 250;
+const AWAY = { error: 'server_error', error_description: 'the database is unavailable' };
+
+/** P10: an error within 2 s, and everything by itself afterwards. */
+describe('a database outage', () => {
+  let provider: StubProvider;
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let proxy: TcpProxy;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    database = await createDatabase();
+    proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    service = await startTestService({ ...provider.env(), DATABASE_URL: behind.href });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await proxy?.refuse();
+    await database?.drop();
+    await provider?.close();
+  });
+
+  it.each([
+    ['refuses connections', () => proxy.refuse()],
+    ['hangs', async () => proxy.blackhole()],
+  ])('when it %s', async (name, begin) => {
+    const { refresh_token, access_token } = await signIn(service.url);
+    const [state, spare] = [await beginSignIn(service.url), await beginSignIn(service.url)];
+    const calls = (code: string, from: string) => [
+      request(service.url).get('/oauth2/authorize').query({ provider: 'stub' }),
+      request(service.url).post('/oauth2/token').send({ code, state: from }),
+      request(service.url).get('/me').set('Authorization', `Bearer ${access_token}`),
+      ...Array.from({ length: 30 }, () =>
+        request(service.url).post('/oauth2/refresh').send({ refresh_token }),
+      ),
+    ];
+    // What the same calls take while the database is there: the measure for what a busy machine needs beside the limits.
+    const usual = await timed(() => Promise.all(calls('somebody', spare)));
+    const allowance = isFull ? ALLOWANCE_MS : LENIENCY * usual.milliseconds;
+    const open = await SocketClient.connect(service.url, access_token);
+    await begin();
+
+    const outage = await timed(() => Promise.all(calls('c', state)));
+    expect(outage.milliseconds).toBeLessThan(2000 + allowance);
+    for (const { status, body, headers } of outage.result) {
+      expect([status, body]).toEqual([500, AWAY]);
+      expect(headers['retry-after']).toBe('1');
+    }
+    expect(await SocketClient.open(service.url, { token: access_token }).refusal()).toEqual(AWAY);
+    expect(await open.socket.emitWithAck('authenticate', { token: access_token })).toEqual(AWAY);
+    expect(service.log.filter((line) => line.includes('a token was not renewed'))).not.toEqual([]);
+    open.close();
+    await request(service.url).get('/health/ready').expect(503);
+    await request(service.url).get('/health/live').expect(200);
+    await request(service.url).get('/.well-known/jwks.json').expect(200);
+
+    await proxy.restore();
+    const recovery = await timed(() => firstSuccess(refresh_token));
+    expect(recovery.milliseconds).toBeLessThan(3000 + allowance);
+    await request(service.url).get('/health/ready').expect(200);
+    await signIn(service.url);
+    const [late, back] = [outage, recovery].map(
+      ({ milliseconds }) => `${(milliseconds / 1000).toFixed(2)} s`,
+    );
+    reportPromise(
+      'P10',
+      `the database ${name}, and comes back: the last of ${outage.result.length} calls at once has its error; first success; restarts; JWKS and liveness meanwhile`,
+      `${late}; ${back}; 0; 200, 200`,
+      `≤ 2 s; ≤ 3 s (fails ${ALLOWANCE_MS} ms above each); 0; 200, 200`,
+    );
+  });
+
+  async function timed<Result>(
+    work: () => Promise<Result>,
+  ): Promise<{ result: Result; milliseconds: number }> {
+    const began = performance.now();
+    const result = await work();
+    return { result, milliseconds: performance.now() - began };
+  }
+
+  async function firstSuccess(refresh_token: string): Promise<void> {
+    for (;;) {
+      const { status } = await request(service.url).post('/oauth2/refresh').send({ refresh_token });
+      if (status === 200) return;
+    }
+  }
+});

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { clientFor } from '../../src/database/pool/client.js';
+import { dataSourceOptions, type Database } from '../../src/database/pool/data-source.js';
+import { migrate } from '../../src/database/start/migrate.js';
+import { Removal } from '../../src/removal/removal.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
+import { bearer } from '../support/bearer.js';
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { needs } from '../support/installed.js';
+import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** DATABASE_POOLER=transaction (contract §2): whatever was left in a session would meet another client's statements there. */
+needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
+  let database: TestDatabase;
+  let pooler: PgBouncer;
+  let service: TestService | undefined;
+  let provider: StubProvider;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+  });
+  afterEach(async () => {
+    await service?.close();
+    service = undefined;
+    await pooler?.stop();
+    await database?.drop();
+  });
+  afterAll(() => provider.close());
+
+  it('everything works, for many at once on two connections', async () => {
+    database = await createDatabase();
+    pooler = await PgBouncer.before(database.url, 'transaction', 2);
+    service = await startTestService({
+      ...provider.env(),
+      DATABASE_URL: pooler.url,
+      DATABASE_DIRECT_URL: database.url,
+      DATABASE_POOLER: 'transaction',
+      SERVICE_KEYS: SERVICE_KEY,
+    });
+    const { url, app } = service;
+    await Promise.all(Array.from({ length: 6 }, () => person(url)));
+    await new KeyStore(app.get(DataSource), service.settings).rotate();
+    await app.get(Removal).run();
+    await Promise.all(Array.from({ length: 6 }, () => person(url)));
+    expect(service.log.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);
+  });
+
+  it('migrates, also without a way around it, and leaves its sessions as they were', async () => {
+    database = await createEmptyDatabase();
+    pooler = await PgBouncer.before(database.url, 'transaction', 2);
+    const pooled: Database = { Client: clientFor(() => pooler.url), pooler: 'transaction' };
+    const signal = new AbortController().signal;
+    await migrate(dataSourceOptions(pooled, 1), { patienceMs: 10_000, signal, log: () => undefined });
+    const left = `SELECT name FROM pg_settings, pg_sleep(0.1) WHERE name LIKE '%timeout' AND source = 'session'`;
+    expect(await Promise.all([1, 2].map(() => query(pooler.url, left)))).toEqual([[], []]);
+  });
+});
+
+/** One person who does all that there is to do. */
+async function person(url: string): Promise<void> {
+  const [device_id, user] = [randomUUID(), randomUUID()];
+  const first = await signIn(url, user, { device_id, device_name: 'Laptop' });
+  const { user_id, refresh_token } = first;
+  const { body } = await request(url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+  const { access_token } = body as Tokens;
+  const push = (event: string) => bearer(url, SERVICE_KEY).post('/push', { user_id, event }).expect(202);
+  await push('missed');
+  const socket = await SocketClient.connect(url, access_token, { offset: 1 });
+  await push('live');
+  await socket.next('missed');
+  await socket.next('live');
+  await signIn(url, user, { device_id: randomUUID(), device_name: 'Phone' });
+  const me = bearer(url, access_token);
+  await me.get('/me').expect(200);
+  const { body: list } = await me.get('/devices').expect(200);
+  expect((list as { devices: unknown[] }).devices).toHaveLength(2);
+  await me.patch(`/devices/${device_id}`, { device_name: 'Old laptop' }).expect(200);
+  await me.post('/sign-out', { scope: 'others' }).expect(204);
+  await bearer(url, SERVICE_KEY).post('/oauth2/introspect', { token: access_token }).expect(200);
+  await me.delete(`/devices/${device_id}`).expect(204);
+  await request(url).post('/oauth2/refresh').send({ refresh_token }).expect(401);
+  socket.close();
+}

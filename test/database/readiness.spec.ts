@@ -1,0 +1,197 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { postgresBinaries } from '../../packages/embedded-postgres/src/binaries.js';
+import { clusterDirectory } from '../../packages/embedded-postgres/src/cluster-directory.js';
+import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
+import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
+import { Sql } from '../../src/database/statements/sql.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { freePort } from '../support/free-port.js';
+import { PostgresNode } from '../support/postgres-node.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+/** Contract §4: 503 while the database cannot be written to. Where it is away: test/database/outage.spec.ts, standby.spec.ts. */
+describe('GET /health/ready', () => {
+  let database: TestDatabase;
+  let service: TestService;
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    service = await startTestService({ DATABASE_URL: database.url });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await database?.drop();
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  const ready = async (): Promise<unknown[]> => {
+    const { status, body } = await request(service.url).get('/health/ready');
+    return [status, body];
+  };
+  const UP = [200, { status: 'ok', database: 'up' }];
+  const DOWN = [503, { status: 'unavailable', database: 'down' }];
+
+  /** What a failover does: connections end, and new ones are of a server that can only be read, or can be written to again. */
+  async function readOnly(setting: 'on' | 'off'): Promise<void> {
+    const name = new URL(database.url).pathname.slice(1);
+    await query(
+      database.url,
+      `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${setting}; COMMIT;
+       SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}' AND pid <> pg_backend_pid()`,
+    );
+  }
+
+  it('writes once a second at most, however many ask', async () => {
+    await ready();
+    const sql = jest.spyOn(service.app.get(Sql), 'query');
+    const writes = (): number => sql.mock.calls.filter(([{ name }]) => name === 'write-check').length;
+    const began = performance.now();
+    for (let i = 0; i < 30; i++) expect(await Promise.all([ready(), ready()])).toEqual([UP, UP]);
+    expect(writes()).toBeLessThanOrEqual(1 + Math.floor((performance.now() - began) / 1000));
+  });
+
+  it('is 503 within seconds while the server is read-only, 200 afterwards, and the log says why', async () => {
+    await readOnly('on');
+    await until(async () => (await ready())[0] === 503);
+    expect(await ready()).toEqual(DOWN);
+    expect(service.log.filter((line) => line.includes('not ready'))).toEqual([
+      expect.stringContaining('the database is read-only'),
+    ]);
+    await readOnly('off');
+    await until(async () => (await ready())[0] === 200);
+    expect(service.log.join('')).toContain('the database can be written to again');
+  });
+
+  it('is 503 at the next question once the way to the server is cut; 200 where only connections were', async () => {
+    const proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    const other = await startTestService({ DATABASE_URL: behind.href });
+    try {
+      const status = async (): Promise<number> => (await request(other.url).get('/health/ready')).status;
+      for (let i = 0; i < 5; i++) {
+        expect(await status()).toBe(200);
+        proxy.cut();
+      }
+      expect(await status()).toBe(200);
+      await proxy.refuse();
+      expect([await status(), await status()]).toEqual([503, 503]);
+      await proxy.restore();
+      await until(async () => (await status()) === 200);
+    } finally {
+      await other.close();
+      await proxy.refuse();
+    }
+  });
+
+  it('is 503 once a statement has found the disk full, though a small write still succeeds', async () => {
+    const full = `DO $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`;
+    await expect(service.app.get(Sql).query({ name: 'full', text: full }, [])).rejects.toThrow('no space');
+    expect(await ready()).toEqual(DOWN);
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 11_000);
+    expect(await ready()).toEqual(UP);
+  });
+});
+
+/** A refused connection is a fact, not a slow moment: the next question is answered with 503. */
+describe('GET /health/ready beside a PostgreSQL of its own', () => {
+  let directory: string;
+  let postgres: PostgresNode;
+  let service: TestService;
+
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'latchkey-readiness-'));
+    const cluster = clusterDirectory(directory, () => undefined);
+    const { account, path } = cluster;
+    const binaries = postgresBinaries(account, () => sharedPlace('programs'));
+    const password = ensureCluster(path, { binaries, account, options: ['--no-sync'] });
+    postgres = await new PostgresNode(cluster, password, await freePort(), []).start();
+    service = await startTestService({ DATABASE_URL: postgres.urlOf(SUPERUSER, 'postgres') });
+  }, 60_000);
+  afterAll(async () => {
+    await service?.close();
+    await postgres?.stop();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const ready = async (): Promise<number> => (await fetch(`${service.url}/health/ready`)).status;
+  const isReady = async (): Promise<boolean> => (await ready()) === 200;
+  /** As many connections as the pool has, idle. */
+  const fillPool = () =>
+    Promise.all(
+      Array.from({ length: 10 }, () =>
+        service.app.get(Sql).query({ name: 's', text: 'SELECT pg_sleep(0.1)' }, []),
+      ),
+    );
+
+  it.each<[string, () => Promise<unknown>, () => Promise<unknown>]>([
+    ['all of its processes are killed', () => postgres.kill(), () => postgres.start()],
+    [
+      'its postmaster is killed',
+      async () => {
+        const [pid] = readFileSync(join(postgres.cluster.path, 'postmaster.pid'), 'utf8').split('\n');
+        // Its backends notice the postmaster's end, and answer until then.
+        const backends = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ');
+        process.kill(Number(pid), 'SIGKILL');
+        await until(() => [pid!, ...backends].every((one) => !existsSync(`/proc/${one}`) || isZombie(one)));
+      },
+      () => postgres.start(),
+    ],
+  ])(
+    'is 503 at the next question once %s, also with a write of a moment ago, and 200 again',
+    async (_name, end, begin) => {
+      for (const used of [false, true]) {
+        await until(isReady);
+        if (used) await fillPool();
+        expect(await ready()).toBe(200);
+        await end();
+        expect(await ready()).toBe(503);
+        expect(await ready()).toBe(503);
+        await begin();
+        await until(isReady);
+      }
+    },
+  );
+
+  it('stays 200 while connections are ended and the server lives', async () => {
+    await fillPool();
+    await until(isReady);
+    for (let i = 0; i < 5; i++) {
+      await postgres.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+      );
+      expect(await ready()).toBe(200);
+    }
+  });
+
+  it('stays 200 through a slow moment, and answers without waiting for it', async () => {
+    await until(isReady);
+    postgres.freeze();
+    const began = performance.now();
+    expect(await ready()).toBe(200);
+    expect(performance.now() - began).toBeLessThan(900);
+    await delay(400);
+    postgres.thaw();
+    for (let i = 0; i < 5; i++) expect(await ready()).toBe(200);
+    postgres.freeze();
+    await until(async () => !(await isReady())); // a long one
+    postgres.thaw();
+    await until(isReady);
+  });
+});
+
+function isZombie(pid: string): boolean {
+  try {
+    return /^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return true; // gone since it was looked for
+  }
+}

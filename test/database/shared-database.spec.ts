@@ -1,0 +1,111 @@
+import { randomBytes } from 'node:crypto';
+import request from 'supertest';
+import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+describe('a database with tables of another application', () => {
+  let database: TestDatabase;
+  let service: TestService | undefined;
+  beforeEach(async () => {
+    database = await createEmptyDatabase();
+  });
+  afterEach(async () => {
+    await service?.close();
+    service = undefined;
+    await database.drop();
+  });
+
+  const start = (url = database.url): Promise<TestService> => startTestService({ DATABASE_URL: url });
+  const withPath = (path: string): string =>
+    `${database.url}?options=${encodeURIComponent(`-csearch_path=${path}`)}`;
+  const tables = async (): Promise<string[]> => {
+    const rows = await query<{ name: string }>(
+      database.url,
+      `SELECT schemaname || '.' || tablename AS name FROM pg_tables WHERE schemaname !~ '^(pg_|information_schema)' ORDER BY 1`,
+    );
+    return rows.map(({ name }) => name);
+  };
+
+  it.each([
+    ['users', 'CREATE TABLE users (id int)'],
+    ['users', 'CREATE VIEW users AS SELECT 1 AS id'],
+    ['presence', 'CREATE TYPE presence AS ENUM ($$here$$)'],
+    ['logout_tokens', 'CREATE TABLE logout_tokens (id int)'], // of the eighth migration
+    ['authorization_codes', 'CREATE TABLE authorization_codes (id int)'], // of the tenth
+    ['migrations', 'CREATE TABLE migrations (id int, migration text, batch int)'], // Laravel
+    ['migrations', 'CREATE TABLE migrations (id int, "timestamp" bigint, name text, hash text)'],
+  ])('refuses to start beside %s: %s', async (name, text) => {
+    await query(database.url, text);
+    if (text.includes('hash'))
+      await query(database.url, `INSERT INTO migrations VALUES (1, 1, 'Other1', '')`);
+    const before = await tables();
+    await expect(start()).rejects.toThrow(
+      new RegExp(`"${name}" in schema "public" is not a table of the service; .* a schema of its own`),
+    );
+    expect(await tables()).toEqual(before);
+  });
+
+  it.each(['URL', 'role'])('is served in a schema of its own, which the %s names', async (where) => {
+    await query(database.url, 'CREATE TABLE users (id int); CREATE TABLE migrations (id int, batch int)');
+    await query(database.url, 'CREATE SCHEMA latchkey');
+    const url = new URL(where === 'URL' ? withPath('latchkey') : database.url);
+    const role = `role_${randomBytes(4).toString('hex')}`;
+    if (where === 'role') {
+      await query(database.url, `CREATE ROLE ${role} LOGIN PASSWORD 'secret-of-the-role'`);
+      await query(database.url, `ALTER SCHEMA latchkey OWNER TO ${role}`);
+      await query(database.url, `ALTER ROLE ${role} SET search_path = latchkey, public`);
+      [url.username, url.password] = [role, 'secret-of-the-role'];
+    }
+    try {
+      for (let i = 0; i < 2; i++) {
+        service = await start(url.href);
+        await request(service.url).get('/health/ready').expect(200);
+        await service.close();
+        service = undefined;
+      }
+      const all = await tables();
+      expect(all.filter((name) => name.startsWith('public.'))).toEqual(['public.migrations', 'public.users']);
+      expect(all).toContain('latchkey.signing_keys');
+    } finally {
+      if (where === 'role') await query(database.url, `DROP OWNED BY ${role}; DROP ROLE ${role}`);
+    }
+  });
+
+  it('refuses to make its tables a second time if search_path has changed', async () => {
+    service = await start();
+    await service.close();
+    service = undefined;
+    await query(database.url, 'CREATE SCHEMA app');
+    await expect(start(withPath('app,public'))).rejects.toThrow(
+      /tables are in schema "public", but search_path begins with "app"/,
+    );
+    expect((await tables()).filter((name) => name.startsWith('app.'))).toEqual([]);
+  });
+
+  it('refuses a search_path that names no schema', async () => {
+    await expect(start(withPath('latchkay'))).rejects.toThrow(/search_path \(latchkay\) names no schema/);
+  });
+});
+
+it.each([
+  ['SQL_ASCII', 'C'],
+  ['LATIN1', 'C'],
+])('refuses a database whose encoding is %s', async (encoding, locale) => {
+  const database = await createEmptyDatabase();
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  try {
+    await query(
+      database.url,
+      `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE '${locale}'`,
+    );
+    const url = database.url.replace(/[^/]*$/, name);
+    await expect(startTestService({ DATABASE_URL: url })).rejects.toThrow(
+      new RegExp(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`),
+    );
+    expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
+  } finally {
+    await query(database.url, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    await database.drop();
+  }
+});

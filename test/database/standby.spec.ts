@@ -1,0 +1,78 @@
+import request from 'supertest';
+import { bearer } from '../support/bearer.js';
+import { needs } from '../support/installed.js';
+import { ReplicatedPostgres } from '../support/standby.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
+
+/** test/infra/standby.spec.ts has the rest: it takes half a minute. */
+needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that stands still', () => {
+  let pair: ReplicatedPostgres;
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    [pair, provider] = await Promise.all([ReplicatedPostgres.start(), StubProvider.start()]);
+    service = await startTestService({ ...provider.env(), DATABASE_URL: pair.primary.url });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await pair?.stop();
+    await provider?.close();
+  });
+
+  /** The status of an answer, while somebody cancels each wait for the standby. */
+  async function cancelled(asked: PromiseLike<{ status: number }>): Promise<number> {
+    let status: number | undefined;
+    const answer = Promise.resolve(asked).then((response) => (status = response.status));
+    await until(async () => {
+      await pair.primary.query(CANCEL_WAITING);
+      return status !== undefined;
+    });
+    return answer;
+  }
+
+  it('takes nothing that is acknowledged, and everything once it is back', async () => {
+    const { access_token, refresh_token } = await signIn(service.url);
+    const name = { device_name: 'Laptop' };
+    const device_id = '5e1f0000-0000-4000-8000-000000000001';
+    await signIn(service.url, 'twice'); // a session that the other one ends
+    const twice = await signIn(service.url, 'twice');
+    const onDevice = await signIn(service.url, 'somebody', { device_id });
+    const beside = await signIn(service.url, 'somebody');
+
+    pair.standby.freeze();
+    const refresh = request(service.url).post('/oauth2/refresh').send({ refresh_token });
+    expect(await cancelled(refresh)).toBe(500);
+    // In a transaction of TypeORM's, whose COMMIT waits.
+    expect(
+      await cancelled(bearer(service.url, onDevice.access_token).patch(`/devices/${device_id}`, name)),
+    ).toBe(500);
+    // The second time there is nothing left to write; and yet the sessions would be back with the standby.
+    const revoke = () => request(service.url).post('/oauth2/revoke').send({ token: refresh_token });
+    const others = () => bearer(service.url, twice.access_token).post('/sign-out', { scope: 'others' });
+    expect([await cancelled(revoke()), await cancelled(revoke())]).toEqual([500, 500]);
+    expect([await cancelled(others()), await cancelled(others())]).toEqual([500, 500]);
+    await bearer(service.url, onDevice.access_token).get('/me').expect(200);
+    const remove = () => bearer(service.url, beside.access_token).delete(`/devices/${device_id}`);
+    expect([await cancelled(remove()), await cancelled(remove())]).toEqual([500, 500]);
+
+    pair.standby.thaw();
+    await revoke().expect(200);
+    await remove().expect(404);
+    await bearer(service.url, access_token).get('/me').expect(401);
+  });
+
+  it('keeps no backend that waits once its statement is given up', async () => {
+    const { refresh_token } = await signIn(service.url);
+    pair.standby.freeze();
+    await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(500);
+    await until(async () => (await pair.primary.query(WAITING)).length === 0);
+    pair.standby.thaw();
+  });
+});

@@ -1,0 +1,442 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import type { Sql } from '../../src/database/statements/sql.js';
+import { LastSeen } from '../../src/device/last-seen.js';
+import { Events } from '../../src/events.js';
+import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
+import { bearer } from '../support/bearer.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+interface DeviceView {
+  device_id: string;
+  device_name: string | null;
+  last_seen_at: string;
+  current: boolean;
+  signed_in: boolean;
+}
+
+/** `GET /me` and the devices (contract §4). */
+describe('users and their devices', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService(provider.env());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+
+  const as = ({ access_token }: Tokens) => bearer(service.url, access_token);
+  const onDevice = (device_id: string = randomUUID(), more = {}) =>
+    signIn(service.url, user, { device_id, ...more });
+  async function devicesOf(tokens: Tokens): Promise<DeviceView[]> {
+    const { body } = await as(tokens).get('/devices').expect(200);
+    return (body as { devices: DeviceView[] }).devices;
+  }
+
+  it('GET /me tells who the user is', async () => {
+    provider.answerWith(200, {
+      provider_user_id: user,
+      username: 'Ada',
+      avatar_url: 'https://x.example/a.png',
+    });
+    const tokens = await signIn(service.url);
+    provider.reset();
+    const { body } = await as(tokens).get('/me').expect(200);
+    expect(body).toEqual({
+      user_id: tokens.user_id,
+      username: 'Ada',
+      email: null,
+      avatar_url: 'https://x.example/a.png',
+      created_at: expect.stringMatching(TIME),
+    });
+  });
+
+  it('GET /devices lists them, newest use first, and tells which is the caller’s', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    const tokens = await onDevice(first, { device_name: 'Phone', user_agent: 'UA' });
+    await onDevice(second);
+    expect(await devicesOf(tokens)).toEqual([
+      expect.objectContaining({ device_id: second, device_name: null, current: false }),
+      {
+        device_id: first,
+        device_name: 'Phone',
+        user_agent: 'UA',
+        created_at: expect.stringMatching(TIME),
+        last_seen_at: expect.stringMatching(TIME),
+        current: true,
+        signed_in: true,
+        online: false,
+      },
+    ]);
+  });
+
+  it('tells which devices are signed in: those that have a session that lives', async () => {
+    const devices = Array.from({ length: 4 }, () => randomUUID());
+    const [mine, signedOut, expired, oneOfTwo] = devices.map((id) => () => onDevice(id));
+    const tokens = await mine!();
+    await as(await signedOut!())
+      .post('/sign-out')
+      .expect(204);
+    for (const { refresh_token } of [await expired!(), await oneOfTwo!()]) {
+      const hash = createHash('sha256').update(refresh_token).digest();
+      const end = 'UPDATE refresh_tokens SET expires_at = now() WHERE token_hash = $1';
+      await query(service.databaseUrl, end, [hash]);
+    }
+    await oneOfTwo!();
+    // The same device of somebody else has nothing to do with it.
+    await signIn(service.url, randomUUID(), { device_id: devices[1] });
+    const known = await devicesOf(tokens);
+    const states = devices.map((id) => known.find(({ device_id }) => device_id === id)!.signed_in);
+    expect(states).toEqual([true, false, false, true]);
+    const { body } = await as(tokens).patch(`/devices/${devices[1]}`, { device_name: 'Old' }).expect(200);
+    expect(body).toMatchObject({ device_name: 'Old', signed_in: false, current: false });
+    const own = await as(tokens).patch(`/devices/${devices[0]}`, { device_name: 'Mine' }).expect(200);
+    expect(own.body).toMatchObject({ signed_in: true, current: true });
+  });
+
+  it('a session without a device sees the devices, none of them its own', async () => {
+    await onDevice();
+    const devices = await devicesOf(await signIn(service.url, user));
+    expect(devices.map(({ current }) => current)).toEqual([false]);
+  });
+
+  describe('more than 100 devices', () => {
+    const page = async (tokens: Tokens, cursor?: string) => {
+      const { body } = await as(tokens)
+        .get(`/devices${cursor === undefined ? '' : `?cursor=${cursor}`}`)
+        .expect(200);
+      return body as { devices: DeviceView[]; next_cursor?: string };
+    };
+    /** Devices without a session. @param lastSeen of the i-th, SQL */
+    const add = (tokens: Tokens, count: number, lastSeen: string) =>
+      query(
+        service.databaseUrl,
+        `INSERT INTO devices (user_id, device_id, last_seen_at)
+         SELECT $1, gen_random_uuid(), ${lastSeen} FROM generate_series(1, $2::int) i`,
+        [tokens.user_id, count],
+      );
+
+    it.each([
+      ['of different times', `now() - i * interval '1.234567 s'`],
+      ['of one time', `now() - interval '1 hour'`],
+    ])('%s come in pages, each once, newest use first', async (_what, lastSeen) => {
+      const tokens = await onDevice();
+      await add(tokens, 249, lastSeen);
+      const pages = [await page(tokens)];
+      while (pages.at(-1)!.next_cursor !== undefined)
+        pages.push(await page(tokens, pages.at(-1)!.next_cursor));
+      expect(pages.map(({ devices }) => devices.length)).toEqual([100, 100, 50]);
+      const all = pages.flatMap(({ devices }) => devices);
+      expect(new Set(all.map(({ device_id }) => device_id)).size).toBe(250);
+      const times = all.map(({ last_seen_at }) => last_seen_at);
+      expect(times).toEqual(times.toSorted().toReversed());
+      expect(all.map(({ current }) => current)).toEqual(all.map((_, i) => i === 0));
+      expect(all.map(({ signed_in }) => signed_in)).toEqual(all.map((_, i) => i === 0));
+      expect(pages.at(-1)).not.toHaveProperty('next_cursor');
+    });
+
+    it('of which the database returns one page, and the row that shows whether more follow', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 249, 'now()');
+      const { manager } = service.app.get(DataSource);
+      const asked = jest.spyOn(manager, 'query');
+      await page(tokens);
+      const rows = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown[]>));
+      asked.mockRestore();
+      expect(rows.map(({ length }) => length)).toContain(101);
+      expect(Math.max(...rows.map(({ length }) => length))).toBe(101);
+    });
+
+    it('a full page that is the last has no cursor', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 99, 'now()');
+      const { devices, ...rest } = await page(tokens);
+      expect([devices.length, rest]).toEqual([100, {}]);
+    });
+
+    it('one that is used between two pages moves to the first: no other is left out or comes twice', async () => {
+      const tokens = await onDevice();
+      await add(tokens, 149, `now() - i * interval '1 hour'`);
+      const first = await page(tokens);
+      const [{ device_id: last }] = (await query(
+        service.databaseUrl,
+        `UPDATE devices SET last_seen_at = now() WHERE (user_id, last_seen_at) = (
+           SELECT user_id, min(last_seen_at) FROM devices WHERE user_id = $1 GROUP BY user_id) RETURNING device_id`,
+        [tokens.user_id],
+      )) as [{ device_id: string }];
+      const second = await page(tokens, first.next_cursor);
+      const ids = [...first.devices, ...second.devices].map(({ device_id }) => device_id);
+      expect([ids.length, new Set(ids).size, ids.includes(last)]).toEqual([149, 149, false]);
+      expect((await page(tokens)).devices[0]!.device_id).toBe(last);
+    });
+
+    it.each([
+      '',
+      'x',
+      '1',
+      '1-',
+      `-${randomUUID()}`,
+      `1-${randomUUID()}x`,
+      `1.5-${randomUUID()}`,
+      `${'1'.repeat(17)}-${randomUUID()}`,
+      `-1-${randomUUID()}`,
+      '%00',
+      `1-${randomUUID()}&cursor=1-${randomUUID()}`,
+      "1-'%20OR%201=1--",
+    ])('the cursor %j is refused', async (cursor) => {
+      const { body } = await as(await onDevice())
+        .get(`/devices?cursor=${cursor}`)
+        .expect(400);
+      expect(body).toMatchObject({ error: 'invalid_request' });
+    });
+
+    it.each(['0', '9'.repeat(16)])('a cursor of the time %s is a place like any other', async (time) => {
+      const tokens = await onDevice();
+      const { devices } = await page(tokens, `${time}-${randomUUID()}`);
+      expect(devices).toHaveLength(time === '0' ? 0 : 1);
+    });
+
+    it('a cursor shows the devices of nobody else', async () => {
+      const other = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
+      await add(other, 100, 'now()');
+      const { next_cursor } = await page(other);
+      const { devices } = await page(await onDevice(), next_cursor);
+      expect(devices).toEqual([]);
+    });
+
+    it('are listed 600 times a minute and user at most, while RATE_LIMIT is on', async () => {
+      const limited = await startTestService({
+        ...provider.env(),
+        DATABASE_URL: service.databaseUrl,
+        PUBLIC_URL: service.url,
+        RATE_LIMIT: 'on',
+        TRUST_PROXY: 'false',
+      });
+      try {
+        const [tokens, other] = [await onDevice(), await signIn(service.url, randomUUID())];
+        const list = ({ access_token }: Tokens) => bearer(limited.url, access_token).get('/devices');
+        const statuses = new Map<number, number>();
+        for (let i = 0; i < 31; i++) {
+          const answers = await Promise.all(Array.from({ length: 20 }, () => list(tokens)));
+          for (const { status } of answers) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        }
+        const refused = await list(tokens).expect(429);
+        expect(refused.headers['retry-after']).toMatch(/^\d+$/);
+        expect(statuses.get(200)).toBe(600);
+        await list(other).expect(200);
+        await bearer(limited.url, tokens.access_token).post('/sign-out').expect(204);
+      } finally {
+        await limited.close();
+      }
+    });
+  });
+
+  it('the same device signing in again keeps one row, and its older refresh token its own life (spec §2.2)', async () => {
+    const device = randomUUID();
+    const first = await onDevice(device);
+    const second = await onDevice(device.toUpperCase());
+    expect(await devicesOf(second)).toHaveLength(1);
+    for (const { refresh_token } of [first, second]) {
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    }
+  });
+
+  it('signing in again is a use of the device', async () => {
+    const [first, second] = [randomUUID(), randomUUID()];
+    await onDevice(first);
+    await onDevice(second);
+    const devices = await devicesOf(await onDevice(first));
+    expect(devices.map(({ device_id }) => device_id)).toEqual([first, second]);
+  });
+
+  it('PATCH renames a device; foreign members are ignored', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device, { device_name: 'Old', user_agent: 'UA' });
+    const { body } = await as(tokens)
+      .patch(`/devices/${device.toUpperCase()}`, {
+        device_name: 'Neu ✨',
+        user_agent: 'forged',
+        user_id: randomUUID(),
+      })
+      .expect(200);
+    expect(body).toMatchObject({ device_id: device, device_name: 'Neu ✨', user_agent: 'UA', current: true });
+    expect((await devicesOf(tokens))[0]).toEqual(body);
+  });
+
+  it.each([
+    [{}],
+    [{ device_name: '' }],
+    [{ device_name: ' ' }],
+    [{ device_name: 'n'.repeat(129) }],
+    [{ device_name: 7 }],
+    [{ device_name: 'a\0' }],
+  ])('PATCH refuses %j and changes nothing', async (body) => {
+    const device = randomUUID();
+    const tokens = await onDevice(device, { device_name: 'Old' });
+    const before = await dump(service.databaseUrl);
+    expect((await as(tokens).patch(`/devices/${device}`, body).expect(400)).body).toMatchObject({
+      error: 'invalid_request',
+    });
+    expect(await dump(service.databaseUrl)).toBe(before);
+  });
+
+  it('DELETE signs the device out and forgets it; the others stay', async () => {
+    const [mine, lost] = [randomUUID(), randomUUID()];
+    const here = await onDevice(mine);
+    const there = [await onDevice(lost), await onDevice(lost)];
+    await as(here).delete(`/devices/${lost}`).expect(204, {});
+    for (const tokens of there) {
+      await as(tokens).get('/me').expect(401);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(401);
+    }
+    expect((await devicesOf(here)).map(({ device_id }) => device_id)).toEqual([mine]);
+    await request(service.url).post('/oauth2/refresh').send(here).expect(200);
+  });
+
+  it('DELETE of one’s own device ends one’s own session', async () => {
+    const device = randomUUID();
+    const tokens = await onDevice(device);
+    await as(tokens).delete(`/devices/${device}`).expect(204);
+    await as(tokens).get('/devices').expect(401);
+  });
+
+  it('two users with the same device id have a device each; the other’s is answered like one that does not exist', async () => {
+    const shared = randomUUID();
+    const own = await onDevice(shared, { device_name: 'Mine' });
+    const other = await signIn(service.url, randomUUID(), { device_id: shared, device_name: 'Theirs' });
+    const foreign = randomUUID();
+    await signIn(service.url, randomUUID(), { device_id: foreign });
+
+    await as(own).patch(`/devices/${shared}`, { device_name: 'Changed' }).expect(200);
+    expect((await devicesOf(other))[0]).toMatchObject({ device_name: 'Theirs' });
+
+    const nothing = randomUUID();
+    for (const method of ['patch', 'delete'] as const) {
+      const [toForeign, toNothing] = [
+        await as(own)[method](`/devices/${foreign}`, { device_name: 'x' }).expect(404),
+        await as(own)[method](`/devices/${nothing}`, { device_name: 'x' }).expect(404),
+      ];
+      expect(toForeign.body).toEqual(toNothing.body);
+      expect(toForeign.body).toMatchObject({ error: 'not_found' });
+    }
+    await as(own).delete(`/devices/${shared}`).expect(204);
+    expect(await devicesOf(other)).toHaveLength(1);
+  });
+
+  it.each([
+    'x',
+    '%00',
+    '..%2f..%2fme',
+    `${randomUUID()}%00`,
+    `${randomUUID()}%0a`,
+    `{${randomUUID()}}`,
+    '__proto__',
+    '%FF',
+    "'%20OR%201=1--",
+  ])('the id %s names no device, and changes nothing', async (id) => {
+    const tokens = await onDevice();
+    const before = await dump(service.databaseUrl);
+    for (const call of [
+      as(tokens).delete(`/devices/${id}`),
+      as(tokens).patch(`/devices/${id}`, { device_name: 'x' }),
+    ]) {
+      const { status, body } = await call;
+      expect([400, 404]).toContain(status);
+      expect(body).toEqual({
+        error: expect.stringMatching(/^(not_found|invalid_request)$/),
+        error_description: expect.any(String),
+      });
+    }
+    expect(await dump(service.databaseUrl)).toBe(before);
+  });
+
+  describe('last_seen_at', () => {
+    it('remembers a bounded number of sessions until the next write', async () => {
+      const written: number[] = [];
+      const write = (_statement: unknown, [users]: unknown[][]) =>
+        Promise.resolve(written.push(users!.length));
+      const events = new Events();
+      const lastSeen = new LastSeen({ query: write } as unknown as Sql, events);
+      try {
+        for (let i = 0; i < 25_000; i++)
+          events.emit('session.used', { userId: 'u', sessionId: `${i}`, deviceId: 'd' });
+        await lastSeen.write();
+        expect(written).toEqual(Array<number>(20).fill(1000));
+        events.emit('session.used', { userId: 'u', sessionId: 's', deviceId: 'd' });
+        await lastSeen.write();
+        expect(written.at(-1)).toBe(1);
+      } finally {
+        lastSeen.onApplicationShutdown();
+      }
+    });
+
+    it('is written once at a time, however slow the database is', async () => {
+      jest.useFakeTimers();
+      let ask = 0;
+      const never = () => new Promise<never>(() => void ask++);
+      const events = new Events();
+      const lastSeen = new LastSeen({ query: never } as unknown as Sql, events);
+      try {
+        for (let turn = 0; turn < 5; turn++) {
+          events.emit('session.used', { userId: 'u', sessionId: 's', deviceId: 'd' });
+          await jest.advanceTimersByTimeAsync(5000);
+        }
+        expect(ask).toBe(1);
+      } finally {
+        lastSeen.onApplicationShutdown();
+        jest.useRealTimers();
+      }
+    });
+
+    it('is written at most once a minute and device, by refreshes and requests', async () => {
+      const lastSeen = service.app.get(LastSeen);
+      const tokens = await onDevice();
+      const age = (minutes: number) =>
+        query(
+          service.databaseUrl,
+          `UPDATE devices SET last_seen_at = now() - $2 * interval '1 minute' WHERE user_id = $1`,
+          [tokens.user_id, minutes],
+        );
+      const seen = async () => Date.now() - Date.parse((await devicesOf(tokens))[0]!.last_seen_at);
+
+      await age(0.5);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeGreaterThan(25_000);
+
+      await age(10);
+      await request(service.url).post('/oauth2/refresh').send(tokens).expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeLessThan(10_000);
+
+      await age(10);
+      await as(tokens).get('/me').expect(200);
+      await lastSeen.write();
+      expect(await seen()).toBeLessThan(10_000);
+
+      await lastSeen.write(); // the requests above are uses as well
+      // A made-up refresh token with the ids of somebody's session is not a use of that session.
+      await age(10);
+      const { sid, device_id } = claimsOf(tokens.access_token) as { sid: string; device_id: string };
+      const made = makeRefreshToken({ userId: tokens.user_id, sessionId: sid, deviceId: device_id });
+      await request(service.url).post('/oauth2/refresh').send({ refresh_token: made }).expect(401);
+      await lastSeen.write();
+      expect(await seen()).toBeGreaterThan(500_000);
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import request from 'supertest';
+import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
+import { TokenInspector } from '../../src/token/access-tokens/token-inspector.js';
+import { bearer } from '../support/bearer.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+const DEVICE = [
+  'device_id',
+  'device_name',
+  'user_agent',
+  'created_at',
+  'last_seen_at',
+  'current',
+  'signed_in',
+  'online',
+];
+
+/** The members of answers, in their order (contract §4). */
+describe('answers', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let tokens: Tokens;
+  let device: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    device = randomUUID();
+    tokens = await signIn(service.url, 'ada', { device_id: device });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  const asUser = () => bearer(service.url, tokens.access_token);
+  const asService = () => bearer(service.url, SERVICE_KEY);
+  const introspect = (token: string, token_type_hint?: string) =>
+    asService().post('/oauth2/introspect', { token, token_type_hint });
+  const push = (body: object) => asService().post('/push', { user_id: tokens.user_id, event: 'x', ...body });
+
+  const CLAIMS = ['iat', 'exp', 'iss', 'aud', 'token_type'];
+  const OF_ACCESS_TOKEN = ['active', 'sub', 'sid', 'device_id', 'jti', ...CLAIMS];
+  const OF_REFRESH_TOKEN = ['active', 'sub', 'sid', 'device_id', ...CLAIMS];
+
+  it.each<[string, string[], () => request.Test]>([
+    ['GET /me', ['user_id', 'username', 'email', 'avatar_url', 'created_at'], () => asUser().get('/me')],
+    ['PATCH /devices/…', DEVICE, () => asUser().patch(`/devices/${device}`, { device_name: 'Phone' })],
+    ['POST /push', ['id', 'offset', 'online'], () => push({})],
+    ['POST /push that nobody keeps', ['id', 'offset', 'online'], () => push({ ttl: 0 })],
+    ['introspection of an access token', OF_ACCESS_TOKEN, () => introspect(tokens.access_token)],
+    [
+      'introspection of a refresh token',
+      OF_REFRESH_TOKEN,
+      () => introspect(tokens.refresh_token, 'refresh_token'),
+    ],
+    ['introspection of anything else', ['active'], () => introspect('x')],
+  ])('%s', async (_name, members, call) => {
+    const { text, body } = await call();
+    expect(Object.keys(body as object)).toEqual(members);
+    expect(text).toBe(JSON.stringify(body));
+  });
+
+  it('GET /devices', async () => {
+    const { text, body } = await asUser().get('/devices').expect(200);
+    const { devices } = body as { devices: object[] };
+    expect([Object.keys(body as object), ...devices.map(Object.keys)]).toEqual([['devices'], DEVICE]);
+    expect(text).toBe(JSON.stringify(body));
+  });
+
+  it('a push that is repeated', async () => {
+    const key = randomUUID();
+    const [first, again] = [
+      await push({}).set('Idempotency-Key', key).expect(202),
+      await push({}).set('Idempotency-Key', key).expect(202),
+    ];
+    expect(Object.keys(first.body as object)).toEqual(['id', 'offset', 'online']);
+    expect(again.text).toBe(first.text);
+  });
+
+  it('a session without a device has no device_id', async () => {
+    const { access_token } = await signIn(service.url, 'ada');
+    const { body } = await introspect(access_token).expect(200);
+    expect(Object.keys(body as object)).toEqual(OF_ACCESS_TOKEN.filter((name) => name !== 'device_id'));
+  });
+
+  // These two answers are not made from entities; what entities have beyond their classes is in the tables above.
+  it('a member that the class does not expose stays inside', async () => {
+    const inspector = service.app.get(TokenInspector);
+    const inspected = await inspector.inspect(tokens.access_token);
+    jest.spyOn(inspector, 'inspect').mockResolvedValueOnce({ ...inspected!, secret: 'x' } as never);
+    const pushed = { id: randomUUID(), offset: 1, online: false };
+    jest
+      .spyOn(service.app.get(RealtimeService), 'push')
+      .mockResolvedValueOnce({ ...pushed, secret: 'x' } as never);
+
+    const { body } = await introspect(tokens.access_token).expect(200);
+    expect(Object.keys(body as object)).toEqual(OF_ACCESS_TOKEN);
+    expect((await push({}).expect(202)).body).toEqual(pushed);
+  });
+});

@@ -1,0 +1,207 @@
+import { get, request as ask, type IncomingMessage } from 'node:http';
+import type { Express } from 'express';
+import request from 'supertest';
+import { Readiness } from '../../src/operations/readiness.js';
+import { KeyService } from '../../src/token/keys/key.service.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const CACHED = ['/.well-known/jwks.json', '/.well-known/oauth-authorization-server', '/oauth2/providers'];
+const PUBLIC_GETS = [...CACHED, '/health/live', '/health/ready', '/oauth2/authorize', '/nothing', '/'];
+
+describe('HTTP (contract §2, §3)', () => {
+  let service: TestService;
+
+  beforeAll(async () => {
+    service = await startTestService({ CORS_ORIGINS: 'https://app.example' });
+  });
+  afterAll(() => service?.close());
+
+  it('creates requests and responses with the prototypes Express would set', async () => {
+    const server = service.app.getHttpServer();
+    const express: Express = service.app.getHttpAdapter().getInstance();
+    const seen: boolean[] = [];
+    server.prependOnceListener('request', (req, res) => {
+      seen.push(
+        Object.getPrototypeOf(req) === express.request,
+        Object.getPrototypeOf(res) === express.response,
+      );
+    });
+    await request(service.url).get('/health/live').expect(200);
+    expect(seen).toEqual([true, true]);
+  });
+
+  it.each(PUBLIC_GETS)('%s carries the security headers, and no X-Powered-By', async (path) => {
+    const { headers } = await request(service.url).get(path);
+    expect(headers).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' });
+    expect(headers['x-powered-by']).toBeUndefined();
+    expect(headers['etag'] === undefined || path === '/').toBe(true);
+    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    if (CACHED.includes(path)) expect(headers['cache-control']).toBe('public, max-age=300');
+    else if (path !== '/') expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it.each([
+    ['get', '/nothing', 404, 'not_found', undefined],
+    ['get', '/oauth2/token/', 404, 'not_found', undefined],
+    ['get', '/OAuth2/authorize', 404, 'not_found', undefined],
+    ['get', '//oauth2/authorize', 404, 'not_found', undefined],
+    ['get', '/oauth2/token', 405, 'method_not_allowed', 'POST'],
+    ['get', '/oauth2/refresh', 405, 'method_not_allowed', 'POST'],
+    ['put', '/oauth2/refresh', 405, 'method_not_allowed', 'POST'],
+    ['post', '/oauth2/authorize', 405, 'method_not_allowed', 'GET, HEAD'],
+    ['delete', '/.well-known/jwks.json', 405, 'method_not_allowed', 'GET, HEAD'],
+  ] as const)('%s %s: %i %s', async (method, path, status, error, allow) => {
+    const response = await request(service.url)[method](path);
+    expect([response.status, response.body]).toEqual([
+      status,
+      { error, error_description: expect.any(String) },
+    ]);
+    expect(response.headers['allow']).toBe(allow);
+  });
+
+  it.each([
+    ['broken JSON', 'application/json', '{"a'],
+    ['deep JSON', 'application/json', '['.repeat(5000)],
+    ['a form of too many parameters', 'application/x-www-form-urlencoded', '&'.repeat(500)],
+    ['plain text', 'text/plain', 'a'],
+    ['an unknown charset', 'application/json; charset=klingon', '{}'],
+    ['more than 64 KiB', 'application/json', ' '.repeat(100_000)],
+  ])('path and method are judged before a body: %s', async (_name, type, body) => {
+    for (const [path, status, allow] of [
+      ['/nothing', 404, undefined],
+      ['/me', 405, 'GET, HEAD'],
+      ['/%FF', 404, undefined],
+    ] as const) {
+      const response = await request(service.url).post(path).set('Content-Type', type).send(body);
+      expect([response.status, response.headers['allow']]).toEqual([status, allow]);
+      expect(response.headers['cache-control']).toBe('no-store');
+    }
+  });
+
+  it('the method is judged before a body, also where HEAD was asked without one before', async () => {
+    const head = (body: string) =>
+      new Promise((resolve, reject) => {
+        const headers = { 'Content-Type': 'application/json', 'Content-Length': body.length };
+        const sent = ask(`${service.url}/sign-out`, { method: 'HEAD', headers }, (response) =>
+          resolve(response.resume().statusCode),
+        );
+        sent.on('error', reject).end(body);
+      });
+    expect([await head(''), await head(''), await head('{')]).toEqual([405, 405, 405]);
+  });
+
+  it('no error may be stored, not even where a successful answer may be', async () => {
+    const keys = service.app.get(KeyService);
+    Object.defineProperty(keys, 'jwks', {
+      configurable: true,
+      get: () => {
+        throw new Error('a fault');
+      },
+    });
+    try {
+      const { headers } = await request(service.url).get('/.well-known/jwks.json').expect(500);
+      expect(headers['cache-control']).toBe('no-store');
+    } finally {
+      Reflect.deleteProperty(keys, 'jwks');
+    }
+    const { headers } = await request(service.url).get('/.well-known/jwks.json').expect(200);
+    expect(headers['cache-control']).toBe('public, max-age=300');
+  });
+
+  it('a health probe that is answered with 503 is not an error in the log', async () => {
+    const stopping = await startTestService();
+    try {
+      stopping.app.get(Readiness).stop();
+      await request(stopping.url).get('/health/ready').expect(503);
+      const lines = () =>
+        stopping.log
+          .map((line) => JSON.parse(line) as Record<string, unknown>)
+          .filter(({ msg }) => msg === 'request')
+          .map(({ level, path, status }) => [level, path, status]);
+      expect(lines()).toEqual([['info', '/health/ready', 503]]);
+    } finally {
+      await stopping.close();
+    }
+  });
+
+  it('gives every answer an id of its own, never the one of the client', async () => {
+    const ids = [];
+    for (let i = 0; i < 2; i++) {
+      const { headers } = await request(service.url).get('/health/live').set('X-Request-Id', 'forged\tline');
+      ids.push(headers['x-request-id']);
+    }
+    expect(new Set(ids).size).toBe(2);
+    expect(ids[0]).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  describe('CORS', () => {
+    it.each([
+      ['an origin on the list', 'https://app.example', true],
+      ['our own', '', true],
+      ['another one', 'https://evil.example', false],
+      ['a listed one as a prefix', 'https://app.example.evil.example', false],
+      ['null', 'null', false],
+    ])('%s', async (_name, origin, allowed) => {
+      const sent = origin || service.settings.publicUrl;
+      const call = await request(service.url).get('/health/live').set('Origin', sent).expect(200);
+      expect(call.headers['access-control-allow-origin']).toBe(allowed ? sent : undefined);
+      expect(call.headers['vary']).toContain('Origin');
+      if (allowed)
+        expect(call.headers['access-control-expose-headers']).toBe('Retry-After,WWW-Authenticate,Date');
+    });
+
+    it.each([
+      ['https://app.example', true],
+      ['https://evil.example', false],
+    ])('a preflight of %s is answered, allowed: %s', async (origin, allowed) => {
+      const { headers } = await request(service.url)
+        .options('/oauth2/token')
+        .set({
+          Origin: origin,
+          'Access-Control-Request-Method': 'POST',
+          'Access-Control-Request-Headers': 'content-type',
+        })
+        .expect(204);
+      expect(headers['access-control-allow-origin']).toBe(allowed ? origin : undefined);
+      expect(headers['access-control-allow-headers']).toBe(allowed ? 'content-type' : undefined);
+    });
+  });
+
+  it('an error is JSON, also where a file should have been sent', async () => {
+    for (const header of [{ 'If-Match': '"x"' }, { Range: 'bytes=99999999-' }]) {
+      const response = await request(service.url).get('/demo/style.css').set(header);
+      expect(response.status).toBe(400);
+      expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    }
+  });
+
+  it('logs no more than the beginning of a path', async () => {
+    await request(service.url)
+      .get(`/nothing/${'x'.repeat(10_000)}`)
+      .expect(404);
+    const line = service.log.findLast((one) => one.includes('/nothing/'))!;
+    expect(line).toContain('/nothing/xxx');
+    expect(line.length).toBeLessThan(1000);
+  });
+
+  it('logs neither query nor headers nor body, and shows no stack to the client', async () => {
+    const secret = 'a-very-secret-code';
+    await request(service.url)
+      .get(`/oauth2/authorize?provider=x&code=${secret}`)
+      .set('Authorization', `Bearer ${secret}`);
+    await request(service.url)
+      .post('/oauth2/token')
+      .send({ code: secret, state: 'ab'.repeat(32) });
+    await request(service.url).post('/oauth2/refresh').send({ refresh_token: secret });
+    expect(service.log.some((line) => line.includes('/oauth2/refresh'))).toBe(true);
+    expect(service.log.join('')).not.toContain(secret);
+  });
+
+  it('answers HEAD as GET, without a body', async () => {
+    const head = await new Promise<IncomingMessage>((resolve, reject) => {
+      get(`${service.url}/health/live`, { method: 'HEAD' }, resolve).on('error', reject);
+    });
+    expect([head.statusCode, head.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+    head.resume();
+  });
+});

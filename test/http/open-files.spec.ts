@@ -1,0 +1,130 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { json } from 'node:stream/consumers';
+import { roomWithin } from '../../src/http/server/open-files.js';
+import { createDatabase, type TestDatabase } from '../support/database.js';
+import { needs } from '../support/installed.js';
+import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { insertSessions } from '../support/storm.js';
+import { until } from '../support/until.js';
+
+/** Half as many do not suffice for the start: Node.js reads that many modules at once. */
+const LIMIT = 512;
+const CONNECTIONS = 438;
+const SOCKETS = 422;
+const STRANGERS = 100;
+const UPGRADE =
+  'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+  'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+
+describe('room for connections', () => {
+  it.each([
+    [LIMIT, 10, CONNECTIONS, SOCKETS],
+    [64, 50, 16, 8], // far too few: a part is better than none
+    [1024, 10, 950, 918],
+    [65_536, 20, 63_468, 61_420],
+  ])(
+    '%s files, %s of them for the database: %s connections, %s of them sockets',
+    (limit, pool, connections, sockets) => {
+      expect(roomWithin(limit, pool)).toEqual({ connections, sockets });
+    },
+  );
+});
+
+/** Whatever strangers open: requests go on, and the log says what is wrong. Windows knows no such limit. */
+needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors', () => {
+  let database: TestDatabase;
+  let service: ServiceProcess;
+  let refresh_token: string;
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const strangers: Stranger[] = [];
+
+  beforeAll(async () => {
+    database = await createDatabase();
+    [refresh_token] = (await insertSessions(database.url, 1)) as [string];
+    service = await startServiceProcess(
+      {
+        NODE_ENV: 'production',
+        DATABASE_URL: database.url,
+        REDIRECT_URIS: 'https://app.example/callback',
+        TRUST_PROXY: 'false',
+        RATE_LIMIT: 'off',
+      },
+      undefined,
+      LIMIT,
+    );
+  });
+  afterAll(async () => {
+    agent.destroy();
+    strangers.forEach(({ socket }) => socket.destroy());
+    await service?.end('SIGKILL');
+    await database?.drop();
+  });
+
+  interface Stranger {
+    readonly socket: Socket;
+    /** The status of the answer, `closed` without one. */
+    readonly answer: Promise<string>;
+  }
+
+  function open(says: string): Stranger {
+    const socket = connect(Number(new URL(service.url).port), 'localhost');
+    socket.on('error', () => undefined);
+    socket.write(says);
+    const answer = new Promise<string>((resolve) => {
+      socket.once('data', (data) => resolve(data.toString('latin1')));
+      socket.once('close', () => resolve('closed'));
+    });
+    const stranger = { socket, answer };
+    strangers.push(stranger);
+    return stranger;
+  }
+
+  async function refresh(): Promise<number> {
+    const headers = { 'Content-Type': 'application/json' };
+    const call = request(`${service.url}/oauth2/refresh`, { method: 'POST', agent, headers });
+    call.end(JSON.stringify({ refresh_token }));
+    const [response] = (await once(call, 'response')) as [
+      Parameters<typeof json>[0] & { statusCode: number },
+    ];
+    await json(response);
+    return response.statusCode;
+  }
+
+  const linesOf = (text: string): string[] =>
+    service
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(text));
+
+  it('warns at the start, keeps some back for requests, says so once, and all is well when they are free again', async () => {
+    expect(linesOf('may open 512 files, which allows for 422 sockets')).toHaveLength(1);
+    expect(await refresh()).toBe(200);
+
+    // Sockets leave room for requests, and are refused as long as they take that.
+    const statusOf = async (): Promise<string> => (await open(UPGRADE).answer).slice(0, 12);
+    // One is the connection for refreshes. At once, since a socket without a token is closed after 10 s.
+    const first = await Promise.all(Array.from({ length: SOCKETS - 1 }, statusOf));
+    expect(new Set(first)).toEqual(new Set(['HTTP/1.1 101']));
+    for (let i = 0; i < 3; i++) expect(await statusOf()).toBe('HTTP/1.1 429');
+    expect(await strangers.at(-1)!.answer).toMatch(/\r\nRetry-After: 5\r\n/i);
+    const live = open('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    expect(await live.answer).toMatch(/^HTTP\/1.1 200/);
+
+    // Connections without a request are dropped beyond what there is room for; whoever has one goes on.
+    const idle = Array.from({ length: STRANGERS }, () => open(''));
+    let dropped = 0; // without an answer, unlike one that took too long to ask
+    for (const { answer } of idle) void answer.then((text) => (dropped += Number(text === 'closed')));
+    await until(() => dropped > STRANGERS - (CONNECTIONS - SOCKETS));
+    expect(await refresh()).toBe(200);
+    expect(linesOf('File descriptors run out, sockets are refused: 423 connections are open')).toHaveLength(
+      1,
+    );
+    expect(linesOf('File descriptors run out')).toHaveLength(1); // once a minute
+
+    strangers.splice(0).forEach(({ socket }) => socket.destroy());
+    await until(async () => (await open(UPGRADE).answer).startsWith('HTTP/1.1 101'));
+    expect(await refresh()).toBe(200);
+  });
+});

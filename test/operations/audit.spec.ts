@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import request from 'supertest';
+import { Events } from '../../src/events.js';
+import { AUDIT_NAMES } from '../../src/operations/audit.js';
+import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
+import { bearer } from '../support/bearer.js';
+import { ClientKey } from '../support/dpop.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+describe('the audit trail (docs/audit.md)', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), LOG_LEVEL: 'info' });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** The audit lines that some work causes, without level, time and context. */
+  async function auditOf(work: () => Promise<unknown>): Promise<object[]> {
+    const before = service.log.length;
+    await work();
+    const lines = service.log.slice(before).map((line) => JSON.parse(line) as Record<string, unknown>);
+    return lines
+      .filter(({ context }) => context === 'Audit')
+      .map(({ level: _level, time: _time, context: _context, ...facts }) => facts);
+  }
+
+  it('records the life of a session', async () => {
+    const deviceId = randomUUID();
+    const tokens = await signIn(service.url, 'ada', { device_id: deviceId });
+    const session = { userId: tokens.user_id, sessionId: claimsOf(tokens.access_token)['sid'], deviceId };
+    const as = bearer(service.url, tokens.access_token);
+    const path = `/devices/${deviceId.toUpperCase()}`; // whatever case the caller uses, the lines always have the same
+
+    const begun = await auditOf(() => signIn(service.url, 'ada', { device_id: deviceId }));
+    expect(begun).toEqual([
+      { ...session, audit: 'sign_in', sessionId: expect.any(String), provider: 'stub' },
+    ]);
+    expect(await auditOf(() => as.patch(path, { device_name: 'A secret name' }).expect(200))).toEqual([
+      { audit: 'device_renamed', userId: session.userId, deviceId },
+    ]);
+    expect(await auditOf(() => as.post('/sign-out').expect(204))).toEqual([
+      { audit: 'sign_out', userId: session.userId, scope: 'device', sessions: 2 },
+    ]);
+    expect(
+      await auditOf(() => request(service.url).post('/oauth2/refresh').send(tokens).expect(401)),
+    ).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant', claimed: session }]);
+    const again = await signIn(service.url, 'ada', { device_id: deviceId });
+    const removed = await auditOf(() => bearer(service.url, again.access_token).delete(path).expect(204));
+    expect(removed).toEqual([
+      { audit: 'sign_out', userId: session.userId, scope: 'device', sessions: 1 },
+      { audit: 'device_removed', userId: session.userId, deviceId },
+    ]);
+    expect(service.log.join('')).not.toContain('A secret name');
+  });
+
+  it('records refused sign-ins, and texts that are not tokens', async () => {
+    provider.answerWith(400, { error: 'invalid_grant' });
+    const state = await beginSignIn(service.url);
+    expect(
+      await auditOf(() => request(service.url).post('/oauth2/token').send({ code: 'c', state }).expect(401)),
+    ).toEqual([{ audit: 'sign_in_refused', error: 'invalid_grant', provider: 'stub' }]);
+    expect(
+      await auditOf(() =>
+        request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' }).expect(401),
+      ),
+    ).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant' }]);
+    provider.reset();
+  });
+
+  it('records a refresh without the key that its session is bound to, and a sign-in with a bad proof', async () => {
+    const key = new ClientKey();
+    const state = await beginSignIn(service.url);
+    const signInWith = (proof: string) =>
+      request(service.url).post('/oauth2/token').set('DPoP', proof).send({ code: 'ada', state });
+    expect(await auditOf(() => signInWith('x').expect(400))).toEqual([
+      { audit: 'sign_in_refused', error: 'invalid_dpop_proof' },
+    ]);
+    const { body } = await signInWith(key.proof(`${service.url}/oauth2/token`)).expect(200);
+    const { refresh_token, access_token, user_id: userId } = body as Tokens;
+    const proof = new ClientKey().proof(`${service.url}/oauth2/refresh`);
+    const refresh = () =>
+      request(service.url).post('/oauth2/refresh').set('DPoP', proof).send({ refresh_token });
+    const claimed = { userId, sessionId: claimsOf(access_token)['sid'], deviceId: null };
+    expect(await auditOf(() => refresh().expect(400))).toEqual([
+      { audit: 'refresh_refused', error: 'invalid_dpop_proof', claimed },
+    ]);
+    for (const secret of [refresh_token, proof, state]) expect(service.log.join('')).not.toContain(secret);
+  });
+
+  it('ids of a made-up token never stand where the ids of users stand', async () => {
+    const made = { sessionId: randomUUID(), userId: randomUUID(), deviceId: randomUUID() };
+    const refresh_token = makeRefreshToken(made);
+    const lines = await auditOf(() =>
+      request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401),
+    );
+    expect(lines).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant', claimed: made }]);
+  });
+
+  it('a flood of refused requests is logged as a number, and hides no other line', async () => {
+    type Line = { audit?: string; msg?: string; left_out?: number };
+    const before = service.log.length;
+    const told = (is: (line: Line) => boolean) => {
+      const lines = service.log.slice(before).map((line) => JSON.parse(line) as Line);
+      const leftOut = lines.filter(is).reduce((sum, { left_out = 0 }) => sum + left_out, 0);
+      return {
+        leftOut,
+        all: leftOut + lines.filter((line) => is(line) && line.left_out === undefined).length,
+      };
+    };
+    const audited = () => told(({ audit }) => audit === 'refresh_refused');
+    const requests = () => told(({ msg = '' }) => /^requests?$/.test(msg));
+    let sent = 0;
+    const flood = async () => {
+      const refresh = () => request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' });
+      await Promise.all(Array.from({ length: 300 }, () => refresh().expect(401)));
+      sent += 300;
+    };
+    while (audited().leftOut === 0 || requests().leftOut === 0) await flood(); // more than a hundred a second
+    while (audited().all < sent || requests().all < sent) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect([audited().all, requests().all]).toEqual([sent, sent]);
+    const { user_id: userId } = await signIn(service.url);
+    expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
+  });
+
+  it('strangers can cause a hundred lines per second at most', async () => {
+    const events = service.app.get(Events);
+    const flood = (emit: () => void) => auditOf(async () => Array.from({ length: 300 }, emit));
+    const floods = [
+      await flood(() => events.emit('sign_in.refused', { error: 'invalid_grant' })),
+      await flood(() => events.emit('refresh.refused', { error: 'invalid_grant', session: undefined })),
+      await flood(() => events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' })),
+    ];
+    for (const lines of floods) expect(lines.length).toBeLessThanOrEqual(100);
+  });
+
+  it('logs a refused request with its error and address', async () => {
+    const { headers } = await request(service.url).get('/me').expect(401);
+    const line = service.log
+      .map((text) => JSON.parse(text) as Record<string, unknown>)
+      .find(({ request_id }) => request_id === headers['x-request-id']);
+    expect(line).toMatchObject({
+      msg: 'request',
+      method: 'GET',
+      path: '/me',
+      status: 401,
+      error: 'invalid_token',
+    });
+    expect(line!['address']).toMatch(/127\.0\.0\.1|::1/);
+  });
+
+  it('has its table in the documents', () => {
+    const document = readFileSync(new URL('../../docs/audit.md', import.meta.url), 'utf8');
+    const names = [...document.matchAll(/^\| `(\w+)` /gm)].map(([, name]) => name);
+    expect(names).toEqual(['audit', ...Object.values(AUDIT_NAMES)]);
+  });
+});

@@ -1,0 +1,103 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createDatabase } from '../support/database.js';
+import { spawnService, type ServiceChild } from '../support/service-process.js';
+
+const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
+
+/** What somebody reads who starts it for the first time: npm start, its end, and what most often goes wrong. */
+describe('the first minute', () => {
+  let database: Awaited<ReturnType<typeof createDatabase>>;
+  let service: ServiceChild;
+  let folder: string;
+  const as = (env: Record<string, string>): Record<string, string> => ({
+    DATABASE_URL: database.url,
+    LOG_FORMAT: 'text',
+    npm_lifecycle_event: 'start',
+    ...env,
+  });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'latchkey-first-'));
+    database = await createDatabase();
+    service = await spawnService(as({}));
+    await service.says('Ctrl-C stops it.');
+  });
+  afterAll(async () => {
+    await service?.end('SIGTERM');
+    await database?.drop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('ends in one block: the address, whom to be, where to read on, how to stop', () => {
+    const block = service.output().slice(service.output().indexOf('\n\n'));
+    expect(block).toContain(`Latchkey is ready: ${service.url}`);
+    expect(block).toMatch(/Demo accounts: ada \/ analytical-engine, grace/);
+    const [, ...places] = block.matchAll(/^ {2}(\S+) {2,}[a-z]/gm);
+    const documents = places.map(([, place]) => place!).filter((place) => !place.startsWith('http'));
+    expect(documents).toContain('docs/providers.md');
+  });
+
+  it('warns in one line each, and shows no JSON, no colours and nothing of the framework', () => {
+    const lines = service.output().split('\n\n')[0]!.split('\n');
+    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d WARN: REDIRECT_URIS is unset: any absolute/);
+    for (const line of lines) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:INFO|WARN): \S/);
+    expect(service.output()).not.toMatch(/[{}\u001b]|Nest/); // oxlint-disable-line no-control-regex
+  });
+
+  it.each(['127.0.0.1', '::1'])(
+    'a port that is taken at %s: one line, with the next free one',
+    async (at) => {
+      const taken = createServer().listen(0, at);
+      await once(taken, 'listening');
+      try {
+        const { port } = taken.address() as AddressInfo;
+        const other = await spawnService(as({ PORT: String(port) }));
+        expect(await other.ended).toBe(1);
+        const [, ...said] = other
+          .output()
+          .trim()
+          .split('\n')
+          .filter((line) => !line.includes('key_made'));
+        const [, free] = /PORT=(\d+)/.exec(said.join()) ?? [];
+        expect(said).toEqual([`Port ${port} is taken by another program. Try: PORT=${free} npm start`]);
+        expect(Number(free)).toBeGreaterThan(port);
+      } finally {
+        taken.close();
+      }
+    },
+  );
+
+  it('a directory that cannot be written: one line, and nothing is left', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    const env = as({ DATABASE_URL: '', DATA_DIR: join(folder, 'file', 'data') });
+    const other = await spawnService(env);
+    expect(await other.ended).toBe(1);
+    expect(other.output().trim().split('\n')).toHaveLength(2); // the warning, and
+    expect(other.output()).toContain(`embedded PostgreSQL did not start: ENOTDIR`);
+    expect(readdirSync(folder)).toEqual(['file']);
+  });
+
+  it('`npm start` before `npm ci` says so', () => {
+    const place = mkdtempSync(join(folder, 'clone-'));
+    for (const name of ['package.json', 'start.js']) cpSync(file(name), join(place, name));
+    const start = (): unknown[] => {
+      const { status, stderr } = spawnSync(process.execPath, ['start.js'], { cwd: place, encoding: 'utf8' });
+      return [status, stderr];
+    };
+    expect(start()).toEqual([1, 'Run `npm ci` first: nothing is installed yet.\n']);
+    mkdirSync(join(place, 'node_modules/@nestjs/common'), { recursive: true });
+    expect(start()).toEqual([1, 'Run `npm ci` first: @nestjs/config is not installed.\n']);
+  });
+
+  it('a directory below /proc: one line, where Node.js would try to make it without end', async () => {
+    const other = await spawnService(as({ DATABASE_URL: '', DATA_DIR: '/proc/latchkey' }));
+    expect(await other.ended).toBe(1);
+    expect(other.output()).toContain('DATA_DIR: was "/proc/latchkey"; accepted: a directory on a disk\n');
+  });
+});

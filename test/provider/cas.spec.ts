@@ -1,0 +1,121 @@
+import { fileURLToPath } from 'node:url';
+import request from 'supertest';
+import type { Browser } from 'playwright-core';
+import { CasServer } from '../support/cas-server.js';
+import { inChromium, launchChromium } from '../support/chromium.js';
+import { ClientApp } from '../support/client-app.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const ADAPTER = fileURLToPath(new URL('../../examples/provider-adapter/cas.js', import.meta.url));
+const REDIRECT_URI = 'https://app.example/cb?a=1&b=%20x';
+
+/** CAS, by the example adapter: a provider that knows no state, and brings a ticket instead of a code (docs/providers.md). */
+describe('CAS', () => {
+  let cas: CasServer;
+  let service: TestService;
+  beforeAll(async () => {
+    cas = await CasServer.start();
+    service = await startTestService({
+      'providers.campus.adapter': ADAPTER,
+      'providers.campus.url': cas.url,
+      'providers.campus.client_id': 'latchkey',
+      'providers.campus.client_secret': 'not-used-by-cas-at-all',
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    cas?.close();
+  });
+
+  async function begin(): Promise<{ redirect_url: string; state: string }> {
+    const asked = { provider: 'campus', redirect_uri: REDIRECT_URI };
+    const { body } = await request(service.url).get('/oauth2/authorize').query(asked).expect(200);
+    return body as { redirect_url: string; state: string };
+  }
+
+  /** Where the browser arrives. */
+  async function arrive(page: string): Promise<URL> {
+    const { headers } = await fetch(page, { redirect: 'manual' });
+    return new URL(headers.get('location')!);
+  }
+
+  const token = (body: object): request.Test => request(service.url).post('/oauth2/token').send(body);
+
+  it('signs in, with state and redirect URI unchanged, and the attributes as the identity', async () => {
+    const { redirect_url, state } = await begin();
+    const back = await arrive(redirect_url);
+    expect(back.href.startsWith(`${REDIRECT_URI}&state=${state}&ticket=ST-`)).toBe(true);
+    const code = back.searchParams.get('ticket');
+    await token({ code, state: back.searchParams.get('state'), redirect_uri: REDIRECT_URI }).expect(200);
+    expect(
+      await query(
+        service.databaseUrl,
+        'SELECT provider, provider_user_id, username, email, avatar_url FROM users',
+      ),
+    ).toEqual([
+      {
+        provider: 'campus',
+        provider_user_id: 'ada',
+        username: 'Ada Lovelace',
+        email: 'ada@campus.example',
+        avatar_url: null,
+      },
+    ]);
+    expect((await token({ code, state: (await begin()).state }).expect(401)).body).toMatchObject({
+      error: 'invalid_grant', // used
+    });
+  });
+
+  it('refuses a ticket with the state of another sign-in, and one that never was', async () => {
+    const [mine, theirs] = [await begin(), await arrive((await begin()).redirect_url)];
+    const injected = await token({ code: theirs.searchParams.get('ticket'), state: mine.state }).expect(401);
+    expect(injected.body).toMatchObject({ error: 'invalid_grant' });
+    const made = await token({ code: 'ST-1-made-up', state: (await begin()).state }).expect(401);
+    expect(made.body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  inChromium('by the SDK', () => {
+    let app: ClientApp;
+    let browser: Browser;
+    beforeAll(async () => {
+      app = await ClientApp.start();
+      app.service = service.url;
+      browser = await launchChromium();
+    });
+    afterAll(async () => {
+      await browser?.close();
+      await app?.close();
+    });
+
+    const options = { provider: 'campus', mode: 'popup', redirectUri: '/callback?ticket_of=campus' };
+
+    it('signs in: the ticket comes through the callback page', async () => {
+      const page = await browser.newPage();
+      page.setDefaultTimeout(60_000);
+      await page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
+      const [sent] = await Promise.all([
+        page.waitForRequest((one) => one.method() === 'POST' && one.url().endsWith('/oauth2/token')),
+        page.click('#in'),
+      ]);
+      await page.getByText('signed in as').waitFor();
+      expect(sent.postDataJSON()).toMatchObject({
+        code: expect.stringMatching(/^ST-/),
+        redirect_uri: `${app.url}/callback?ticket_of=campus`,
+      });
+      await page.close();
+    });
+
+    it.each([
+      ['taken where there is no code', '?ticket=ST-1&state=5e', '/callback'],
+      ['left where there is a code', '?ticket=ST-1&code=c&state=5e', '/callback?ticket=ST-1'],
+      ['left where there is an error', '?ticket=ST-1&error=access_denied&state=5e', '/callback?ticket=ST-1'],
+    ])('a ticket is %s', async (_name, came, left) => {
+      const page = await browser.newPage();
+      await page.goto(`${app.url}/callback${came}`);
+      await page.getByText('invalid_state').waitFor(); // nobody here began it
+      expect(page.url()).toBe(app.url + left);
+      await page.close();
+    });
+  });
+});

@@ -1,0 +1,652 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import request from 'supertest';
+import { reissue } from '../support/oidc-id-token.js';
+import { OidcIssuer } from '../support/oidc-issuer.js';
+import { makeSigningKey } from '../support/signing-key.js';
+import { Person } from '../support/oidc-person.js';
+import { TamperingProxy, type Tamper } from '../support/oidc-proxy.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+/** What the log says about an error. */
+interface Logged {
+  err?: { cause?: { message: string } };
+}
+
+const SECRET = 'a client secret of the issuer';
+const REDIRECT_URI = 'https://app.example/cb?a=1';
+
+/** Whole sign-ins with a real OpenID provider, behind a proxy that can tamper with what it says (contract §6). */
+describe('the adapter oidc', () => {
+  let proxy: TamperingProxy;
+  let issuer: OidcIssuer;
+  let service: TestService;
+
+  beforeAll(async () => {
+    proxy = await TamperingProxy.start();
+    issuer = await OidcIssuer.start(proxy.url);
+    proxy.target = issuer.port;
+    service = await startTestService(env());
+  });
+  afterAll(async () => {
+    await service?.close();
+    await issuer?.close();
+    await proxy?.close();
+  });
+  const codes: string[] = [];
+  afterEach(() => {
+    for (const { path, body } of proxy.requests) {
+      if (path !== '/token') continue;
+      const form = new URLSearchParams(body);
+      codes.push(...[form.get('code'), form.get('code_verifier')].filter((secret) => secret !== null));
+    }
+  });
+  beforeEach(() => {
+    issuer.restart({ claimsInIdToken: true, client: {} });
+    proxy.reset();
+  });
+
+  function env(more: Record<string, string> = {}): Record<string, string> {
+    return {
+      PROVIDERS_CORP_ADAPTER: 'oidc',
+      PROVIDERS_CORP_URL: proxy.url,
+      PROVIDERS_CORP_CLIENT_ID: 'latchkey',
+      PROVIDERS_CORP_CLIENT_SECRET: SECRET,
+      REDIRECT_URIS: REDIRECT_URI,
+      ...more,
+    };
+  }
+
+  async function begin(on = service, provider = 'corp'): Promise<{ redirect_url: string; state: string }> {
+    const { body } = await request(on.url).get('/oauth2/authorize').query({ provider }).expect(200);
+    return body as { redirect_url: string; state: string };
+  }
+
+  /** Signs in at the provider; returns what the client posts then. */
+  async function callback(login: string, on = service): Promise<Record<string, string>> {
+    const url = await new Person(login).authorize((await begin(on)).redirect_url);
+    return Object.fromEntries(url.searchParams);
+  }
+
+  const token = (body: object, on = service): request.Test =>
+    request(on.url).post('/oauth2/token').send(body);
+
+  const signIn = async (login: string, on = service): Promise<request.Response> =>
+    token(await callback(login, on), on);
+
+  async function userOf(login: string, on = service): Promise<unknown> {
+    const rows = await query(
+      on.databaseUrl,
+      'SELECT provider, username, email, avatar_url FROM users WHERE provider_user_id = $1',
+      [login],
+    );
+    return rows[0];
+  }
+
+  /** Changes the ID token in the answer of the token endpoint. */
+  const inIdToken =
+    (claims: object, header: object = {}, key = issuer.key): Tamper =>
+    (path, body) =>
+      path === '/token'
+        ? { ...body, id_token: reissue(body['id_token'] as string, key, { ...claims }, { ...header }) }
+        : undefined;
+
+  it('signs in, with a code challenge, a nonce and the state of the service', async () => {
+    const { redirect_url, state } = await begin();
+    const asked = new URL(redirect_url).searchParams;
+    expect(Object.fromEntries(asked)).toEqual({
+      client_id: 'latchkey',
+      response_type: 'code',
+      redirect_uri: REDIRECT_URI,
+      scope: 'openid profile email',
+      state,
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
+      code_challenge_method: 'S256',
+    });
+    const answer = await new Person('ada').authorize(redirect_url);
+    expect(answer.href.startsWith(`${REDIRECT_URI}&`)).toBe(true);
+    await token({ code: answer.searchParams.get('code'), state }).expect(200);
+    expect(await userOf('ada')).toEqual({
+      provider: 'corp',
+      username: 'ada',
+      email: 'ada@idp.example',
+      avatar_url: 'https://img.idp.example/ada',
+    });
+    expect(proxy.count('/me')).toBe(0);
+    const sent = new URLSearchParams(proxy.requests.find(({ path }) => path === '/token')?.body);
+    expect(createHash('sha256').update(sent.get('code_verifier')!).digest('base64url')).toBe(
+      asked.get('code_challenge'),
+    );
+    expect(sent.get('redirect_uri')).toBe(REDIRECT_URI);
+  });
+
+  it('knows the same user again', async () => {
+    const [first, second] = [await signIn('bob'), await signIn('bob')];
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect((first.body as { user_id: string }).user_id).toBe((second.body as { user_id: string }).user_id);
+  });
+
+  it('asks the userinfo endpoint for what the ID token lacks', async () => {
+    issuer.restart({ claimsInIdToken: false });
+    const ports: (number | undefined)[] = [];
+    proxy.intercept = (path, { req }) => {
+      if (/^\/(token|jwks|me)$/.test(path)) ports.push(req.socket.remotePort);
+      return false;
+    };
+    expect((await signIn('carol')).status).toBe(200);
+    expect(proxy.count('/me')).toBe(1);
+    expect([ports.length, new Set(ports).size]).toEqual([3, 1]); // each connection would cost a handshake
+    expect(await userOf('carol')).toMatchObject({ username: 'carol', email: 'carol@idp.example' });
+  });
+
+  describe('drops an e-mail address that the provider calls unverified', () => {
+    it.each([
+      [false, null],
+      ['false', null],
+      [true, 'nora@idp.example'],
+      [null, 'nora@idp.example'],
+    ])('in the ID token: %j, and asks no further', async (said, email) => {
+      proxy.tamper = inIdToken({ email_verified: said });
+      expect((await signIn('nora')).status).toBe(200);
+      expect(await userOf('nora')).toMatchObject({ username: 'nora', email });
+      expect(proxy.count('/me')).toBe(0);
+    });
+
+    it.each([
+      [false, null],
+      ['false', null],
+      [undefined, 'nora@idp.example'],
+    ])('at the userinfo endpoint: %j', async (said, email) => {
+      issuer.restart({ claimsInIdToken: false });
+      proxy.tamper = (path, body) => (path === '/me' ? { ...body, email_verified: said } : undefined);
+      expect((await signIn('nora')).status).toBe(200);
+      expect(await userOf('nora')).toMatchObject({ email });
+    });
+
+    it.each([
+      ['ID token', { email_verified: false }, {}],
+      ['ID token, against the other', { email_verified: false }, { email_verified: true }],
+      ['userinfo endpoint, against the other', { email_verified: true }, { email_verified: false }],
+    ])('at the %s, where both are asked', async (_name, inToken, atUserinfo) => {
+      issuer.restart({ claimsInIdToken: false });
+      proxy.tamper = (path, body) =>
+        path === '/me' ? { ...body, ...atUserinfo } : inIdToken(inToken)(path, body);
+      expect((await signIn('nora')).status).toBe(200);
+      expect(proxy.count('/me')).toBe(1);
+      expect(await userOf('nora')).toMatchObject({ email: null });
+    });
+  });
+
+  it('uses the provider’s current keys: a new one at once, a withdrawn one no longer', async () => {
+    const old = issuer.key;
+    expect((await signIn('frank')).status).toBe(200);
+    const posted = await callback('frank');
+    issuer.restart({ key: makeSigningKey('second') });
+    expect((await token(posted)).status).toBe(200);
+    proxy.tamper = inIdToken({}, { kid: 'first' }, old);
+    expect((await signIn('frank')).body).toMatchObject({ error: 'server_error' });
+  });
+
+  describe('refuses, and writes nothing', () => {
+    async function refused(posted: object, status: number, error: string): Promise<void> {
+      const rows = async (): Promise<string> =>
+        (await dump(service.databaseUrl)).replaceAll(/^authorization_states .*\n?/gm, '');
+      const before = await rows();
+      const response = await token(posted);
+      expect([response.status, response.body]).toEqual([
+        status,
+        { error, error_description: expect.any(String) },
+      ]);
+      expect(await rows()).toBe(before);
+    }
+
+    const now = Math.floor(Date.now() / 1000);
+    it.each<[string, () => Tamper, string]>([
+      ['an ID token of another issuer', () => inIdToken({ iss: 'https://evil.example' }), 'JWT "iss"'],
+      ['an ID token for another client', () => inIdToken({ aud: 'other' }), 'JWT "aud"'],
+      [
+        'an ID token for others as well',
+        () => inIdToken({ aud: ['latchkey', 'other'], azp: 'other' }),
+        '"azp"',
+      ],
+      ['an expired ID token', () => inIdToken({ exp: now - 3600 }), 'expiration is past'],
+      [
+        'an ID token without expiry',
+        () => inIdToken({ exp: undefined }),
+        '"exp" (expiration time) claim missing',
+      ],
+      ['an ID token without subject', () => inIdToken({ sub: undefined }), '"sub" (subject) claim missing'],
+      ['an ID token without nonce', () => inIdToken({ nonce: undefined }), 'has no nonce'],
+      [
+        'an ID token with another nonce',
+        () => inIdToken({ nonce: 'x'.repeat(43) }),
+        'the nonce is of another sign-in',
+      ],
+      ['an at_hash of another access token', () => inIdToken({ at_hash: 'x'.repeat(22) }), 'the at_hash'],
+      [
+        'a signature of another key',
+        () => inIdToken({}, {}, makeSigningKey('first')),
+        'signature verification failed',
+      ],
+      [
+        'a key that the provider does not have',
+        () => inIdToken({}, { kid: 'x' }, makeSigningKey('x')),
+        'no applicable keys',
+      ],
+      [
+        'alg none',
+        () => idToken((jwt) => reissue(jwt, issuer.key, {}, { alg: 'none' }).replace(/[^.]*$/, '')),
+        'it signs ID tokens in a way',
+      ],
+      ['alg HS256', () => inIdToken({}, { alg: 'HS256' }), 'it signs ID tokens in a way'],
+      ['an ID token that is not a JWT', () => idToken(() => 'x.y.z'), 'failed to parse JWT'],
+      ['no ID token', () => idToken(() => undefined), 'no ID token'],
+      ['no keys', () => (path) => (path === '/jwks' ? { keys: [] } : undefined), 'no applicable keys'],
+      ['a user id that is too long', () => inIdToken({ sub: 'x'.repeat(256) }), 'no usable provider_user_id'],
+    ])('%s', async (name, tamper, reason) => {
+      const posted = await callback('mallory');
+      proxy.tamper = tamper();
+      const seen = service.log.length;
+      // A wrong nonce is not the provider's fault: the code belongs to another sign-in.
+      if (name.includes('another nonce')) await refused(posted, 401, 'invalid_grant');
+      else await refused(posted, 500, 'server_error');
+      const causes = service.log.slice(seen).map((line) => (JSON.parse(line) as Logged).err?.cause?.message);
+      expect(causes).toContainEqual(expect.stringContaining(reason));
+    });
+
+    const idToken =
+      (change: (jwt: string) => string | undefined): Tamper =>
+      (path, body) =>
+        path === '/token' ? { ...body, id_token: change(body['id_token'] as string) } : undefined;
+
+    it('userinfo of somebody else', async () => {
+      issuer.restart({ claimsInIdToken: false });
+      const posted = await callback('mallory');
+      proxy.tamper = (path, body) => (path === '/me' ? { ...body, sub: 'ada' } : undefined);
+      await refused(posted, 500, 'server_error');
+      expect(proxy.count('/me')).toBe(1);
+    });
+
+    it('a code of one sign-in with the state of another, as the provider does', async () => {
+      const [mine, theirs] = [await begin(), await callback('victim')];
+      await refused({ code: theirs['code'], state: mine.state }, 401, 'invalid_grant');
+    });
+
+    it('… and if the provider does not look at the code challenge, by the nonce', async () => {
+      const [mine, theirs] = [await callback('mallory'), await callback('victim')];
+      const swapped = { code: mine['code'], state: mine['state'] };
+      // The provider takes the code, and answers with the ID token of the other sign-in.
+      const victim = await tokensOf(theirs);
+      proxy.tamper = (path, body) => (path === '/token' ? { ...body, id_token: victim } : undefined);
+      await refused(swapped, 401, 'invalid_grant');
+    });
+
+    /** The ID token that a sign-in got. */
+    async function tokensOf(posted: object): Promise<string> {
+      let idTokenSeen = '';
+      proxy.tamper = (path, body) => {
+        if (path === '/token') idTokenSeen = body['id_token'] as string;
+        return undefined;
+      };
+      await token(posted).expect(200);
+      return idTokenSeen;
+    }
+
+    it('a code that was used, or never issued', async () => {
+      const posted = await callback('gina');
+      await token(posted).expect(200);
+      const { state } = await begin();
+      await refused({ code: posted['code'], state }, 401, 'invalid_grant');
+      await refused({ code: 'no such code', state: (await begin()).state }, 401, 'invalid_grant');
+    });
+
+    it('the callback of another server (RFC 9207), without asking the provider', async () => {
+      const posted = await callback('mallory');
+      proxy.reset();
+      await refused({ ...posted, iss: 'https://evil.example' }, 401, 'invalid_grant');
+      expect(proxy.count('/token')).toBe(0);
+      await token(await callback('gina')).expect(200); // whose iss is the right one
+    });
+  });
+
+  describe('is held to the limits of every adapter', () => {
+    /** Lets the provider answer one path in another way. */
+    const at = (wanted: string, answer: (response: ServerResponse) => void) => {
+      proxy.intercept = (path, response) => {
+        if (path !== wanted) return false;
+        answer(response);
+        return true;
+      };
+    };
+
+    it.each(['/token', '/jwks', '/me'])('no redirect is followed from %s', async (path) => {
+      const elsewhere = await StubProvider.start();
+      try {
+        issuer.restart({ claimsInIdToken: false });
+        const posted = await callback('ida');
+        at(path, (response) => response.writeHead(307, { Location: elsewhere.url }).end());
+        expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
+        expect([proxy.count(path), elsewhere.requests.length]).toEqual([1, 0]);
+      } finally {
+        await elsewhere.close();
+      }
+    });
+
+    it.each(['/token', '/jwks'])('no more than 64 KiB are read from %s', async (path) => {
+      const posted = await callback('ida');
+      proxy.tamper = (asked, body) => (asked === path ? { ...body, more: 'x'.repeat(65_536) } : undefined);
+      await token(posted).expect(500);
+    });
+
+    it('it has 5 s in all, and its connection is closed then', async () => {
+      const posted = await callback('ida');
+      const closed = new Promise((resolve) => at('/token', (response) => response.on('close', resolve)));
+      const began = performance.now();
+      await token(posted).expect(500);
+      expect(performance.now() - began).toBeGreaterThan(4900);
+      expect(performance.now() - began).toBeLessThan(7000);
+      await closed;
+    });
+
+    it.each([
+      [
+        'with a challenge',
+        401,
+        { 'WWW-Authenticate': 'Basic realm="x"', 'Content-Type': 'application/json' },
+      ],
+      ['as text', 400, { 'Content-Type': 'text/plain' }],
+      ['with status 200', 200, { 'Content-Type': 'application/json' }],
+      ['with status 500', 500, {}],
+    ])('its errors are known by their code: %s (contract §3)', async (_name, status, headers) => {
+      for (const error of ['invalid_client', 'unauthorized_client']) {
+        const posted = await callback('ida');
+        at('/token', (response) => response.writeHead(status, headers).end(JSON.stringify({ error })));
+        expect((await token(posted).expect(400)).body).toMatchObject({ error: 'invalid_client' });
+        proxy.intercept = () => false;
+      }
+    });
+
+    it('an answer that is not JSON is not quoted in the log', async () => {
+      const posted = await callback('ida');
+      const headers = { 'Content-Type': 'application/json' };
+      at('/token', (response) => response.writeHead(200, headers).end('access_token=a-secret-token'));
+      expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
+      expect(service.log.filter((line) => line.includes('access_tok'))).toEqual([]);
+    });
+
+    it('errors of the userinfo endpoint are not blamed on the client', async () => {
+      issuer.restart({ claimsInIdToken: false });
+      const posted = await callback('ida');
+      at('/me', (response) => response.writeHead(400).end('{"error":"invalid_request"}'));
+      expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
+    });
+  });
+
+  // What is not used never fails a sign-in (contract §6); openid-client alone would refuse most of these.
+  describe('does not care for the type of members that are not used', () => {
+    it.each<[string, unknown]>([
+      ['null', null],
+      ['a number as text', '3600'],
+      ['a negative number', -1],
+      ['an object', { a: 1 }],
+      ['a list', ['x']],
+      ['empty text', ''],
+      ['nothing', undefined],
+    ])('%s', async (_name, odd) => {
+      issuer.restart({ claimsInIdToken: false });
+      const other = await startTestService(
+        env({ PROVIDERS_CORP_CLAIM_USERNAME: '{preferred_username} {nothing}' }),
+      );
+      try {
+        proxy.tamper = (path, body) => {
+          switch (path) {
+            case '/token':
+              return { ...body, token_type: odd, expires_in: odd, scope: odd, refresh_token: odd, more: odd };
+            case '/me':
+              return { ...body, name: odd, updated_at: odd, address: odd, email_verified: true };
+            case '/jwks': {
+              const [key] = body['keys'] as object[];
+              const keys = [
+                odd,
+                { kty: odd },
+                { ...key, kid: 'first', use: 7 },
+                { ...key, x5c: odd, x5t: odd, use: undefined },
+              ];
+              return { ...body, more: odd, keys };
+            }
+            case '/.well-known/openid-configuration':
+              return {
+                ...body,
+                scopes_supported: odd,
+                claims_supported: odd,
+                mtls_endpoint_aliases: odd,
+                require_pushed_authorization_requests: odd,
+                response_modes_supported: odd,
+                registration_endpoint: odd,
+              };
+            default:
+              return undefined;
+          }
+        };
+        expect((await signIn('josé', other)).status).toBe(200);
+        expect(await userOf('josé', other)).toMatchObject({ username: 'josé', email: 'josé@idp.example' });
+      } finally {
+        await other.close();
+      }
+    });
+
+    it.each([null, '', 7, undefined])(
+      'an access token that is %j, if the ID token says who it is',
+      async (odd) => {
+        const posted = await callback('ida');
+        proxy.tamper = (path, body) =>
+          path === '/token' ? { id_token: body['id_token'], access_token: odd } : undefined;
+        await token(posted).expect(200);
+        expect(proxy.requests.some(({ path }) => path === '/me')).toBe(false);
+      },
+    );
+  });
+
+  it('says in the log which settings a wrong client secret is in, with the words of the provider', async () => {
+    const other = await startTestService(
+      env({ PROVIDERS_CORP_CLIENT_SECRET: 'not the secret of the issuer' }),
+    );
+    try {
+      const { status, body } = await signIn('ida', other);
+      expect([status, body]).toMatchObject([400, { error: 'invalid_client' }]);
+      const warnings = other.log.filter((line) => line.includes('"warn"') && line.includes('provider corp'));
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /invalid_client \(client authentication failed\), HTTP 401 from .*\/token; look at .*PROVIDERS_CORP_CLIENT_SECRET/,
+        ),
+      ]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('leaves no code, token or secret in the log, whatever went wrong above', () => {
+    const log = service.log.join('\n');
+    expect(codes.length).toBeGreaterThan(20);
+    expect(proxy.tokens.length).toBeGreaterThan(20);
+    const tokens = proxy.tokens.flatMap((answer) => [answer['access_token'], answer['id_token']]);
+    const secrets = [SECRET, ...codes, ...tokens].filter(
+      (secret): secret is string => typeof secret === 'string' && secret !== '',
+    );
+    expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
+  });
+
+  // Last, since Nest's loggers write into the log of the service that was started last.
+  describe('of a service just started', () => {
+    it('takes claims and scopes from where the settings say', async () => {
+      const other = await startTestService(
+        env({
+          PROVIDERS_CORP_SCOPE: 'openid',
+          PROVIDERS_CORP_CLAIM_USER_ID: 'https://idp.example/employee.number',
+          'providers.corp.claim_avatar_url': 'https://img.example/{sub}.png',
+        }),
+      );
+      try {
+        expect(new URL((await begin(other)).redirect_url).searchParams.get('scope')).toBe('openid');
+        proxy.tamper = inIdToken({
+          'https://idp.example/employee': undefined,
+          'https://idp.example/employee.number': 4711,
+        });
+        expect((await signIn('dave', other)).status).toBe(200);
+        expect(await userOf('4711', other)).toMatchObject({ avatar_url: 'https://img.example/dave.png' });
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('fetches the discovery document once, and not at start', async () => {
+      const other = await startTestService(env());
+      try {
+        expect(proxy.requests).toHaveLength(0);
+        await Promise.all(Array.from({ length: 10 }, () => begin(other)));
+        await signIn('erin', other);
+        expect(proxy.count('/.well-known/openid-configuration')).toBe(1);
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('takes no unsigned ID token, even from a provider that announces them', async () => {
+      const other = await startTestService(env());
+      try {
+        proxy.tamper = (path, body) => {
+          if (path.startsWith('/.well-known')) {
+            return { ...body, id_token_signing_alg_values_supported: ['ES256', 'none', 'HS256'] };
+          }
+          const unsigned = (jwt: string): string =>
+            reissue(jwt, issuer.key, {}, { alg: 'none' }).replace(/[^.]*$/, '');
+          return path === '/token' ? { ...body, id_token: unsigned(body['id_token'] as string) } : undefined;
+        };
+        expect((await signIn('mallory', other)).body).toMatchObject({ error: 'server_error' });
+        expect(await userOf('mallory', other)).toBeUndefined();
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('says invalid_client when the provider refuses ours, and tells nobody the secret', async () => {
+      const other = await startTestService(
+        env({ PROVIDERS_CORP_CLIENT_SECRET: 'not the one of the issuer' }),
+      );
+      try {
+        const { status, body } = await signIn('ada', other);
+        expect([status, (body as { error: string }).error]).toEqual([400, 'invalid_client']);
+        expect(other.log.join()).not.toContain('not the one of the issuer');
+      } finally {
+        await other.close();
+      }
+    });
+
+    it.each([
+      ['another issuer', () => 'https://evil.example'],
+      ['one that only begins with the right one', () => `${proxy.url}0/evil`],
+      ['one below the right one', () => `${proxy.url}/tenant`],
+    ])('refuses a discovery document that names %s', async (_name, named) => {
+      const other = await startTestService(env());
+      try {
+        proxy.tamper = (path, body) =>
+          path.startsWith('/.well-known') ? { ...body, issuer: named() } : undefined;
+        const authorize = (): request.Test =>
+          request(other.url).get('/oauth2/authorize').query({ provider: 'corp' });
+        await authorize().expect(500);
+        expect(other.log.join()).toContain(`its discovery document names another issuer (${named()})`);
+        proxy.reset();
+        await authorize().expect(200); // the next one asks again
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('takes an issuer that ends with a slash, which the settings drop', async () => {
+      const other = await startTestService(env({ PROVIDERS_CORP_URL: `${proxy.url}/` }));
+      try {
+        const iss = `${proxy.url}/`;
+        proxy.tamper = (path, body) =>
+          path.startsWith('/.well-known') ? { ...body, issuer: iss } : inIdToken({ iss })(path, body);
+        const { code, state } = await callback('judy', other);
+        await token({ code, state, iss }, other).expect(200);
+      } finally {
+        await other.close();
+      }
+    });
+
+    it('that is unreachable harms neither the start nor other providers, and is used once it is back', async () => {
+      const stub = await StubProvider.start();
+      const other = await startTestService({ ...env(), ...stub.env() });
+      proxy.target = 1;
+      try {
+        const { body } = await request(other.url)
+          .get('/oauth2/authorize')
+          .query({ provider: 'corp' })
+          .expect(500);
+        expect(body).toEqual({
+          error: 'server_error',
+          error_description: 'the identity provider cannot be used right now',
+        });
+        await begin(other, 'stub');
+        proxy.target = issuer.port;
+        expect((await signIn('hugo', other)).status).toBe(200);
+      } finally {
+        proxy.target = issuer.port;
+        await other.close();
+        await stub.close();
+      }
+    });
+  });
+
+  describe('sends the client secret', () => {
+    // Every character that some server has decoded differently; RFC 6749 §A.1 allows visible ASCII and the blank.
+    const ODD: Record<string, string> = {
+      PROVIDERS_CORP_CLIENT_ID: "lk-._:%+ ~!*'()&=",
+      PROVIDERS_CORP_CLIENT_SECRET: "-._:%+ ~!*'()&= %41 of an odd secret",
+    };
+    const ENCODED =
+      'lk-._%3A%25%2B+%7E%21*%27%28%29%26%3D:-._%3A%25%2B+%7E%21*%27%28%29%26%3D+%2541+of+an+odd+secret';
+    type Method = 'client_secret_basic' | 'client_secret_post';
+    const clientOf = (method: Method) => ({
+      client_id: ODD['PROVIDERS_CORP_CLIENT_ID']!,
+      client_secret: ODD['PROVIDERS_CORP_CLIENT_SECRET']!,
+      token_endpoint_auth_method: method,
+    });
+    const POST = 'client_secret_post';
+    const BASIC = 'client_secret_basic';
+
+    it.each<[string, readonly string[] | undefined, Method | undefined, Method]>([
+      ['in the form where the provider takes both', [BASIC, POST], undefined, POST],
+      ['in the form where it takes nothing else', [POST], undefined, POST],
+      ['in the header where it takes nothing else', [BASIC], undefined, BASIC],
+      ['in the header where it does not say', undefined, undefined, BASIC],
+      ['in the header where it names neither, but the settings do', ['private_key_jwt'], BASIC, BASIC],
+      ['in the header where the settings say so', [BASIC, POST], BASIC, BASIC],
+      ['in the form where the settings say so', [BASIC], POST, POST],
+    ])('%s', async (_name, supported, setting, expected) => {
+      issuer.restart({ client: clientOf(expected) });
+      proxy.tamper = (path, body) =>
+        path.startsWith('/.well-known')
+          ? { ...body, token_endpoint_auth_methods_supported: supported }
+          : undefined;
+      const own = setting === undefined ? {} : { PROVIDERS_CORP_TOKEN_ENDPOINT_AUTH_METHOD: setting };
+      const other = await startTestService(env({ ...ODD, ...own }));
+      try {
+        expect((await signIn('ada', other)).status).toBe(200);
+        const { headers, body } = proxy.requests.find(({ path }) => path === '/token')!;
+        const form = new URLSearchParams(body);
+        const inForm = [form.get('client_id'), form.get('client_secret')];
+        const inHeader =
+          headers.authorization && Buffer.from(headers.authorization.slice(6), 'base64').toString();
+        const sent = [inHeader, ...inForm];
+        expect(sent).toEqual(expected === BASIC ? [ENCODED, null, null] : [undefined, ...Object.values(ODD)]);
+      } finally {
+        await other.close();
+      }
+    });
+  });
+});

@@ -1,0 +1,218 @@
+import request from 'supertest';
+import { ProviderRegistry } from '../../src/provider/provider.registry.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+interface Line {
+  readonly level: string;
+  readonly context?: string;
+  readonly msg?: string;
+  readonly left_out?: number;
+}
+
+const SECRET = 'a client secret of the stub';
+const CODE = 'a code that nobody may read';
+const CHALLENGE = 'c'.repeat(43);
+
+/** What operators learn of a provider that refuses or cannot be asked, and clients do not (contract §6). */
+describe('warnings of a provider', () => {
+  let stub: StubProvider;
+  let service: TestService;
+  const providers: Record<string, Record<string, string>> = {};
+  beforeAll(async () => {
+    stub = await StubProvider.start();
+    Object.assign(providers, {
+      contract: { url: stub.url },
+      forum: {
+        adapter: 'oauth2',
+        authorize_url: `${stub.url}/authorize`,
+        token_url: `${stub.url}/token?tenant=s3cret-query`,
+        userinfo_url: `${stub.url}/me`,
+        claim_user_id: 'id',
+      },
+      corp: { adapter: 'oidc', url: `${stub.url}/realms/corp` },
+    });
+    const variables = Object.entries(providers).flatMap(([name, keys]) =>
+      Object.entries({
+        client_id: 'latchkey',
+        client_secret: SECRET,
+        redirect_uris: `https://app.example/${name}`,
+        ...keys,
+      }).map(([key, value]) => [`providers.${name}.${key}`, value]),
+    );
+    const all = {
+      ...(Object.fromEntries(variables) as Record<string, string>),
+      REDIRECT_URIS: 'https://app.example/cb',
+    };
+    service = await startTestService(all);
+  });
+  afterAll(async () => {
+    await service?.close();
+    await stub?.close();
+  });
+  beforeEach(() => stub.reset());
+
+  async function begin(provider: string): Promise<string> {
+    const { body } = await request(service.url).get('/oauth2/authorize').query({ provider }).expect(200);
+    return (body as { state: string }).state;
+  }
+  const linesSince = (seen: number, level = 'warn'): Line[] =>
+    service.log
+      .slice(seen)
+      .map((line) => JSON.parse(line) as Line)
+      .filter((line) => line.level === level && /^Provider(?:Code)?$/.test(line.context ?? ''));
+
+  /** A sign-in that fails: its answer, and the warnings. */
+  async function failed(
+    provider: string,
+  ): Promise<{ answer: string; status: number; warnings: (string | undefined)[] }> {
+    const state = await begin(provider);
+    const seen = service.log.length;
+    const { text, status } = await request(service.url).post('/oauth2/token').send({ code: CODE, state });
+    return { answer: text, status, warnings: linesSince(seen).map(({ msg }) => msg) };
+  }
+
+  it.each([
+    [
+      'contract',
+      401,
+      { error: 'invalid_client', error_description: 'Client secret expired on 1 May' },
+      'provider contract failed (exchange): invalid_client (Client secret expired on 1 May), HTTP 401 from <url>/oauth2/token/exchange; look at providers.contract.client_id, providers.contract.client_secret',
+    ],
+    [
+      'forum',
+      200,
+      { error: 'incorrect_client_credentials' },
+      'provider forum failed (exchange): incorrect_client_credentials, HTTP 200 from <url>/token; look at providers.forum.client_id, providers.forum.client_secret, providers.forum.token_endpoint_auth_method',
+    ],
+    [
+      'forum',
+      400,
+      { error: 'invalid_scope', error_description: 7 },
+      'provider forum failed (exchange): invalid_scope (an error that is no text), HTTP 400 from <url>/token; look at providers.forum.scope',
+    ],
+    [
+      'contract',
+      400,
+      { error: 'invalid_grant', error_description: 'used' },
+      'provider contract failed (exchange): invalid_grant (used), HTTP 400 from <url>/oauth2/token/exchange; look at providers.contract.redirect_uris, providers.contract.pkce',
+    ],
+    [
+      'contract',
+      503,
+      { error: { code: 17 } },
+      'provider contract failed (exchange): an error that is no text, HTTP 503 from <url>/oauth2/token/exchange; look at providers.contract.url',
+    ],
+    [
+      'forum',
+      404,
+      '<html>s3cret</html>',
+      'provider forum failed (exchange): the provider answered with something that is not JSON, HTTP 404 from <url>/token; look at providers.forum.token_url',
+    ],
+  ])('%s, status %i, %j', async (provider, status, body, line) => {
+    stub.answerWith(status, body);
+    const { answer, warnings } = await failed(provider);
+    expect(warnings).toEqual([line.replace('<url>', stub.url)]);
+    expect(answer).not.toMatch(/expired|s3cret|127\.0\.0\.1|providers\./);
+  });
+
+  it('has the words of the provider cleaned and cut, without what is secret', async () => {
+    const words = `bad\u001b[31m\r\ncode\u0085\u202e ${CODE} ${encodeURIComponent(CODE)} of ${SECRET}: ${'x'.repeat(500)}`;
+    stub.answerWith(400, { error: 'invalid_client', error_description: words });
+    const { warnings } = await failed('contract');
+    const [, said = ''] = /invalid_client \((.*)\), HTTP 400/.exec(warnings[0] ?? '') ?? [];
+    expect(said).toMatch(/^bad \[31m code  \*\*\* \*\*\* of \*\*\*: x+$/);
+    expect(said).toHaveLength(200);
+  });
+
+  it('has the cause and the address of one that cannot be reached', async () => {
+    stub.answer = (_request, response) => void response.destroy();
+    const { status, warnings } = await failed('forum');
+    expect(status).toBe(500);
+    expect(warnings).toEqual([
+      expect.stringMatching(
+        `^provider forum failed \\(exchange\\): .*(?:closed|hang up).* from ${stub.url}/token; look at providers.forum.token_url$`,
+      ),
+    ]);
+  });
+
+  // Anyone can cause them: 100 lines a second, which hide no other warning.
+  it('are bounded for bad codes', async () => {
+    const states = await Promise.all(Array.from({ length: 260 }, () => begin('contract')));
+    stub.answerWith(400, { error: 'invalid_grant' });
+    const seen = service.log.length;
+    const began = performance.now();
+    await Promise.all(
+      states.map((state) =>
+        request(service.url).post('/oauth2/token').send({ code: CODE, state }).expect(401),
+      ),
+    );
+    stub.answerWith(401, { error: 'invalid_client' });
+    const { warnings } = await failed('contract');
+    expect(warnings).toHaveLength(1);
+    const seconds = Math.ceil((performance.now() - began) / 1000);
+    const lines = linesSince(seen).filter(({ msg }) => msg?.includes('invalid_grant'));
+    expect(lines.length).toBeGreaterThan(0);
+    expect(lines.length).toBeLessThanOrEqual(100 * (seconds + 1));
+  });
+
+  it.each([
+    ['invalid_scope', 'no such scope', 'look at providers.forum.scope'],
+    ['unauthorized_client', undefined, 'look at providers.forum.client_id'],
+  ])('has what the provider says in a callback of ours: %s', async (error, error_description, setting) => {
+    const begun = await request(service.url).get('/oauth2/authorize').redirects(0).query({
+      response_type: 'code',
+      client_id: 'app',
+      redirect_uri: 'https://app.example/cb',
+      code_challenge: CHALLENGE,
+      code_challenge_method: 'S256',
+      provider: 'forum',
+    });
+    const state = new URL(begun.headers['location'] as string).searchParams.get('state');
+    const seen = service.log.length;
+    const { headers } = await request(service.url)
+      .get('/providers/forum/callback')
+      .redirects(0)
+      .query({ state, error, error_description });
+    expect(headers['location']).toContain('error=server_error');
+    expect(headers['location']).not.toContain('scope');
+    const [line, ...more] = linesSince(seen).map(({ msg }) => msg);
+    expect(more).toEqual([]);
+    const description = error_description === undefined ? '' : ` (${error_description})`;
+    expect(line).toContain(
+      `provider forum failed (authorize): ${error}${description} from the callback; ${setting}`,
+    );
+  });
+
+  describe('at the start, of a wrong discovery address', () => {
+    const check = async (): Promise<string[]> => {
+      const lines: string[] = [];
+      await service.app.get(ProviderRegistry).check((line) => void lines.push(line));
+      return lines;
+    };
+
+    it.each<[string, number, unknown, string, Record<string, string>]>([
+      ['not found', 404, { error: 'Realm does not exist' }, 'Realm does not exist, HTTP 404', {}],
+      ['a page', 200, '<html>', 'the provider answered with something that is not JSON, HTTP 200', {}],
+      ['a list', 200, [], 'the provider answered with JSON that is not an object, HTTP 200', {}],
+      ['a redirect', 301, '', 'the discovery document cannot be had, HTTP 301', { Location: '/x' }],
+      ['a failure', 503, 'no', 'the discovery document cannot be had, HTTP 503', {}],
+    ])('is one line: %s', async (_what, status, body, cause, headers) => {
+      stub.answerWith(status, body, headers);
+      const address = `${stub.url}/realms/corp/.well-known/openid-configuration`;
+      expect(await check()).toEqual([
+        `Provider corp cannot be used now: ${cause} from ${address}; look at providers.corp.url`,
+      ]);
+    });
+
+    it('is one line: another issuer', async () => {
+      stub.answerWith(200, { issuer: 'https://other.example' });
+      const [line, ...more] = await check();
+      expect(more).toEqual([]);
+      expect(line).toMatch(
+        /^Provider corp cannot be used now: its discovery document names another issuer \(https:\/\/other\.example\)/,
+      );
+      expect(line).toMatch(/HTTP 200 from http.*openid-configuration; look at providers\.corp\.url$/);
+    });
+  });
+});

@@ -1,0 +1,317 @@
+import { jest } from '@jest/globals';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import request from 'supertest';
+import type { ProviderAdapter } from '../../src/provider/provider-adapter.js';
+import { Provider } from '../../src/provider/provider.js';
+import { isFull, reportPromise } from '../support/proof.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn } from '../support/sign-in.js';
+import { providerSettings } from '../support/provider-settings.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+/** What is added in full to the 5 s of the contract, for the requests around the exchange. */
+const ALLOWANCE_S = 0.25;
+
+/** The default adapter against a provider that does as it is told (spec §4.5.2, §7.3; contract §3, §6). */
+describe('a provider of the contract', () => {
+  let provider: StubProvider;
+  let service: TestService;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({
+      ...provider.env(),
+      REDIRECT_URIS: 'https://app.example/cb?a=1&b=%C3%A4',
+    });
+  });
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+  beforeEach(() => provider.reset());
+
+  async function exchange(code = 'ada'): Promise<request.Response> {
+    const state = await beginSignIn(service.url);
+    return request(service.url).post('/oauth2/token').send({ code, state });
+  }
+
+  async function rowsOfUsers(): Promise<unknown> {
+    return query(service.databaseUrl, 'SELECT * FROM users ORDER BY user_id');
+  }
+
+  it('gets exactly the request of §4.5.2', async () => {
+    await exchange('a code/with+signs&=ü');
+    const [seen] = provider.requests;
+    const pairs = Array.from({ length: seen!.rawHeaders.length / 2 }, (_, i) =>
+      seen!.rawHeaders.slice(2 * i, 2 * i + 2),
+    );
+    const headers = new Map(pairs.map(([name, value]) => [name!.toLowerCase(), value]));
+    expect([seen!.method, seen!.path]).toEqual(['POST', '/oauth2/token/exchange']);
+    expect(headers.get('content-type')).toBe('application/x-www-form-urlencoded');
+    expect(headers.get('accept')).toBe('application/json');
+    expect([...new URLSearchParams(seen!.body)]).toEqual([
+      ['client_id', 'latchkey'],
+      ['client_secret', 'a client secret of the stub'],
+      ['code', 'a code/with+signs&=ü'],
+      ['redirect_uri', 'https://app.example/cb?a=1&b=%C3%A4'],
+    ]);
+  });
+
+  it('is called over one connection again and again', async () => {
+    const ports = new Set<number | undefined>();
+    const answer = provider.answer;
+    provider.answer = (seen, response, raw) => {
+      ports.add(raw.socket.remotePort);
+      answer(seen, response, raw);
+    };
+    for (let i = 0; i < 5; i++) await signIn(service.url);
+    expect(ports.size).toBe(1);
+  });
+
+  it.each<[string, number, unknown, number, string]>([
+    ['invalid_grant', 400, { error: 'invalid_grant' }, 401, 'invalid_grant'],
+    ['invalid_grant with another status', 500, { error: 'invalid_grant' }, 401, 'invalid_grant'],
+    ['invalid_grant with 200', 200, { error: 'invalid_grant', provider_user_id: 'x' }, 401, 'invalid_grant'],
+    ['invalid_client', 401, { error: 'invalid_client' }, 400, 'invalid_client'],
+    ['unauthorized_client', 400, { error: 'unauthorized_client' }, 400, 'invalid_client'],
+    ['invalid_request', 400, { error: 'invalid_request' }, 400, 'invalid_request'],
+    ['server_error', 500, { error: 'server_error' }, 500, 'server_error'],
+    ['an error of its own', 400, { error: 'teapot' }, 500, 'server_error'],
+    ['an error of a prototype key', 400, { error: '__proto__' }, 500, 'server_error'],
+    ['an error that is not a string', 400, { error: 7 }, 500, 'server_error'],
+    ['status 400 without an error', 400, {}, 500, 'server_error'],
+    ['status 404 with HTML', 404, '<html>', 500, 'server_error'],
+    ['status 201', 201, { provider_user_id: 'x' }, 500, 'server_error'],
+    ['an empty answer', 200, '', 500, 'server_error'],
+    ['truncated JSON', 200, '{"provider_user_id":"x"', 500, 'server_error'],
+    ['null', 200, 'null', 500, 'server_error'],
+    ['an array', 200, '["x"]', 500, 'server_error'],
+    ['text', 200, '"x"', 500, 'server_error'],
+    [
+      'bytes that are not UTF-8',
+      200,
+      Buffer.from('{"provider_user_id":"\xff"}', 'latin1'),
+      500,
+      'server_error',
+    ],
+    ['no provider_user_id', 200, { username: 'x' }, 500, 'server_error'],
+    ['a number as provider_user_id', 200, { provider_user_id: 7 }, 500, 'server_error'],
+    ['an empty provider_user_id', 200, { provider_user_id: '' }, 500, 'server_error'],
+    ['one of 256 characters', 200, { provider_user_id: 'x'.repeat(256) }, 500, 'server_error'],
+    ['one with NUL', 200, { provider_user_id: 'a\0b' }, 500, 'server_error'],
+    ['one with a lone surrogate', 200, '{"provider_user_id":"\\ud800"}', 500, 'server_error'],
+    ['more than 64 KiB', 200, { provider_user_id: 'x', username: 'y'.repeat(70_000) }, 500, 'server_error'],
+  ])('answers %s', async (_name, status, body, expected, error) => {
+    const before = await rowsOfUsers();
+    provider.answerWith(status, body);
+    const response = await exchange();
+    expect([response.status, response.body]).toEqual([
+      expected,
+      { error, error_description: expect.any(String) },
+    ]);
+    expect(response.text).not.toContain(provider.url);
+    expect(await rowsOfUsers()).toEqual(before);
+  });
+
+  it.each([false, 'false'])(
+    'may call an e-mail address unverified, which is dropped then: %j',
+    async (said) => {
+      const emailOf = async (): Promise<unknown> =>
+        query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = 'eve'`);
+      provider.answerWith(200, { provider_user_id: 'eve', email: 'eve@x.example', email_verified: null });
+      expect((await exchange()).status).toBe(200);
+      expect(await emailOf()).toEqual([{ email: 'eve@x.example' }]);
+      provider.answerWith(200, { provider_user_id: 'eve', email: 'ada@x.example', email_verified: said });
+      expect((await exchange()).status).toBe(200);
+      expect(await emailOf()).toEqual([{ email: null }]);
+    },
+  );
+
+  it('may send any content type, and a byte order mark', async () => {
+    provider.answerWith(200, '\uFEFF{"provider_user_id":"any"}', { 'Content-Type': 'text/plain' });
+    expect((await exchange()).status).toBe(200);
+  });
+
+  it('may not compress its answer', async () => {
+    provider.answerWith(200, gzipSync('{"provider_user_id":"any"}'), { 'Content-Encoding': 'gzip' });
+    expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+  });
+
+  it('can send 64 KiB and not a byte more', async () => {
+    const most = JSON.stringify({ provider_user_id: 'any' }).padEnd(65_536);
+    provider.answerWith(200, most);
+    expect((await exchange()).status).toBe(200);
+    provider.answerWith(200, `${most} `);
+    expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+    reportPromise('P12', 'answers of 64 KiB and a byte; taken', '1; 0', '…; 0');
+  });
+
+  it('cannot redirect us, and the client secret, somewhere else (P12)', async () => {
+    const elsewhere = await StubProvider.start();
+    try {
+      const redirects = [301, 302, 303, 307, 308];
+      for (const status of redirects) {
+        provider.answerWith(status, '', { Location: `${elsewhere.url}/oauth2/token/exchange` });
+        expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+      }
+      provider.answerWith(200, { provider_user_id: 'any', avatar_url: `${elsewhere.url}/picture.png` });
+      expect((await exchange()).status).toBe(200);
+      expect(elsewhere.requests).toHaveLength(0);
+      reportPromise(
+        'P12',
+        'addresses that a provider of the adapter `contract` names, in a redirect or an identity; requests to them',
+        `${redirects.length + 1}; ${elsewhere.requests.length}`,
+        '…; 0',
+      );
+    } finally {
+      await elsewhere.close();
+    }
+  });
+
+  it('never gets a code of another provider’s sign-in (P2)', async () => {
+    const other = await StubProvider.start();
+    const both = await startTestService({ ...provider.env(), ...other.env('OTHER') });
+    try {
+      for (let i = 0; i < 20; i++) {
+        const name = i % 2 ? 'stub' : 'other';
+        const state = await beginSignIn(both.url, { provider: name });
+        await request(both.url)
+          .post('/oauth2/token')
+          .send({ code: `for-${name}`, state, provider: 'stub' })
+          .expect(200);
+      }
+      expect(provider.requests.every(({ body }) => body.includes('code=for-stub'))).toBe(true);
+      expect(other.requests.every(({ body }) => body.includes('code=for-other'))).toBe(true);
+      expect([provider.requests.length, other.requests.length]).toEqual([10, 10]);
+    } finally {
+      await both.close();
+      await other.close();
+    }
+  });
+
+  it('gives two users to one id at two providers', async () => {
+    const both = await startTestService({ ...provider.env(), ...provider.env('OTHER') });
+    try {
+      const first = await signIn(both.url, 'same');
+      const state = await beginSignIn(both.url, { provider: 'other' });
+      const { body } = await request(both.url)
+        .post('/oauth2/token')
+        .send({ code: 'same', state })
+        .expect(200);
+      expect((body as { user_id: string }).user_id).not.toBe(first.user_id);
+    } finally {
+      await both.close();
+    }
+  });
+
+  it('may be unreachable', async () => {
+    const gone = await startTestService({ ...provider.env(), PROVIDERS_STUB_URL: 'http://127.0.0.1:1' });
+    try {
+      const state = await beginSignIn(gone.url);
+      const { body } = await request(gone.url).post('/oauth2/token').send({ code: 'c', state }).expect(500);
+      expect(body).toEqual({
+        error: 'server_error',
+        error_description: 'the identity provider cannot be used right now',
+      });
+    } finally {
+      await gone.close();
+    }
+  });
+
+  it('is never reached through a proxy on loopback', async () => {
+    const proxy = createServer((_request, response) => response.end('proxied'));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const saved = { ...process.env };
+    process.env['http_proxy'] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const beside = await startTestService(provider.env());
+    try {
+      await signIn(beside.url);
+      expect(provider.requests).toHaveLength(1);
+    } finally {
+      process.env = saved;
+      await beside.close();
+      proxy.close();
+    }
+  });
+
+  describe('that takes its time', () => {
+    const settings = providerSettings('slow');
+    const requested = { code: 'c', state: 's', redirectUri: 'https://a.example' };
+
+    it('is given up at the deadline, even if its adapter does not listen', async () => {
+      let aborted = false;
+      const slow = new Provider(
+        settings,
+        {
+          authorizationUrl: () => new URL('https://a.example'),
+          exchange: (_settings, { signal }) => {
+            signal.addEventListener('abort', () => (aborted = true));
+            return new Promise(() => undefined);
+          },
+        },
+        50,
+      );
+      await expect(slow.exchange(requested)).rejects.toMatchObject({ error: 'server_error' });
+      expect(aborted).toBe(true);
+    });
+
+    it('gets no code after it was given up, even if its issuer becomes known', async () => {
+      let know = (_issuer: string): void => undefined;
+      const known = new Promise<string>((resolve) => (know = resolve));
+      const redeem = jest.fn<ProviderAdapter['exchange']>();
+      const authorizationUrl = () => new URL('https://a.example');
+      const slow = new Provider(settings, { authorizationUrl, exchange: redeem, issuer: () => known }, 50);
+      const asked = slow.exchange({ ...requested, iss: 'https://a.example' });
+      await expect(asked).rejects.toMatchObject({ error: 'server_error' });
+      know('https://a.example');
+      await new Promise(setImmediate);
+      expect(redeem).not.toHaveBeenCalled();
+    });
+
+    it('has 5 s in all, even if it sends a byte now and then; refreshes go on while 100 exchanges hang', async () => {
+      const { refresh_token } = await signIn(service.url);
+      provider.answer = (_request, response) => {
+        response.writeHead(200);
+        const drip = setInterval(() => response.write(' '), 100);
+        response.on('close', () => clearInterval(drip));
+      };
+      const dripping = timed(exchange());
+      await until(() => provider.requests.length === 2); // the sign-in's and this one
+      provider.answer = () => undefined;
+      const states = await Promise.all(Array.from({ length: 100 }, () => beginSignIn(service.url)));
+      const hanging = states.map(async (state) =>
+        request(service.url).post('/oauth2/token').send({ code: 'c', state }),
+      );
+      const all = { hang: true };
+      void Promise.race(hanging).then(() => (all.hang = false));
+      let refreshed = 0;
+      while (all.hang && refreshed < 20) {
+        await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+        if (all.hang) refreshed++;
+      }
+      expect(refreshed).toBeGreaterThan(2); // a busy machine makes fewer than 20 in 5 s
+      expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual(Array<number>(100).fill(500));
+
+      const { body, seconds } = await dripping;
+      expect(body).toMatchObject({ error: 'server_error' });
+      expect(seconds).toBeGreaterThan(4.9);
+      expect(seconds).toBeLessThan(isFull ? 5 + ALLOWANCE_S : 7);
+      reportPromise(
+        'P12',
+        `a provider sends a byte now and then, and ${states.length} other exchanges hang: it is given up after; refreshes meanwhile that failed`,
+        `${seconds.toFixed(2)} s; 0 of ${refreshed}`,
+        `≤ 5 s (fails above ${5 + ALLOWANCE_S} s); 0`,
+      );
+    });
+
+    async function timed(asked: Promise<request.Response>): Promise<{ body: unknown; seconds: number }> {
+      const began = performance.now();
+      const { body } = await asked;
+      return { body, seconds: (performance.now() - began) / 1000 };
+    }
+  });
+});

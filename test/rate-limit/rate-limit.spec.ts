@@ -1,0 +1,417 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
+import type { DynamicModule } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import request from 'supertest';
+import { AppModule } from '../../src/app.module.js';
+import { Events } from '../../src/events.js';
+import { RateLimits } from '../../src/http/rate-limit.js';
+import { NoLimits } from '../../src/rate-limit/no-limits.js';
+import { RateLimitModule } from '../../src/rate-limit/rate-limit.module.js';
+import { RedisConnection } from '../../src/redis/redis-connection.js';
+import { RedisModule } from '../../src/redis/redis.module.js';
+import { needs } from '../support/installed.js';
+import { watchLateness } from '../support/lateness.js';
+import { reportPromise } from '../support/proof.js';
+import { hasRedis, RedisServer } from '../support/redis-server.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const LIMITS = {
+  RATE_LIMIT: 'on',
+  RATE_LIMIT_AUTHORIZE: '5',
+  RATE_LIMIT_TOKEN: '4',
+  RATE_LIMIT_REFRESH: '3',
+  RATE_LIMIT_BAD_TOKEN: '2',
+};
+const BEHIND_PROXY = { ...LIMITS, TRUST_PROXY: 'loopback' };
+const SERVICE_KEY = 'a service key of thirty-two characters'.replaceAll(' ', '-');
+
+let stub: StubProvider;
+let service: TestService;
+
+beforeAll(async () => {
+  stub = await StubProvider.start();
+  service = await startTestService({ ...BEHIND_PROXY, ...stub.env(), SERVICE_KEYS: SERVICE_KEY });
+});
+afterAll(async () => {
+  await service?.close();
+  await stub?.close();
+});
+
+let addresses = 0;
+/** An address for which nothing has been counted yet. */
+function newAddress(): string {
+  addresses++;
+  return `192.0.2.${addresses}`;
+}
+
+type Call = (url: string) => request.Test;
+const authorize: Call = (url) => request(url).get('/oauth2/authorize').query({ provider: 'stub' });
+const token: Call = (url) => request(url).post('/oauth2/token').send({});
+const refreshAtToken: Call = (url) =>
+  request(url).post('/oauth2/token').send({ grant_type: 'refresh_token', refresh_token: 'unknown' });
+const refresh: Call = (url) => request(url).post('/oauth2/refresh').send({ refresh_token: 'unknown' });
+
+async function statuses(times: number, call: () => request.Test): Promise<number[]> {
+  const seen: number[] = [];
+  for (let i = 0; i < times; i++) seen.push((await call()).status);
+  return seen;
+}
+
+function expectSlowDown(response: request.Response): void {
+  expect([response.status, response.body]).toEqual([
+    429,
+    { error: 'slow_down', error_description: expect.any(String) },
+  ]);
+  expect(response.headers['retry-after']).toMatch(/^([1-9]|[1-5]\d|60)$/);
+  expect(response.headers['cache-control']).toBe('no-store');
+}
+
+describe('limits per minute and address (contract §2)', () => {
+  it.each([
+    ['authorize', authorize, 5, 200],
+    ['token', token, 4, 400],
+    ['refresh', refresh, 3, 401],
+    ['refresh at the token endpoint', refreshAtToken, 3, 401],
+  ] as const)('%s: whatever the answer, and for that address alone', async (_name, call, limit, status) => {
+    const [from, other] = [newAddress(), newAddress()];
+    const answered = await statuses(limit, () => call(service.url).set('X-Forwarded-For', from));
+    expect(answered).toEqual(Array(limit).fill(status));
+    expectSlowDown(await call(service.url).set('X-Forwarded-For', from));
+    await call(service.url).set('X-Forwarded-For', other).expect(status);
+  });
+
+  it('each endpoint has a count of its own', async () => {
+    const from = newAddress();
+    await statuses(6, () => authorize(service.url).set('X-Forwarded-For', from));
+    await refresh(service.url).set('X-Forwarded-For', from).expect(401);
+  });
+
+  it('refreshes at two addresses have one count, and leave sign-ins theirs', async () => {
+    const from = newAddress();
+    await statuses(2, () => refresh(service.url).set('X-Forwarded-For', from));
+    await refreshAtToken(service.url).set('X-Forwarded-For', from).expect(401);
+    expectSlowDown(await refreshAtToken(service.url).set('X-Forwarded-For', from));
+    await token(service.url).set('X-Forwarded-For', from).expect(400);
+  });
+
+  // What a proxy, or another router, might take for the same path: here it is none at all, so no limit can be passed by it.
+  it.each([
+    '/OAuth2/refresh',
+    '/oauth2/refresh/',
+    '//oauth2/refresh',
+    '/oauth2//refresh',
+    '/oauth2/%72efresh',
+    '/oauth2/refresh%2f',
+    '/oauth2/./refresh;x',
+  ])('no other spelling of a path leads past a limit: %s', async (path) => {
+    const { status, body } = await request(service.url).post(path).send({ refresh_token: 'unknown' });
+    expect([status, body]).toEqual([404, { error: 'not_found', error_description: expect.any(String) }]);
+  });
+
+  it('counting starts again with the next minute', async () => {
+    const from = newAddress();
+    await statuses(5, () => authorize(service.url).set('X-Forwarded-For', from));
+    await authorize(service.url).set('X-Forwarded-For', from).expect(429);
+    const now = Date.now;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now() + 60_000);
+    try {
+      await authorize(service.url).set('X-Forwarded-For', from).expect(200);
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  it('a subscriber with a whole /64 of IPv6 is one address', async () => {
+    const from = (i: number): string => `2001:db8:1:2:${i}::${i}`;
+    for (let i = 0; i < 5; i++)
+      await authorize(service.url)
+        .set('X-Forwarded-For', from(i + 1))
+        .expect(200);
+    await authorize(service.url).set('X-Forwarded-For', from(9)).expect(429);
+    await authorize(service.url).set('X-Forwarded-For', '2001:db8:1:3::1').expect(200);
+  });
+
+  it('emits one event for an address, however long it goes on', async () => {
+    const seen: unknown[] = [];
+    service.app.get(Events).on('rate_limit.exceeded', (event) => void seen.push(event));
+    const from = newAddress();
+    await statuses(9, () => authorize(service.url).set('X-Forwarded-For', from));
+    expect(seen).toEqual([{ limit: 'authorize', address: from }]);
+  });
+
+  it('without a trusted proxy, a client cannot choose its address', async () => {
+    const direct = await startTestService({ ...LIMITS, ...stub.env() });
+    try {
+      const answered = await statuses(6, () => authorize(direct.url).set('X-Forwarded-For', newAddress()));
+      expect(answered).toEqual([200, 200, 200, 200, 200, 429]);
+    } finally {
+      await direct.close();
+    }
+  });
+
+  it('off, nothing counts', async () => {
+    const off = await startTestService({ ...BEHIND_PROXY, ...stub.env(), RATE_LIMIT: 'off' });
+    try {
+      expect(off.app.get(RateLimits)).toBeInstanceOf(NoLimits);
+      expect(await statuses(9, () => authorize(off.url))).toEqual(Array(9).fill(200));
+      expect(await statuses(5, () => bearer('wrong', off.url))).toEqual(Array(5).fill(401));
+    } finally {
+      await off.close();
+    }
+  });
+});
+
+describe('a limit that is asked for but not provided', () => {
+  /** Resolves all dependencies without creating anything: no database is needed. */
+  const preview = (module: DynamicModule): Promise<unknown> =>
+    NestFactory.createApplicationContext(module, { preview: true, abortOnError: false, logger: false });
+
+  it.each(['on', 'off'])('stops the start: RATE_LIMIT is %s', async (rateLimit) => {
+    const complete = AppModule.with({ ...service.settings, rateLimit: rateLimit === 'on' });
+    await preview(complete);
+    const imports = complete.imports!.filter((one) => (one as DynamicModule).module !== RateLimitModule);
+    await expect(preview({ ...complete, imports })).rejects.toThrow(
+      /RateLimits at index \[\d\] is available/,
+    );
+  });
+
+  it('stops the start where Redis is forgotten, through which instances count together', async () => {
+    const complete = AppModule.with(service.settings);
+    const imports = complete.imports!.filter((one) => one !== RedisModule);
+    await expect(preview({ ...complete, imports })).rejects.toThrow(/RedisConnection at index/);
+  });
+});
+
+function bearer(value: string, url = service.url): request.Test {
+  return request(url).get('/me').set('Authorization', `Bearer ${value}`);
+}
+
+describe('refused bearer tokens (contract §2, RATE_LIMIT_BAD_TOKEN)', () => {
+  it('get slow_down beyond the limit, while a valid token goes on', async () => {
+    const { access_token: good } = await signIn(service.url);
+    const from = newAddress();
+    const me = (value: string): request.Test => bearer(value).set('X-Forwarded-For', from);
+    await statuses(5, () => me(good).expect(200)); // counts nothing
+    expect(await statuses(2, () => me('wrong'))).toEqual([401, 401]);
+    expectSlowDown(await me('wrong'));
+    await me(good).expect(200);
+    await bearer('wrong').set('X-Forwarded-For', newAddress()).expect(401);
+  });
+
+  it.each([
+    ['a header without a bearer token', 'Basic bGF0Y2g6a2V5', '/me', 'get'],
+    ['a wrong service key', 'Bearer a-wrong-service-key-of-32-characters', '/oauth2/introspect', 'post'],
+  ] as const)('%s counts', async (_name, authorization, path, method) => {
+    const from = newAddress();
+    const headers = { Authorization: authorization, 'X-Forwarded-For': from };
+    const answered = await statuses(3, () => request(service.url)[method](path).set(headers));
+    expect(answered).toEqual([401, 401, 429]);
+  });
+
+  describe('revocations, sign-outs and removals', () => {
+    let url: string; // of a service that allows more sign-ins
+    let own: TestService;
+    beforeAll(async () => {
+      const env = { RATE_LIMIT: 'on', RATE_LIMIT_BAD_TOKEN: '2', TRUST_PROXY: 'loopback' };
+      own = await startTestService({ ...env, ...stub.env() });
+      url = own.url;
+    });
+    afterAll(() => own?.close());
+
+    const revoke = (value: string, from: string): request.Test =>
+      request(url).post('/oauth2/revoke').set('X-Forwarded-For', from).send({ token: value });
+
+    it('a revocation of an unknown token counts, but gets the usual answer', async () => {
+      const from = newAddress();
+      const { refresh_token: good } = await signIn(url);
+      expect((await revoke('unknown', from).expect(200)).body).toEqual({});
+      await revoke(`${good}A`, from).expect(200);
+      expectSlowDown(await revoke('unknown', from));
+      expectSlowDown(await bearer('wrong', url).set('X-Forwarded-For', from)); // one count for all
+      await revoke('unknown', newAddress()).expect(200);
+    });
+
+    it('a valid token is never refused, whatever its address has done', async () => {
+      const from = newAddress();
+      await statuses(4, () => revoke('unknown', from));
+      const device_id = randomUUID();
+      const as = async (
+        call: (auth: Record<string, string>, device: string) => request.Test,
+      ): Promise<number> => {
+        const { access_token } = await signIn(url, 'ada', { device_id });
+        return (await call({ Authorization: `Bearer ${access_token}`, 'X-Forwarded-For': from }, device_id))
+          .status;
+      };
+      for (const kind of ['refresh_token', 'access_token'] as const) {
+        const tokens = await signIn(url);
+        await revoke(tokens[kind], from).expect(200);
+        await bearer(tokens.access_token, url).expect(401);
+      }
+      expect(await as((auth) => request(url).post('/sign-out').set(auth))).toBe(204);
+      expect(await as((auth, id) => request(url).delete(`/devices/${id}`).set(auth))).toBe(204);
+      expectSlowDown(await revoke('unknown', from));
+    });
+
+    it.each([
+      ['POST /sign-out', () => request(url).post('/sign-out')],
+      ['DELETE /devices/…', () => request(url).delete(`/devices/${randomUUID()}`)],
+    ])('%s with a bad token counts', async (_name, call) => {
+      const headers = { Authorization: 'Bearer wrong', 'X-Forwarded-For': newAddress() };
+      expect(await statuses(3, () => call().set(headers))).toEqual([401, 401, 429]);
+    });
+  });
+
+  it('a request without a token does not count', async () => {
+    const from = newAddress();
+    const me = (): request.Test => request(service.url).get('/me').set('X-Forwarded-For', from);
+    expect(await statuses(4, me)).toEqual([401, 401, 401, 401]);
+  });
+
+  it('nor does a valid token without the right to call, or a valid service key', async () => {
+    const { access_token: good } = await signIn(service.url);
+    const from = newAddress();
+    const introspect = (key: string): request.Test =>
+      request(service.url)
+        .post('/oauth2/introspect')
+        .set({ Authorization: `Bearer ${key}`, 'X-Forwarded-For': from })
+        .send({ token: good });
+    expect(await statuses(3, () => introspect(good))).toEqual([403, 403, 403]);
+    expect(await statuses(3, () => introspect(SERVICE_KEY))).toEqual([200, 200, 200]);
+  });
+});
+
+it('renames count for the user, from any session and address (contract §2, RATE_LIMIT_WRITE)', async () => {
+  const env = { RATE_LIMIT: 'on', RATE_LIMIT_WRITE: '2', TRUST_PROXY: 'loopback' };
+  const own = await startTestService({ ...env, ...stub.env() });
+  const device_id = randomUUID();
+  const rename = async (user: string): Promise<request.Response> => {
+    const { access_token } = await signIn(own.url, user, { device_id });
+    return request(own.url)
+      .patch(`/devices/${device_id}`)
+      .set({ Authorization: `Bearer ${access_token}`, 'X-Forwarded-For': newAddress() })
+      .send({ device_name: 'a name' });
+  };
+  try {
+    expect([(await rename('ada')).status, (await rename('ada')).status]).toEqual([200, 200]);
+    expectSlowDown(await rename('ada'));
+    expect((await rename('grace')).status).toBe(200);
+  } finally {
+    await own.close();
+  }
+});
+
+needs({ 'redis-server': hasRedis }).describe('with Redis', () => {
+  const N = 50;
+  const ENV = { ...BEHIND_PROXY, RATE_LIMIT_AUTHORIZE: String(N) };
+  let redis: RedisServer;
+  let instances: TestService[] = [];
+
+  beforeAll(async () => {
+    redis = await RedisServer.start();
+    const env = { ...ENV, ...stub.env(), REDIS_URL: redis.url };
+    const first = await startTestService(env);
+    instances = [first, await startTestService({ ...env, DATABASE_URL: first.databaseUrl })];
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+  });
+  afterAll(async () => {
+    redis?.thaw();
+    for (const instance of instances.toReversed()) await instance.close();
+    await redis?.kill();
+  });
+
+  async function untilRedisIs(state: 'up' | 'down', instance: TestService): Promise<void> {
+    for (;;) {
+      const { status, body } = await request(instance.url).get('/health/ready');
+      expect(status).toBe(200); // the service goes on without it
+      if ((body as { redis: string }).redis === state) return;
+      await delay(50);
+    }
+  }
+
+  /** Sends so many requests at once, evenly over both instances; returns how many got each status. */
+  async function storm(requests: number, from: string): Promise<Record<number, number>> {
+    const calls = Array.from({ length: requests }, (_, i) =>
+      authorize(instances[i % 2]!.url).set('X-Forwarded-For', from),
+    );
+    const counts: Record<number, number> = {};
+    for (const { status } of await Promise.all(calls)) counts[status] = (counts[status] ?? 0) + 1;
+    return counts;
+  }
+
+  it('two instances count together, exactly, and emit one event', async () => {
+    const seen: unknown[] = [];
+    for (const { app } of instances) app.get(Events).on('rate_limit.exceeded', (e) => void seen.push(e));
+    const from = newAddress();
+    expect(await storm(2 * N, from)).toEqual({ 200: N, 429: N });
+    const what = `requests of one address at once to two instances, whose limit is ${N} a minute; passed`;
+    reportPromise('P14', what, `${2 * N}; ${N}`, `${2 * N}; ${N}`);
+    for (const { url } of instances) {
+      expectSlowDown(await authorize(url).set('X-Forwarded-For', from));
+    }
+    expect(seen).toEqual([{ limit: 'authorize', address: from }]);
+  });
+
+  const logged = (text: string): number =>
+    instances.flatMap(({ log }) => log).filter((line) => line.includes(text)).length;
+
+  it('full: each instance counts alone, and says so once', async () => {
+    const { client } = instances[0]!.app.get(RedisConnection);
+    await client.config('SET', 'maxmemory', '1');
+    expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
+    expect(logged('each instance counts alone')).toBe(2);
+    await client.config('SET', 'maxmemory', '0');
+    expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
+  });
+
+  it('with a count that somebody else wrote for a year: nobody is locked out, and it is not remembered', async () => {
+    const { client } = instances[0]!.app.get(RedisConnection);
+    const from = newAddress();
+    const key = `latchkey:limit:authorize:${from}`;
+    await client.set(key, N + 1, 'PX', 365 * 86_400_000);
+    expect(await storm(N, from)).toEqual({ 200: N }); // each instance counts alone
+    await client.del(key);
+    expect(await storm(2 * N, from)).toEqual({ 200: N, 429: N });
+  });
+
+  it('killed: each instance counts alone until it is back, and says so once', async () => {
+    // A busy machine may have lost the connection before.
+    const [away, back] = [logged('Redis is away'), logged('Redis is back')];
+    await redis.kill();
+    expect(await storm(4 * N, newAddress())).toEqual({ 200: 2 * N, 429: 2 * N });
+    await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
+    expect(logged('Redis is away')).toBe(away + 2);
+
+    await redis.start();
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+    expect(logged('Redis is back')).toBe(back + 2);
+    expect(await storm(2 * N, newAddress())).toEqual({ 200: N, 429: N });
+  });
+
+  it('frozen: requests go on within a second', async () => {
+    redis.freeze();
+    const [began, lateness] = [performance.now(), watchLateness()];
+    expect(await storm(2, newAddress())).toEqual({ 200: 2 });
+    expect(performance.now() - began).toBeLessThan(1000 + 10 * lateness());
+    await Promise.all(instances.map((instance) => untilRedisIs('down', instance)));
+    const [later, latenessThen] = [performance.now(), watchLateness()];
+    for (let i = 0; i < 5; i++) expect(await storm(2, newAddress())).toEqual({ 200: 2 });
+    expect(performance.now() - later).toBeLessThan(1000 + 10 * latenessThen()); // the connection is known to be dead
+    redis.thaw();
+    await Promise.all(instances.map((instance) => untilRedisIs('up', instance)));
+  });
+
+  it('unreachable when the service starts: the service starts', async () => {
+    const env = { ...ENV, ...stub.env(), REDIS_URL: 'redis://127.0.0.1:1' };
+    const alone = await startTestService({ ...env, DATABASE_URL: instances[0]!.databaseUrl });
+    try {
+      await untilRedisIs('down', alone);
+      await authorize(alone.url).expect(200);
+    } finally {
+      await alone.close();
+    }
+  });
+});

@@ -1,0 +1,170 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { bearer } from '../support/bearer.js';
+import type { Pushed } from '../support/cluster.js';
+import { Crowd } from '../support/crowd.js';
+import { createDatabase, type TestDatabase, unhurried } from '../support/database.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
+import { until } from '../support/until.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** Several instances and nothing but the database (contract §7); in full size in infra/hints.spec.ts. */
+describe('hints over PostgreSQL', () => {
+  let provider: StubProvider;
+  let database: TestDatabase;
+  let proxy: TcpProxy;
+  /** The first one reaches the database through the proxy where it listens. */
+  let instances: TestService[];
+  const clients: SocketClient[] = [];
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    database = await createDatabase();
+    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url), SERVICE_KEYS: SERVICE_KEY };
+    const PUBLIC_URL = 'http://latchkey.test';
+    instances = [];
+    proxy = await TcpProxy.before(database.url);
+    const aside = new URL(database.url);
+    aside.port = String(proxy.port);
+    for (const DATABASE_DIRECT_URL of [aside.href, database.url, database.url]) {
+      instances.push(await startTestService({ ...env, PUBLIC_URL, DATABASE_DIRECT_URL }));
+    }
+  });
+  afterEach(() => clients.splice(0).forEach((client) => client.close()));
+  afterAll(async () => {
+    for (const instance of instances ?? []) await instance.close();
+    await proxy?.refuse();
+    await database?.drop();
+    await provider?.close();
+  });
+
+  async function connect({ url }: { url: string }, { access_token }: Tokens): Promise<SocketClient> {
+    const client = await SocketClient.connect(url, access_token);
+    clients.push(client);
+    return client;
+  }
+  async function push({ url }: { url: string }, body: object): Promise<Pushed> {
+    const { status, body: answer } = await bearer(url, SERVICE_KEY).post('/push', body);
+    return { status, body: answer as Pushed['body'] };
+  }
+  /** Ends the listening connections, of all instances or of some. */
+  async function cut(most = 100): Promise<void> {
+    await query(
+      database.url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'latchkey-hints' LIMIT $1`,
+      [most],
+    );
+  }
+  /** Of all instances that run in this process. */
+  const logged = (words: string): number =>
+    instances.flatMap(({ log }) => log).filter((line) => line.includes(words)).length;
+
+  it('an event that is not kept comes once to every socket, on any instance; over 4 KiB it is refused', async () => {
+    const tokens = await signIn(instances[0]!.url);
+    const sockets = await Promise.all(instances.map((instance) => connect(instance, tokens)));
+    const { user_id } = tokens;
+    const largest = 'ü'.repeat(2047);
+    for (const [i, instance] of instances.entries()) {
+      const now = { user_id, event: 'now', ttl: 0, data: largest };
+      expect((await push(instance, now)).status).toBe(202);
+      expect(await push(instance, { ...now, data: `${largest}x` })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request' },
+      });
+      await Promise.all(sockets.map((socket) => socket.until(() => socket.of('now').length > i)));
+    }
+    for (const instance of instances)
+      await push(instance, { user_id, event: 'end', data: 'x'.repeat(20_000) });
+    await Promise.all(sockets.map((socket) => socket.until(() => socket.of('end').length === 3)));
+    for (const socket of sockets)
+      expect(socket.of('now').map(({ data }) => data)).toEqual(Array(3).fill(largest));
+  });
+
+  it('pushes through three instances while listening connections are cut: none lost, doubled or out of order', async () => {
+    const crowd = await Crowd.gather({ instances, push, databaseUrl: database.url, users: 8 });
+    const end = new AbortController();
+    const cutting = (async () => {
+      for (let i = 0; !end.signal.aborted; i++) {
+        await cut(1 + (i % 3));
+        await delay(100);
+      }
+    })();
+    await crowd.push(30, { pushers: 6 });
+    end.abort();
+    await cutting;
+    await crowd.settle();
+    expect(crowd.failed).toBe(0);
+  });
+
+  it('while an instance is cut off pushes go on; what happened meanwhile is heard once it is back, in both directions', async () => {
+    const [near, far] = [instances[1]!, instances[0]!];
+    const tokens = await signIn(near.url);
+    const { user_id } = tokens;
+    const [here, there] = [await connect(near, tokens), await connect(far, tokens)];
+    await proxy.refuse();
+    await until(() => logged('no messages from other instances') > 0);
+
+    for (const instance of [near, near, far, far]) {
+      expect((await push(instance, { user_id, event: 'n' })).status).toBe(202);
+    }
+    expect((await push(far, { user_id, event: 'unheard', ttl: 0 })).status).toBe(202);
+    await there.next('unheard');
+    expect(here.history).toHaveLength(2);
+    await proxy.restore();
+    await Promise.all([here, there].map((client) => client.until(() => client.of('n').length === 4)));
+    await push(far, { user_id, event: 'end' });
+    await Promise.all([here, there].map((client) => client.next('end')));
+    expect(here.history.map(({ meta }) => meta!.offset)).toEqual([1, 2, 3, 4, 5]);
+    expect(there.history.map(({ meta }) => meta!.offset)).toEqual([1, 2, 3, 4, null, 5]);
+    expect(logged('arrive again')).toBeGreaterThan(0);
+  });
+
+  it('who can notify, and is none of us, makes instances look into the histories, and does no harm', async () => {
+    const { user_id, ...tokens } = await signIn(instances[0]!.url);
+    const there = await connect(instances[1]!, { user_id, ...tokens });
+    await query(database.url, 'INSERT INTO channels VALUES ($1, 1)', [user_id]);
+    await query(
+      database.url,
+      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+       VALUES ($1, 1, gen_random_uuid(), 'unsaid', '1', now(), now() + interval '1 hour')`,
+      [user_id],
+    );
+    for (const lie of ['', 'nonsense', '{"seal":"', '['.repeat(7900), `{"seal":"${'A'.repeat(43)}",}`]) {
+      await query(database.url, `SELECT pg_notify('latchkey_hints', $1)`, [lie]);
+    }
+    await there.next('unsaid');
+    await until(async () => (await push(instances[0]!, { user_id, event: 'after' })).status === 202);
+    await there.next('after');
+    expect(there.history.map(({ event, meta }) => [event, meta!.offset])).toEqual([
+      ['unsaid', 1],
+      ['after', 2],
+    ]);
+    expect(logged('not signed with our SECRET_KEY')).toBe(instances.length); // once each
+  });
+
+  it('what it pushed last is told before an instance ends', async () => {
+    const tokens = await signIn(instances[0]!.url);
+    const there = await connect(instances[0]!, tokens);
+    const last = await startTestService({
+      ...provider.env(),
+      DATABASE_URL: unhurried(database.url),
+      SERVICE_KEYS: SERVICE_KEY,
+      PUBLIC_URL: 'http://latchkey.test',
+    });
+    const pushed = [1, 2, 3].map(() => push(last, { user_id: tokens.user_id, event: 'n', ttl: 0 }));
+    await Promise.all(pushed);
+    await last.close();
+    await there.until(() => there.of('n').length === 3);
+    const listening = await query(
+      database.url,
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'latchkey-hints'`,
+    );
+    expect(listening).toHaveLength(3);
+  });
+});

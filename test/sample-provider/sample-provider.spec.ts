@@ -1,0 +1,423 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import request from 'supertest';
+import { ProviderRegistry } from '../../src/provider/provider.registry.js';
+import { hashPassword } from '../../src/sample-provider/passwords/password-hash.js';
+import { dump, query } from '../support/query.js';
+import { startServiceProcess } from '../support/service-process.js';
+import { startTestService, type TestService } from '../support/service.js';
+
+const PAGE = '/providers/mock/oauth2/authorize';
+const EXCHANGE = '/providers/mock/oauth2/token/exchange';
+const CALLBACK = 'https://app.example/callback';
+const STATE = '0f'.repeat(32);
+const good = { client_id: 'latchkey', redirect_uri: CALLBACK, state: STATE };
+const ada = { login: 'ada', password: 'analytical-engine' };
+
+let service: TestService;
+
+beforeAll(async () => {
+  const uris = [CALLBACK, 'https://app.example/cb?keep=1', 'com.example.app:/callback'];
+  service = await startTestService({ REDIRECT_URIS: uris.join(',') });
+});
+afterAll(() => service?.close());
+
+function page(asked: Record<string, string> = good, url = service.url): request.Test {
+  return request(url).get(PAGE).query(asked);
+}
+
+/** The body that the page's form would post. */
+async function submit(
+  fields: Record<string, string>,
+  asked: Record<string, string> = good,
+  url = service.url,
+): Promise<request.Response> {
+  const csrf_token = csrfTokenOf((await page(asked, url)).text);
+  return request(url)
+    .post(PAGE)
+    .query(asked)
+    .type('form')
+    .send({ csrf_token, ...fields });
+}
+
+async function codeFor(asked: Record<string, string> = good, url = service.url): Promise<string> {
+  const { headers } = await submit(ada, asked, url);
+  return new URL(headers['location'] as string).searchParams.get('code')!;
+}
+
+function exchange(fields: Record<string, string>, url = service.url): request.Test {
+  const { clientId, clientSecret } = service.app.get(ProviderRegistry).get('mock').settings;
+  const form = { client_id: clientId, client_secret: clientSecret, redirect_uri: CALLBACK, ...fields };
+  return request(url).post(EXCHANGE).type('form').set('Accept', 'application/json').send(form);
+}
+
+function csrfTokenOf(html: string): string {
+  return /name="csrf_token" value="([^"]+)"/.exec(html)![1]!;
+}
+
+function expectPage(response: request.Response): void {
+  expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+  expect(response.headers).not.toHaveProperty('location');
+  expect(response.headers).not.toHaveProperty('x-frame-options');
+  expect(response.headers['content-security-policy']).not.toMatch(/frame-ancestors|form-action|unsafe/);
+}
+
+describe('the authorization page (spec §4.5.1)', () => {
+  it('is HTML that may be framed, may not be stored, and names where the user goes', async () => {
+    const response = await page().expect(200);
+    expectPage(response);
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers['referrer-policy']).toBe('no-referrer');
+    expect(response.text).toContain('<strong>app.example</strong>');
+  });
+
+  it('allows exactly its own style and scripts', async () => {
+    const { text, headers } = await page();
+    const hash = ([, content]: string[]): string =>
+      `'sha256-${createHash('sha256').update(content!).digest('base64')}'`;
+    const [style] = [...text.matchAll(/<style>([^]*?)<\/style>/g)].map(hash);
+    const scripts = [...text.matchAll(/<script>([^]*?)<\/script>/g)].map(hash).join(' ');
+    expect(headers['content-security-policy']).toBe(
+      `default-src 'none'; style-src ${style}; img-src data:; base-uri 'none'; script-src ${scripts}`,
+    );
+  });
+
+  it('answers HEAD', async () => {
+    const response = await request(service.url).head(PAGE).query(good).expect(200);
+    expect(response.headers['content-type']).toBe('text/html; charset=utf-8');
+  });
+
+  it('names the scheme of an app', async () => {
+    const { text } = await page({ ...good, redirect_uri: 'com.example.app:/callback' }).expect(200);
+    expect(text).toContain('<strong>com.example.app</strong>');
+  });
+
+  it('escapes what it was given', async () => {
+    const state = `"><script>alert('&')</script>`;
+    const { text } = await page({ ...good, state }).expect(200);
+    expect(text).not.toContain('<script>alert');
+    const wrong = await submit({ login: state, password: 'wrong' }, { ...good, state });
+    expect(wrong.text).toContain('value="&quot;&gt;&lt;script&gt;alert(&#39;&amp;&#39;)&lt;/script&gt;"');
+    expect(wrong.text).not.toContain('<script>alert');
+  });
+
+  const { client_id, redirect_uri, state } = good;
+  const asQuery = (fields: Record<string, string>): string => new URLSearchParams(fields).toString();
+  it.each([
+    ['no parameters', ''],
+    ['no client_id', asQuery({ redirect_uri, state })],
+    ['an unknown client_id', asQuery({ ...good, client_id: 'Latchkey' })],
+    ['no redirect_uri', asQuery({ client_id, state })],
+    ['a redirect_uri that is not on the list', asQuery({ ...good, redirect_uri: `${CALLBACK}/` })],
+    ['a redirect_uri of a script', asQuery({ ...good, redirect_uri: 'javascript:alert(1)' })],
+    ['no state', asQuery({ client_id, redirect_uri })],
+    ['a blank state', asQuery({ ...good, state: ' ' })],
+    ['a state with NUL', `${asQuery({ client_id, redirect_uri })}&state=a%00b`],
+    ['a state that is not UTF-8', `${asQuery({ client_id, redirect_uri })}&state=%FF`],
+    ['a state of 1025 characters', asQuery({ ...good, state: 'a'.repeat(1025) })],
+    ['state twice', `${asQuery(good)}&state=${STATE}`],
+    ['redirect_uri twice', `${asQuery(good)}&redirect_uri=https%3A%2F%2Fevil.example`],
+  ])('answers 400 with a page to %s, and never redirects', async (_name, text) => {
+    const csrf_token = csrfTokenOf((await page()).text);
+    const shown = await request(service.url).get(`${PAGE}?${text}`).expect(400);
+    const posted = await request(service.url)
+      .post(`${PAGE}?${text}`)
+      .type('form')
+      .send({ csrf_token, ...ada })
+      .expect(400);
+    for (const response of [shown, posted]) {
+      expectPage(response);
+      expect(response.text).not.toContain('<form');
+    }
+  });
+});
+
+describe('the login form', () => {
+  it('sends the user back with a code and the state (spec §4.5.1, 3)', async () => {
+    const response = await submit(ada);
+    expect(response.status).toBe(302);
+    expect(response.headers['location']).toMatch(
+      new RegExp(`^https://app\\.example/callback\\?code=[A-Za-z0-9_-]{43}&state=${STATE}$`),
+    );
+    expect(response.headers['cache-control']).toBe('no-store');
+    expect(response.headers).not.toHaveProperty('content-security-policy');
+    expect(response.headers).not.toHaveProperty('x-frame-options');
+  });
+
+  it('keeps a query of the redirect URI', async () => {
+    const { headers } = await submit(ada, { ...good, redirect_uri: 'https://app.example/cb?keep=1' });
+    expect(headers['location']).toMatch(/^https:\/\/app\.example\/cb\?keep=1&code=[^&]+&state=0f/);
+  });
+
+  it.each(['a b+c', 'a%20b', '&=?#/', 'grüße ✓', '"<>\'`', 'a\nb'])('echoes the state %j', async (state) => {
+    const { headers } = await submit(ada, { ...good, state });
+    expect(new URL(headers['location'] as string).searchParams.get('state')).toBe(state);
+  });
+
+  it.each([
+    ['a wrong password', { login: 'ada', password: 'Analytical-engine' }],
+    ['an unknown login', { login: 'nobody', password: 'analytical-engine' }],
+    ['a name of the prototype', { login: '__proto__', password: 'x' }],
+  ])('shows itself again after %s, in the same words', async (_name, fields) => {
+    const response = await submit(fields);
+    expect(response.status).toBe(422);
+    expectPage(response);
+    expect(response.text).toContain('role="alert"');
+    expect(response.text).toContain('The user name or the password is not right.');
+    expect(response.text).toContain(`value="${fields.login}"`);
+    expect(response.text).not.toContain(`value="${fields.password}"`);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['no login', { password: 'x' }],
+    ['no password', { login: 'ada' }],
+    ['an empty form', { login: '', password: '' }],
+  ])('asks again after %s', async (_name, fields) => {
+    const response = await submit(fields);
+    expect(response.status).toBe(422);
+    expect(response.text).toContain('Please enter your user name and your password.');
+  });
+
+  it.each([
+    ['a login of 256 characters', { ...ada, login: 'a'.repeat(256) }],
+    ['a password of 1025 characters', { ...ada, password: 'a'.repeat(1025) }],
+    ['a password with NUL', { ...ada, password: 'a\0' }],
+  ])('refuses %s before it hashes anything', async (_name, fields) => {
+    const response = await submit(fields);
+    expect(response.status).toBe(400);
+    expectPage(response);
+  });
+
+  it.each([
+    ['no token', async () => ''],
+    ['a forged token', async () => `${Date.now()}.${'A'.repeat(43)}`],
+    ['a token for another state', async () => csrfTokenOf((await page({ ...good, state: 'ab' })).text)],
+  ])('takes no password with %s', async (_name, token) => {
+    const codes = (): Promise<unknown[]> => query(service.databaseUrl, 'SELECT FROM sample_codes');
+    const before = await codes();
+    const response = await submit({ ...ada, csrf_token: await token() });
+    expect(response.status).toBe(403);
+    expectPage(response);
+    expect(response.text).toContain('Please sign in again.');
+    expect(await codes()).toHaveLength(before.length);
+  });
+
+  it('counts ten failures a minute for a login from one network, also of attempts at the same time', async () => {
+    const grace = { login: 'grace', password: 'first-compiler' };
+    const answers = await Promise.all(
+      Array.from({ length: 15 }, () => submit({ login: 'grace', password: 'wrong' })),
+    );
+    const answered = (wanted: number): unknown[] => answers.filter(({ status }) => status === wanted);
+    expect(answered(422)).toHaveLength(10);
+    expect(answered(429)).toHaveLength(5);
+
+    const right = await submit(grace);
+    expect(right.status).toBe(429);
+    expect(Number(right.headers['retry-after'])).toBeGreaterThan(0);
+    expect(Number(right.headers['retry-after'])).toBeLessThanOrEqual(60);
+    expectPage(right);
+    expect((await submit(ada)).status).toBe(302);
+  });
+
+  it('does not count what succeeds', async () => {
+    for (let i = 0; i < 11; i++) {
+      expect((await submit({ login: 'linus', password: 'just-for-fun' })).status).toBe(302);
+    }
+  });
+});
+
+describe('the exchange (spec §4.5.2)', () => {
+  it('gives the identity for a code, once', async () => {
+    const code = await codeFor();
+    const first = await exchange({ code }).expect(200);
+    expect(first.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(first.headers['cache-control']).toBe('no-store');
+    expect(first.body).toEqual({
+      provider_user_id: 'demo-ada',
+      username: 'Ada Lovelace',
+      email: 'ada@example.com',
+    });
+    const { body } = await exchange({ code }).expect(400);
+    expect(body).toEqual({
+      error: 'invalid_grant',
+      error_description: 'the code is invalid, already used, or expired',
+    });
+  });
+
+  it('redeems a code once, however many requests compete', async () => {
+    const code = await codeFor();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => exchange({ code })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 400)).toHaveLength(19);
+  });
+
+  it('redeems at any instance', async () => {
+    const other = await startTestService({ DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK });
+    try {
+      await exchange({ code: await codeFor(good, service.url) }, other.url).expect(200);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('keeps only a hash of the code', async () => {
+    const code = await codeFor();
+    expect(await dump(service.databaseUrl)).not.toContain(code);
+    expect(service.log.join('')).not.toContain(code);
+  });
+
+  it('refuses a code after 60 seconds', async () => {
+    const code = await codeFor();
+    const [row] = await query<{ ttl: string }>(
+      service.databaseUrl,
+      `SELECT extract(epoch FROM max(expires_at) - now()) AS ttl FROM sample_codes`,
+    );
+    expect(Number(row!.ttl)).toBeGreaterThan(50);
+    expect(Number(row!.ttl)).toBeLessThanOrEqual(60);
+    await query(service.databaseUrl, 'UPDATE sample_codes SET expires_at = now()');
+    expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it('uses up a code that comes with another redirect URI', async () => {
+    const code = await codeFor();
+    await exchange({ code, redirect_uri: 'https://app.example/cb?keep=1' }).expect(400);
+    await exchange({ code }).expect(400);
+  });
+
+  it('refuses a code that was made for another client', async () => {
+    const code = await codeFor();
+    await query(service.databaseUrl, `UPDATE sample_codes SET client_id = 'someone'`);
+    expect((await exchange({ code }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
+  });
+
+  it.each([
+    ['a wrong secret', { client_secret: 'wrong' }],
+    ['another client', { client_id: 'someone' }],
+  ])('answers %s with invalid_client 401, and uses up nothing', async (_name, fields) => {
+    const code = await codeFor();
+    expect((await exchange({ code, ...fields }).expect(401)).body).toEqual({
+      error: 'invalid_client',
+      error_description: 'the client credentials are wrong',
+    });
+    await exchange({ code }).expect(200);
+  });
+
+  it.each(['client_id', 'client_secret', 'code', 'redirect_uri'])('asks for %s', async (name) => {
+    const longest = name === 'code' ? 16_384 : 2048;
+    for (const value of ['', ' ', 'a\0b', 'a'.repeat(longest + 1)]) {
+      const { body } = await exchange({ code: 'a', [name]: value }).expect(400);
+      expect(body).toMatchObject({ error: 'invalid_request' });
+    }
+  });
+
+  it('refuses a parameter that comes twice, before it looks at any', async () => {
+    const { body } = await request(service.url)
+      .post(EXCHANGE)
+      .type('form')
+      .send(`client_id=x&client_secret=x&code=a&code=b&redirect_uri=${encodeURIComponent(CALLBACK)}`)
+      .expect(400);
+    expect(body).toEqual({ error: 'invalid_request', error_description: 'code must be given once' });
+  });
+
+  it('answers an internal error with server_error, and on the page with a page', async () => {
+    await query(service.databaseUrl, 'ALTER TABLE sample_codes RENAME TO away');
+    try {
+      expect((await exchange({ code: 'a' }).expect(500)).body).toMatchObject({ error: 'server_error' });
+      const response = await submit(ada);
+      expect(response.status).toBe(500);
+      expectPage(response);
+      expect(response.text).not.toContain('sample_codes');
+    } finally {
+      await query(service.databaseUrl, 'ALTER TABLE away RENAME TO sample_codes');
+    }
+  });
+});
+
+describe('its accounts (contract §2)', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'latchkey-accounts-'));
+  const file = join(directory, 'accounts.json');
+  afterAll(() => rmSync(directory, { recursive: true }));
+
+  it('shows demo accounts with passwords that work', async () => {
+    const { text } = await page();
+    const shown = [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, word]) => word!);
+    expect(shown).toEqual(['ada', 'analytical-engine', 'grace', 'first-compiler', 'linus', 'just-for-fun']);
+  });
+
+  it('has a button for each demo account, which needs a token like every form, and no password', async () => {
+    const { text } = await page();
+    const logins = [...text.matchAll(/name="demo" value="([^"]+)"/g)].map(([, login]) => login);
+    expect(logins).toEqual(['ada', 'grace', 'linus']);
+    const { status, headers } = await submit({ demo: 'linus', login: 'half of a na', password: '' });
+    expect(status).toBe(302);
+    const code = new URL(headers['location'] as string).searchParams.get('code')!;
+    expect((await exchange({ code }).expect(200)).body).toMatchObject({ provider_user_id: 'demo-linus' });
+    expect((await submit({ demo: 'linus', csrf_token: '' })).status).toBe(403);
+    expect((await submit({ demo: 'nobody' })).status).toBe(422);
+  });
+
+  it('come from a file, and then no demo accounts are left', async () => {
+    const own = {
+      provider_user_id: '7',
+      login: 'zoë',
+      password_hash: await hashPassword('une clé'),
+      avatar_url: 'https://img.example/7.png',
+    };
+    writeFileSync(file, JSON.stringify([own]));
+    const env = { PROVIDERS_MOCK_ACCOUNTS: file, DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK };
+    const other = await startTestService(env);
+    try {
+      expect((await page(good, other.url)).text).not.toContain('analytical-engine');
+      expect((await page(good, other.url)).text).not.toContain('name="demo"');
+      expect((await submit(ada, good, other.url)).status).toBe(422);
+      expect((await submit({ demo: 'ada' }, good, other.url)).status).toBe(422);
+      const { headers } = await submit({ login: 'zoë', password: 'une clé' }, good, other.url);
+      const code = new URL(headers['location'] as string).searchParams.get('code')!;
+      const { body } = await exchange({ code }, other.url).expect(200);
+      expect(body).toEqual({ provider_user_id: '7', avatar_url: 'https://img.example/7.png' });
+
+      const foreign = await codeFor(); // of an account that this instance does not know
+      expect((await exchange({ code: foreign }, other.url).expect(400)).body).toMatchObject({
+        error: 'invalid_grant',
+      });
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('stop the start when the file is wrong', async () => {
+    writeFileSync(
+      file,
+      JSON.stringify([{ provider_user_id: '7', login: 'z', password_hash: 'plain-password' }]),
+    );
+    const start = startTestService({ PROVIDERS_MOCK_ACCOUNTS: file, DATABASE_URL: service.databaseUrl });
+    const message = await start.then(
+      () => 'started',
+      (error: Error) => error.message,
+    );
+    expect(message).toContain('PROVIDERS_MOCK_ACCOUNTS: entry 1, password_hash');
+    expect(message).not.toContain('plain-password');
+  });
+
+  it('are checked before anything is started, and faults name the setting as it was spelled', async () => {
+    const dataDir = mkdtempSync(join(directory, 'data-'));
+    const env = { 'providers.mock.accounts': join(directory, 'none.json'), DATA_DIR: dataDir };
+    const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
+    expect(message).toContain('providers.mock.accounts: was "');
+    expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"/);
+    expect(readdirSync(dataDir)).toEqual([]);
+  });
+});
+
+it('does not exist when it is disabled', async () => {
+  const env = { PROVIDERS_MOCK_ENABLED: 'false', DATABASE_URL: service.databaseUrl };
+  const without = await startTestService(env);
+  try {
+    await page(good, without.url).expect(404);
+    await request(without.url).post(EXCHANGE).expect(404);
+  } finally {
+    await without.close();
+  }
+});

@@ -1,0 +1,114 @@
+import { jest } from '@jest/globals';
+import { Client } from 'pg';
+import request from 'supertest';
+import { DataSource } from 'typeorm';
+import { Clock } from '../../src/database/clock.js';
+import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
+import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
+import { bearer } from '../support/bearer.js';
+import { query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+import { waiting } from '../support/waiting.js';
+
+const IN_FLIGHT = 2; // statements (database/statements/coalesce.ts)
+const BEHIND = 5;
+const AHEAD_MS = 100_000;
+
+/** Refreshes that wait for a statement, since two are under way: what happens meanwhile counts for them. */
+describe('refreshes that wait for their statement', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  let tokens: Tokens;
+  let lock: Client;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+  });
+  afterAll(() => provider.close());
+  beforeEach(async () => {
+    service = await startTestService(provider.env());
+    tokens = await signIn(service.url);
+    lock = new Client(service.databaseUrl);
+    await lock.connect();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await lock.end();
+    await service.close();
+  });
+
+  const release = () => lock.query('COMMIT');
+
+  /** Answers of refreshes whose statements cannot end before `release`, and of others behind them. */
+  async function held() {
+    const issue = jest.spyOn(AccessTokens.prototype, 'issue');
+    const refresh = async () => request(service.url).post('/oauth2/refresh').send(tokens);
+    const kidOf = (token: string): string =>
+      (JSON.parse(Buffer.from(token, 'base64url').toString()) as { kid: string }).kid;
+    const told = (answer: request.Response) => {
+      const { access_token: token } = answer.body as Tokens;
+      if (answer.status !== 200) return { status: answer.status, token, kid: undefined, iat: undefined };
+      return { status: 200, token, kid: kidOf(token.split('.')[0]!), iat: claimsOf(token).iat };
+    };
+    await lock.query('BEGIN');
+    await lock.query('LOCK TABLE access_tokens IN EXCLUSIVE MODE'); // who reads is not held up
+    const sent: PromiseLike<request.Response>[] = [];
+    for (let i = 1; i <= IN_FLIGHT; i++) {
+      sent.push(refresh());
+      await waiting(service.databaseUrl, i);
+    }
+    const heard = service.app.getHttpServer();
+    let behind = 0;
+    heard.on('request', () => behind++);
+    for (let i = 0; i < BEHIND; i++) sent.push(refresh());
+    await until(() => behind === BEHIND);
+    expect(issue).toHaveBeenCalledTimes(IN_FLIGHT);
+    return { answers: Promise.all(sent).then((all) => all.map(told)) };
+  }
+
+  it('are signed with the key and by the clock of the moment at which it is made', async () => {
+    const { app, settings, databaseUrl } = service;
+    const [keys, clock] = [app.get(KeyService), app.get(Clock)];
+    const before = keys.signing.kid;
+    const { kid } = await new KeyStore(app.get(DataSource), settings).rotate();
+    await until(() => keys.jwks.keys.length === 2);
+    const { answers } = await held();
+    await query(databaseUrl, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
+    await until(() => keys.signing.kid === kid);
+    const now = clock.now.bind(clock);
+    const later = Math.floor((now() + AHEAD_MS) / 1000);
+    jest.spyOn(clock, 'now').mockImplementation(() => now() + AHEAD_MS);
+    await release();
+    const all = await answers;
+    const [first, behind] = [all.slice(0, IN_FLIGHT), all.slice(IN_FLIGHT)];
+    expect(all.map(({ status }) => status)).toEqual(all.map(() => 200));
+    expect(new Set(first.map((one) => one.kid))).toEqual(new Set([before]));
+    expect(new Set(behind.map((one) => one.kid))).toEqual(new Set([kid]));
+    for (const { iat } of first) expect(iat).toBeLessThan(later);
+    for (const { iat } of behind) expect(iat).toBeGreaterThanOrEqual(later);
+    for (const { token } of all) await bearer(service.url, token).get('/me').expect(200);
+  });
+
+  it('get nothing once their session is signed out, and what was under way is worth nothing', async () => {
+    const { answers } = await held();
+    await bearer(service.url, tokens.access_token).post('/sign-out').expect(204);
+    await release();
+    const all = await answers;
+    expect(all.slice(IN_FLIGHT).map(({ status }) => status)).toEqual(Array<number>(BEHIND).fill(401));
+    for (const { status, token } of all) {
+      if (status === 200) await bearer(service.url, token).get('/me').expect(401);
+    }
+  });
+
+  it('are answered before the service stops', async () => {
+    const { answers } = await held();
+    const stopped = service.app.close();
+    await release();
+    expect((await answers).map(({ status }) => status)).toEqual(Array<number>(IN_FLIGHT + BEHIND).fill(200));
+    await stopped;
+  });
+});

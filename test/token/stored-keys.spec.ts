@@ -1,0 +1,570 @@
+import { randomBytes } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { SecretKey } from '../../src/config/secrets/secret-key.js';
+import type { Settings } from '../../src/config/settings/settings.js';
+import type { Clock } from '../../src/database/clock.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { Sql, type Statement } from '../../src/database/statements/sql.js';
+import { Events, type ServiceState } from '../../src/events.js';
+import type { UnreadableKey } from '../../src/token/keys/key-errors.js';
+import { reencryptKeys } from '../../src/token/keys/key-reencryption.js';
+import type { KeyLife } from '../../src/token/keys/key-life.js';
+import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
+import { encodePart } from '../../src/token/keys/sign-jwt.js';
+import { SigningKey } from '../../src/token/keys/signing-key.entity.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+
+const DAY = 86_400;
+const [SECRET, OTHER] = [new SecretKey(randomBytes(32)), new SecretKey(randomBytes(32))];
+
+/** Tells how often the database was asked. */
+class CountingSql extends Sql {
+  asked = 0;
+  isAway = false;
+  private last: Promise<unknown> = Promise.resolve();
+  override query<Row extends object>(statement: Statement, values: unknown[]): Promise<Row[]> {
+    this.asked++;
+    const answer = this.isAway ? Promise.reject(new Error('away')) : super.query<Row>(statement, values);
+    this.last = Promise.allSettled([this.last, answer]);
+    return answer;
+  }
+  /** Whatever was asked so far has its answer. */
+  async answered(): Promise<void> {
+    await this.last;
+  }
+}
+
+/** Signing keys as the database keeps them, without a service (contract §5). */
+describe('stored signing keys', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let sql: CountingSql;
+  beforeEach(async () => {
+    database = await createDatabase();
+    const options = { ...unhurriedOptions(dataSourceOptions(database.url, 6)), entities: [SigningKey] };
+    dataSource = await new DataSource(options).initialize();
+    sql = new CountingSql(dataSource);
+  });
+  afterEach(async () => {
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await database.drop();
+  });
+
+  const storeOf = (secretKey = SECRET, accessTokenTtl = 3600): KeyStore =>
+    new KeyStore(dataSource, { secretKey, accessTokenTtl });
+  const list = (): Promise<KeyLife[]> => new KeyReader(new Sql(dataSource)).list();
+  const states = async (): Promise<string[]> => (await list()).map(({ state }) => state);
+  const rows = (): Promise<unknown[]> => dataSource.query('SELECT * FROM signing_keys ORDER BY kid');
+  const query = <Row>(text: string, values: unknown[] = []): Promise<Row[]> => dataSource.query(text, values);
+  const aged = (kid: string, seconds: number): Promise<unknown> =>
+    query('UPDATE signing_keys SET active_at = now() - make_interval(secs => $2) WHERE kid = $1', [
+      kid,
+      seconds,
+    ]);
+  const neverAsked = (error: UnreadableKey): void => {
+    throw error;
+  };
+  /** A key that signs. */
+  async function first(store = storeOf()): Promise<string> {
+    return (await store.ensureSigningKey(neverAsked))!.kid;
+  }
+  /** A key that signs, and the one before it, which is published. */
+  async function two(): Promise<[signing: string, published: string]> {
+    const published = await first();
+    await aged(published, DAY);
+    const { kid } = await storeOf().rotate();
+    await aged(kid, 0);
+    return [kid, published];
+  }
+
+  describe('at the start', () => {
+    it('one is made that signs at once, by one of those that start together, and no other later', async () => {
+      const blocker = dataSource.createQueryRunner();
+      await blocker.startTransaction();
+      await blocker.query('LOCK TABLE signing_keys IN SHARE MODE'); // it can be read
+      const making = Array.from({ length: 4 }, () => storeOf().ensureSigningKey(neverAsked));
+      const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      for (let left = 100; left > 0 && (await query(waiting)).length < making.length; left--);
+      await blocker.commitTransaction();
+      await blocker.release();
+      const made = await Promise.all(making);
+      const [key] = await list();
+      expect(made.filter(Boolean)).toEqual([{ kid: key!.kid, activeAt: key!.activeAt }]);
+      expect(key).toMatchObject({ state: 'signing', tokenTtl: 3600, activeAt: key!.createdAt });
+      expect(await storeOf().ensureSigningKey(neverAsked)).toBeUndefined();
+      expect(await list()).toHaveLength(1);
+    });
+
+    it('of keys of another SECRET_KEY each that could sign is told; who refuses changes nothing', async () => {
+      const [signing] = await two();
+      const before = await rows();
+      await expect(storeOf(OTHER).ensureSigningKey(neverAsked)).rejects.toMatchObject({
+        name: 'UnreadableKey',
+        kid: signing,
+        message: expect.stringContaining(signing),
+      });
+      expect(await rows()).toEqual(before);
+    });
+
+    it('or lets them be replaced: what waits is removed, and what has signed stays published', async () => {
+      const [signing, published] = await two();
+      const waiting = await storeOf().rotate();
+      const told: string[] = [];
+      const made = await storeOf(OTHER).ensureSigningKey(({ kid }) => void told.push(kid));
+      expect(told).toEqual([waiting.kid, signing]);
+      expect((await list()).map(({ kid, state }) => [kid, state])).toEqual([
+        [made!.kid, 'signing'],
+        [signing, 'published'],
+        [published, 'published'],
+      ]);
+    });
+
+    it('a waiting key of another SECRET_KEY is removed where another one signs', async () => {
+      const kid = await first();
+      await storeOf().rotate();
+      await reencryptKeys(dataSource, SECRET, OTHER);
+      await query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid <> $1', [
+        kid,
+        Buffer.alloc(60),
+      ]);
+      expect(await storeOf(OTHER).ensureSigningKey(() => undefined)).toBeUndefined();
+      expect((await list()).map((key) => key.kid)).toEqual([kid]);
+    });
+  });
+
+  it('are read by statements that are planned once for each connection', async () => {
+    const one = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
+    try {
+      const reader = new KeyReader(new Sql(one));
+      const [kid] = [await first(), await reader.list()];
+      expect(await reader.read([kid])).toMatchObject([{ kid, encryptedPrivateKey: null }]);
+      const prepared = await one.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
+      expect(prepared.map(({ name }) => name).toSorted()).toEqual(['signing-keys', 'signing-keys-all']);
+    } finally {
+      await one.destroy();
+    }
+  });
+
+  describe('rotate', () => {
+    it('makes the next one, which signs in ten minutes; while that waits, no other', async () => {
+      await first();
+      const { made, ...next } = await storeOf().rotate();
+      const [key] = await list();
+      expect([made, next, key!.state]).toEqual([true, { kid: key!.kid, activeAt: key!.activeAt }, 'next']);
+      expect(key!.activeAt.getTime() - key!.createdAt.getTime()).toBe(600_000);
+      expect(await storeOf().rotate()).toEqual({ ...next, made: false });
+      await aged(next.kid, 0);
+      expect(await storeOf().rotate()).toMatchObject({ made: true });
+      expect(await states()).toEqual(['next', 'signing', 'published']);
+    });
+
+    it('makes one where there is none', async () => {
+      expect(await storeOf().rotate()).toMatchObject({ made: true });
+    });
+
+    it.each<[ageInSeconds: number | undefined, isDue: boolean]>([
+      [undefined, false],
+      [0, false],
+      [90 * DAY - 60, false],
+      [90 * DAY, true],
+    ])('is due at an age of %s s: %s', async (age, isDue) => {
+      if (age !== undefined) await aged(await first(), age);
+      const before = await list();
+      const made = await storeOf().rotateIfDue();
+      expect(made !== undefined).toBe(isDue);
+      expect((await list()).slice(isDue ? 1 : 0).map(({ kid }) => kid)).toEqual(before.map(({ kid }) => kid));
+      if (made) expect((await list())[0]).toMatchObject({ ...made, state: 'next' });
+      expect(await storeOf().rotateIfDue()).toBeUndefined();
+    });
+  });
+
+  describe('revoke', () => {
+    it('of the one that signs makes another, and takes effect within a second, everywhere at once', async () => {
+      const kid = await first();
+      await storeOf().rotate(); // it is not known to clients for long enough
+      const made = await storeOf().revoke(kid);
+      const all = await list();
+      const [revoked, successor] = [kid, made!.kid].map((one) => all.find((key) => key.kid === one)!);
+      expect(successor!.activeAt).toEqual(made!.activeAt);
+      expect(successor!.activeAt.getTime() - successor!.createdAt.getTime()).toBe(700);
+      const ends = revoked!.revokedAt!.getTime() - successor!.createdAt.getTime();
+      expect(ends).toBeGreaterThan(700);
+      expect(ends).toBeLessThanOrEqual(850);
+      const before = await rows();
+      expect(await storeOf().revoke(kid)).toBeUndefined();
+      expect(await rows()).toEqual(before);
+    });
+
+    it.each([
+      ['is published', 1],
+      ['waits', 2],
+    ])('of one that %s is at once, and makes no other', async (_state, which) => {
+      const kid = [...(await two()), (await storeOf().rotate()).kid][which]!;
+      expect(await storeOf().revoke(kid)).toBeUndefined();
+      const [row] = await query<{ gone: boolean }>(
+        'SELECT revoked_at <= now() AS gone FROM signing_keys WHERE kid = $1',
+        [kid],
+      );
+      expect([row!.gone, (await list()).length]).toEqual([true, 3]);
+      expect((await list()).filter(({ revokedAt }) => revokedAt).map((key) => key.kid)).toEqual([kid]);
+    });
+
+    it('of one that there is not changes nothing, and says so', async () => {
+      await first();
+      const before = await rows();
+      await expect(storeOf().revoke('none')).rejects.toMatchObject({
+        name: 'UnknownKey',
+        message: expect.stringContaining('none'),
+      });
+      expect(await rows()).toEqual(before);
+    });
+  });
+
+  it.each<[string, (store: KeyStore, kid: string) => Promise<unknown>]>([
+    ['rotate', (store) => store.rotate()],
+    ['rotateIfDue', (store) => store.rotateIfDue()],
+    ['revoke', (store, kid) => store.revoke(kid)],
+  ])('%s makes no key that the service could not use, for want of its SECRET_KEY', async (_name, call) => {
+    const kid = await first();
+    await aged(kid, 90 * DAY);
+    const before = await rows();
+    await expect(call(storeOf(OTHER), kid)).rejects.toMatchObject({ name: 'UnreadableKey', kid });
+    expect(await rows()).toEqual(before);
+  });
+
+  // docs/keys.md: a restart may lengthen tokens.
+  it('stay published for as long as the longest token of what may sign lives', async () => {
+    const [signing, published] = await two();
+    const { kid: next } = await storeOf().rotate();
+    const ttls = async (): Promise<unknown> =>
+      Object.fromEntries((await list()).map(({ kid, tokenTtl }) => [kid, tokenTtl]));
+    await storeOf(SECRET, 5000).ensureTokenTtl(await list());
+    expect(await ttls()).toEqual({ [next]: 5000, [signing]: 5000, [published]: 3600 });
+    await storeOf(SECRET, 60).ensureTokenTtl(await list());
+    expect(await ttls()).toEqual({ [next]: 5000, [signing]: 5000, [published]: 3600 });
+    const keys = await list();
+    await dataSource.destroy();
+    await storeOf(SECRET, 5000).ensureTokenTtl(keys); // asks nothing
+  });
+
+  describe('encrypted anew', () => {
+    it('are all read with the new SECRET_KEY alone; another time changes nothing', async () => {
+      const [signing] = await two();
+      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(2);
+      expect(await storeOf(OTHER).ensureSigningKey(neverAsked)).toBeUndefined();
+      await expect(storeOf().rotate()).rejects.toMatchObject({ kid: signing });
+      const before = await rows();
+      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(0);
+      expect(await rows()).toEqual(before);
+    });
+
+    it('are none where one that may sign was stored with a third', async () => {
+      const [signing] = await two();
+      await query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid = $1', [
+        signing,
+        Buffer.alloc(60),
+      ]);
+      const before = await rows();
+      await expect(reencryptKeys(dataSource, SECRET, OTHER)).rejects.toMatchObject({
+        name: 'UnreadableKey',
+        kid: signing,
+      });
+      expect(await rows()).toEqual(before);
+    });
+
+    it('are the others where one that signs no more was stored with a third', async () => {
+      const [, published] = await two();
+      await query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid = $1', [
+        published,
+        Buffer.alloc(60),
+      ]);
+      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(1);
+    });
+  });
+
+  describe('of an instance', () => {
+    let events: Events;
+    let told: [name: string, kid: string][];
+    let now: number;
+    let logged: Record<'debug' | 'warn' | 'error', unknown[]>;
+    let services: KeyService[];
+    beforeEach(() => {
+      [told, services, now] = [[], [], Date.now()];
+      logged = { debug: [], warn: [], error: [] };
+      for (const level of ['debug', 'warn', 'error'] as const)
+        jest.spyOn(Logger.prototype, level).mockImplementation((what) => void logged[level].push(what));
+      events = new Events();
+      events.on('key.made', ({ kid, activeAt }) => {
+        expect(activeAt).toBeInstanceOf(Date);
+        told.push(['made', kid]);
+      });
+      events.on('key.revoked', ({ kid }) => void told.push(['revoked', kid]));
+    });
+    afterEach(() => {
+      for (const service of services) service.onApplicationShutdown();
+      jest.useRealTimers();
+      jest.restoreAllMocks();
+    });
+
+    function make(settings: Partial<Settings> = {}): KeyService {
+      const clock = { now: () => now } as Clock;
+      const all = { secretKey: SECRET, accessTokenTtl: 3600, production: true, ...settings } as Settings;
+      const service = new KeyService(dataSource, sql, clock, events, all);
+      services.push(service);
+      return service;
+    }
+    async function start(settings: Partial<Settings> = {}): Promise<KeyService> {
+      jest.useFakeTimers({
+        doNotFake: ['Date', 'performance', 'hrtime', 'nextTick', 'queueMicrotask', 'setImmediate'],
+      });
+      const service = make(settings);
+      await service.onModuleInit();
+      return service;
+    }
+    /** Whatever was asked has been answered by then. */
+    async function settled(): Promise<void> {
+      await sql.answered();
+      for (let i = 0; i < 5; i++) await query('SELECT');
+    }
+    async function pass(ms: number): Promise<void> {
+      now += ms;
+      jest.advanceTimersByTime(ms);
+      await settled();
+    }
+    const state = (): Partial<ServiceState>[] => {
+      const all: Partial<ServiceState>[] = [];
+      events.emit('state.asked', (one) => void all.push(one));
+      return all;
+    };
+    const setTime = (kid: string, column: 'active_at' | 'revoked_at', ms: number): Promise<unknown> =>
+      query(`UPDATE signing_keys SET ${column} = to_timestamp($2::float8 / 1000) WHERE kid = $1`, [kid, ms]);
+
+    it('the first is told once, and since when it signs is told for metrics', async () => {
+      const service = make();
+      expect(state()).toEqual([]);
+      await service.onModuleInit();
+      const [key] = await list();
+      expect(told).toEqual([['made', key!.kid]]);
+      expect(state()).toEqual([{ signingKeyActiveAt: key!.activeAt.getTime() }]);
+      await make().onModuleInit();
+      expect(told).toHaveLength(1);
+      expect(logged).toEqual({ debug: [], warn: [], error: [] });
+    });
+
+    it('of another SECRET_KEY: in production it does not start, else it says what it has replaced', async () => {
+      const kid = await first(storeOf(OTHER));
+      await expect(start()).rejects.toMatchObject({ name: 'UnreadableKey', kid });
+      const service = await start({ production: false });
+      expect(service.signing.kid).not.toBe(kid);
+      expect(logged.warn).toEqual([expect.stringContaining(kid)]);
+    });
+
+    it('that is none at all keeps it from starting', async () => {
+      const kid = await first();
+      await query(`UPDATE signing_keys SET public_jwk = '{}'`);
+      await expect(start()).rejects.toThrow(/signing key/);
+      expect(logged.error).toEqual([expect.stringContaining(kid)]);
+    });
+
+    it('are read twice a second: what is new is told once, and a withdrawal at the moment at which it begins', async () => {
+      const kid = await first();
+      const service = await start();
+      const { kid: next } = await storeOf().rotate();
+      await setTime(kid, 'revoked_at', now + 850);
+      await pass(499);
+      expect(told).toEqual([]);
+      await pass(1);
+      expect(told).toEqual([['made', next]]);
+      expect(service.jwks.keys.map((key) => key.kid)).toEqual([next, kid]);
+      await pass(349);
+      expect(told).toHaveLength(1);
+      await pass(1);
+      expect(told).toEqual([
+        ['made', next],
+        ['revoked', kid],
+      ]);
+      expect(service.revokedKids).toEqual([kid]);
+      await pass(500);
+      await pass(500);
+      expect(told).toHaveLength(2);
+    });
+
+    it('a withdrawal that is over when it is read is told at once', async () => {
+      const [, published] = await two();
+      await start();
+      await setTime(published, 'revoked_at', now - 10_000);
+      await pass(500);
+      await pass(0);
+      expect(told).toEqual([['revoked', published]]);
+    });
+
+    it('sign from their exact time on, also between two readings', async () => {
+      const kid = await first();
+      const service = await start();
+      const { kid: next } = await storeOf().rotate();
+      await setTime(next, 'active_at', now + 800);
+      await pass(500);
+      now += 299;
+      jest.advanceTimersByTime(299);
+      expect(service.signing.kid).toBe(kid);
+      now += 1;
+      jest.advanceTimersByTime(1);
+      expect(service.signing.kid).toBe(next);
+    });
+
+    it('that are known stay in use while the database is away, and are read again when it is back', async () => {
+      const kid = await first();
+      const service = await start();
+      sql.isAway = true;
+      await pass(500);
+      expect(logged.debug).toEqual([{ err: new Error('away') }]);
+      expect(service.signing.kid).toBe(kid);
+      sql.isAway = false;
+      const { kid: next } = await storeOf().rotate();
+      await pass(500);
+      expect(told).toEqual([['made', next]]);
+    });
+
+    it('are read no more when the instance has stopped', async () => {
+      const service = await start();
+      const other = await start();
+      service.onApplicationShutdown();
+      jest.advanceTimersByTime(500); // the other reads
+      other.onApplicationShutdown();
+      await settled();
+      const { asked } = sql;
+      await pass(500);
+      await pass(500);
+      expect(sql.asked).toBe(asked);
+    });
+
+    it('of another SECRET_KEY are published, and never sign here; who operates it is told', async () => {
+      const kid = await first();
+      const service = await start();
+      const other = await storeOf(OTHER).ensureSigningKey(() => undefined);
+      now += 1000;
+      await pass(500);
+      expect(service.signing.kid).toBe(kid);
+      expect(service.jwks.keys.map((key) => key.kid)).toEqual([other!.kid, kid]);
+      expect(logged.error).toEqual([expect.stringContaining(other!.kid)]);
+    });
+
+    it('that sign no more are not decrypted', async () => {
+      await two();
+      await start();
+      expect(logged.error).toEqual([]);
+    });
+
+    it('are rotated when they are due, as an instance looks once a minute', async () => {
+      jest.useFakeTimers({
+        doNotFake: [
+          'Date',
+          'performance',
+          'nextTick',
+          'queueMicrotask',
+          'setImmediate',
+          'setTimeout',
+          'clearTimeout',
+        ],
+      });
+      await aged(await first(), 90 * DAY);
+      await make().onModuleInit();
+      jest.advanceTimersByTime(59_999);
+      await settled();
+      expect(await states()).toEqual(['signing']);
+      jest.advanceTimersByTime(1);
+      for (let left = 100; left > 0 && (await states()).length < 2; left--) await settled();
+      expect(await states()).toEqual(['next', 'signing']);
+      expect(logged.warn).toEqual([]);
+      await query(`UPDATE signing_keys SET active_at = active_at - interval '180 days'`);
+      await reencryptKeys(dataSource, SECRET, OTHER); // it fails, and goes on
+      jest.advanceTimersByTime(60_000);
+      for (let left = 100; left > 0 && logged.warn.length === 0; left--) await settled();
+      expect(logged.warn).toEqual([
+        { err: expect.objectContaining({ name: 'UnreadableKey' }), msg: expect.stringMatching(/rotated/) },
+      ]);
+    });
+
+    describe('are looked for when a token names one that is not known', () => {
+      const token = (kid: string): string => `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid })}.e30.x`;
+      let clock: number;
+      let service: KeyService;
+      beforeEach(async () => {
+        clock = 10_000;
+        jest.spyOn(performance, 'now').mockImplementation(() => clock);
+        service = await start();
+        sql.asked = 0;
+      });
+
+      // What signs now was stored before, but perhaps committed just now, by whoever is far from the database.
+      it.each([
+        [100, false],
+        [101, true],
+      ])('if the last reading was %i ms ago: %s', async (ms, isRead) => {
+        const { kid } = await storeOf().rotate();
+        clock += ms;
+        expect(await service.learn(token(kid))).toBe(isRead);
+        expect(sql.asked).toBe(isRead ? 1 : 0);
+        expect(await service.learn(token('another'))).toBe(false);
+        expect(sql.asked).toBe(isRead ? 1 : 0);
+        if (isRead) expect(service.verificationKey(token(kid))).toBeDefined();
+      });
+
+      it.each<[string, () => string]>([
+        ['one that is known', () => token(service.signing.kid)],
+        ['none', () => `${encodePart({ alg: 'ES256', typ: 'at+jwt' })}.e30.x`],
+        ['nothing', () => 'x'],
+      ])('but not for %s: it would be refused all the same', async (_name, text) => {
+        clock += 5000;
+        expect(await service.learn(text())).toBe(false);
+        expect(sql.asked).toBe(0);
+      });
+
+      it('not at once again after it has failed, whoever asks: forged tokens set no pace', async () => {
+        const { kid } = await storeOf().rotate();
+        clock += 5000;
+        sql.isAway = true;
+        for (let i = 0; i < 3; i++) await expect(service.learn(token(kid))).rejects.toThrow('away');
+        expect(sql.asked).toBe(1);
+        sql.isAway = false;
+        clock += 499; // the keys are read as often all the same
+        await expect(service.learn(token(kid))).rejects.toThrow('away');
+        expect(sql.asked).toBe(1);
+        clock += 1;
+        expect(await service.learn(token(kid))).toBe(true);
+      });
+
+      it('and one that was read is known, though what follows the reading fails', async () => {
+        const { kid } = await storeOf().rotate();
+        await query('UPDATE signing_keys SET token_ttl = 60'); // that is corrected after each reading
+        jest.spyOn(dataSource.manager, 'update').mockRejectedValue(new Error('away'));
+        clock += 5000;
+        expect(await service.learn(token(kid))).toBe(true);
+      });
+
+      it('by no more than 10,000 at once', async () => {
+        clock += 5000;
+        let answer!: (rows: []) => void;
+        jest.spyOn(sql, 'query').mockReturnValue(new Promise((resolve) => (answer = resolve)));
+        const waiting = Array.from({ length: 10_000 }, () => service.learn(token('x')));
+        await expect(service.learn(token('x'))).rejects.toMatchObject({
+          name: 'DatabaseBusy',
+          message: 'too many tokens wait for the signing keys',
+        });
+        answer([]);
+        expect(new Set(await Promise.all(waiting))).toEqual(new Set([false]));
+        expect(await service.learn(token('x'))).toBe(false); // there is room again
+      });
+
+      it('by one reading for all', async () => {
+        const { kid } = await storeOf().rotate();
+        clock += 5000;
+        const found = await Promise.all([kid, kid, 'x'].map((one) => service.learn(token(one))));
+        expect([found, sql.asked]).toEqual([[true, true, false], 1]);
+      });
+    });
+  });
+});

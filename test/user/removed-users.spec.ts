@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { DataSource } from 'typeorm';
+import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
+import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import { UsersService } from '../../src/auth/users/users.service.js';
+import { StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
+import { Channel } from '../../src/channel/channel.entity.js';
+import { ChannelHistory } from '../../src/channel/channel.history.js';
+import { ChannelRemoval } from '../../src/channel/channel.removal.js';
+import { Instance } from '../../src/channel/instance.entity.js';
+import { PresenceStore } from '../../src/channel/presence.store.js';
+import type { Settings } from '../../src/config/settings/settings.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { Sql, type Statement } from '../../src/database/statements/sql.js';
+import { Device } from '../../src/device/device.entity.js';
+import { SignOutService } from '../../src/device/sign-out.service.js';
+import { Events } from '../../src/events.js';
+import { User } from '../../src/user/user.entity.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { signInOf } from '../support/written-sign-in.js';
+
+const NOT_FOUND = { error: 'not_found', description: 'there is no such user or device' };
+
+/** Remembers which statements were asked. */
+class WatchedSql extends Sql {
+  readonly asked: string[] = [];
+  override query<Row extends object>(statement: Statement, values: unknown[]): Promise<Row[]> {
+    this.asked.push(statement.name);
+    return super.query(statement, values);
+  }
+}
+
+/** What an application's backend does about users (contract §4), on a database without a service. */
+describe.each([
+  ['', false],
+  [', as on Citus', true],
+])('users who are signed out and removed%s', (_form, isDistributed) => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let told: unknown[];
+  let sql: WatchedSql;
+  let channels: ChannelRemoval;
+  let codes: AuthorizationCodes;
+  let users: UsersService;
+  let ada: SignIn;
+  let other: SignIn;
+
+  beforeEach(async () => {
+    database = await createDatabase();
+    const entities = [Channel, Device, Instance, StoredChannelEvent, User];
+    dataSource = await new DataSource({
+      ...unhurriedOptions(dataSourceOptions(database.url, 4)),
+      entities,
+    }).initialize();
+    const events = new Events();
+    told = [];
+    events.on('sign_out.requested', (event) => void told.push(event));
+    events.on('user.removed', (event) => void told.push(['removed', event]));
+    sql = new WatchedSql(dataSource, isDistributed, events);
+    const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
+    const presence = new PresenceStore(dataSource.getRepository(Instance), sql);
+    channels = new ChannelRemoval(dataSource, presence);
+    codes = new AuthorizationCodes(sql);
+    const signOuts = new SignOutService(history, events);
+    users = new UsersService(signOuts, history, channels, codes, sql, events);
+    ada = signInOf('ada', {}, randomUUID());
+    const again = signInOf('ada', {}, randomUUID());
+    other = signInOf('bo', {}, ada.session.deviceId);
+    await signInTogether(sql, [ada, other], 1000, null);
+    await signInTogether(sql, [again], 1000, null);
+    sql.asked.length = 0;
+  });
+  afterEach(async () => {
+    await dataSource.destroy();
+    await database.drop();
+  });
+
+  const idOf = ({ session }: SignIn): string => session.userId;
+  /** Of each session of a user whether it lives. */
+  const living = async (of: SignIn): Promise<boolean[]> =>
+    (
+      await dataSource.query<{ lives: boolean }[]>(
+        `SELECT signed_out_at IS NULL AND expires_at > now() AS lives FROM refresh_tokens
+         WHERE user_id = $1 ORDER BY expires_at`,
+        [idOf(of)],
+      )
+    ).map(({ lives }) => lives);
+  const count = async (table: string, of: SignIn): Promise<number> =>
+    (await dataSource.query<unknown[]>(`SELECT FROM ${table} WHERE user_id = $1`, [idOf(of)])).length;
+  const TABLES = ['users', 'devices', 'channels', 'channel_events', 'authorization_codes'];
+  const rowsOf = (of: SignIn) => Promise.all(TABLES.map((table) => count(table, of)));
+  const codeOf = ({ provider, identity }: SignIn) =>
+    codes.issue({ clientId: 'app', redirectUri: 'r', codeChallenge: 'c' }, { provider, identity, asked: 0 });
+
+  it('a user is signed out everywhere, and no code of theirs is good any more', async () => {
+    const code = await codeOf(ada);
+    await users.signOut(idOf(ada));
+    expect([await living(ada), await living(other)]).toEqual([[false, false], [true]]);
+    await expect(codes.redeem(code)).rejects.toMatchObject({ error: 'invalid_grant' });
+    expect(told).toEqual([{ userId: idOf(ada), scope: 'all', sessions: 2, by: 'service_key' }]);
+    expect(sql.asked).not.toContain('confirm-read');
+    expect(await count('devices', ada)).toBe(2);
+  });
+
+  it('one of their devices is signed out alone, and a code may be for another one', async () => {
+    const code = await codeOf(ada);
+    await users.signOut(idOf(ada), ada.session.deviceId);
+    expect([await living(ada), await living(other)]).toEqual([[false, true], [true]]);
+    expect(told).toEqual([{ userId: idOf(ada), scope: 'device', sessions: 1, by: 'service_key' }]);
+    expect(await codes.redeem(code)).toMatchObject({ provider: 'corp' });
+  });
+
+  // What was read may be a removal whose commit is not on the standby yet.
+  it('nobody knows a user or a device that is not there, which is confirmed', async () => {
+    const nobody = randomUUID();
+    for (const [userId, deviceId] of [
+      [nobody, null],
+      [nobody, ada.session.deviceId],
+      [idOf(other), randomUUID()],
+    ] as const) {
+      sql.asked.length = 0;
+      await expect(users.signOut(userId, deviceId)).rejects.toMatchObject(NOT_FOUND);
+      expect(sql.asked.at(-1)).toBe('confirm-read');
+    }
+    expect([told, await living(ada), await living(other)]).toEqual([[], [true, true], [true]]);
+    const kept = await dataSource.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
+    expect(kept.map(({ name }) => name)).toContain('user-or-device'); // planned once for each connection
+  });
+
+  it('a user who is removed leaves nothing but sessions that have ended', async () => {
+    await codeOf(ada);
+    await users.remove(idOf(ada));
+    expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
+    expect(await living(ada)).toEqual([false, false]);
+    expect(await rowsOf(other)).toEqual([1, 1, 1, 1, 0]);
+    expect(told.slice(1)).toEqual([['removed', { userId: idOf(ada) }]]);
+    await expect(users.remove(idOf(ada))).rejects.toMatchObject(NOT_FOUND);
+    expect(told).toHaveLength(2);
+  });
+
+  it('somebody who signs in while they are removed is removed with that session', async () => {
+    const late = signInOf('ada', {}, randomUUID());
+    jest
+      .spyOn(channels, 'begin')
+      .mockImplementationOnce(async () => void (await signInTogether(sql, [late], 1000, null)));
+    await users.remove(idOf(ada));
+    expect(await living(ada)).toEqual([false, false, false]);
+    expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
+  });
+
+  it('of two who remove the same user one is told, and the other one that there is none', async () => {
+    jest.spyOn(channels, 'begin').mockImplementationOnce(() => users.remove(idOf(ada)));
+    await expect(users.remove(idOf(ada))).rejects.toMatchObject(NOT_FOUND);
+    expect(sql.asked.at(-1)).toBe('confirm-read');
+    expect(told.filter((event) => Array.isArray(event))).toEqual([['removed', { userId: idOf(ada) }]]);
+  });
+});

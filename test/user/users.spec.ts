@@ -1,0 +1,438 @@
+import { randomUUID } from 'node:crypto';
+import request from 'supertest';
+import { ChannelRemoval } from '../../src/channel/channel.removal.js';
+import { userIdOf } from '../../src/user/user-id.js';
+import { bearer } from '../support/bearer.js';
+import { watchLateness } from '../support/lateness.js';
+import { isFull } from '../support/proof.js';
+import { dump, query } from '../support/query.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+/** What an application's backend does about users (contract §4), on three instances that share a database. */
+describe('users, by service key', () => {
+  let provider: StubProvider;
+  let instances: TestService[];
+  let here: TestService;
+  let user: string;
+
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    const env = { ...provider.env(), PUBLIC_URL: 'http://localhost:3000', SERVICE_KEYS: SERVICE_KEY };
+    here = await startTestService(env);
+    const more = { ...env, DATABASE_URL: here.databaseUrl };
+    instances = [here, await startTestService(more), await startTestService(more)];
+  });
+  afterAll(async () => {
+    for (const instance of instances?.toReversed() ?? []) await instance.close();
+    await provider?.close();
+  });
+  beforeEach(() => {
+    user = randomUUID();
+  });
+
+  const at = (i: number): string => instances[i % 3]!.url;
+  const as = ({ access_token }: Tokens, i = 0) => bearer(at(i), access_token);
+  const backend = (i = 0) => bearer(at(i), SERVICE_KEY);
+  const onDevice = (device_id: string = randomUUID(), more = {}) =>
+    signIn(here.url, user, { device_id, ...more });
+  const push = (user_id: string, i = 0) =>
+    backend(i).post('/push', { user_id, event: 'news', data: 'private' });
+  const refresh = (tokens: Tokens, i = 0) => request(at(i)).post('/oauth2/refresh').send(tokens);
+
+  /** A living session is let in and can refresh, an ended one neither, on any instance. */
+  async function alive(...all: Tokens[]): Promise<boolean[]> {
+    const states = [];
+    for (const tokens of all) {
+      const calls = instances.flatMap((_, i) => [as(tokens, i).get('/me'), refresh(tokens, i)]);
+      const statuses = new Set((await Promise.all(calls)).map(({ status }) => status));
+      expect([...statuses]).toEqual([statuses.has(200) ? 200 : 401]);
+      states.push(statuses.has(200));
+    }
+    return states;
+  }
+
+  /** How many rows each table has of a user; signed-out sessions and their access tokens, which hold ids only, left out. */
+  async function rowsOf(userId: string): Promise<Record<string, number>> {
+    const tables = await query<{ name: string }>(
+      here.databaseUrl,
+      `SELECT table_name AS name FROM information_schema.columns
+       WHERE column_name = 'user_id' AND table_schema = current_schema() ORDER BY 1`,
+    );
+    const counts = tables.map(({ name }) => {
+      const living = { refresh_tokens: 'AND signed_out_at IS NULL', access_tokens: 'AND false' }[name] ?? '';
+      return `SELECT '${name}' AS name, count(*)::int AS count FROM ${name} WHERE user_id = $1 ${living}`;
+    });
+    const rows = await query<{ name: string; count: number }>(here.databaseUrl, counts.join(' UNION ALL '), [
+      userId,
+    ]);
+    return Object.fromEntries(rows.filter(({ count }) => count > 0).map(({ name, count }) => [name, count]));
+  }
+
+  function audited(userId: string): object[] {
+    return instances
+      .flatMap(({ log }) => log.map((line) => JSON.parse(line) as Record<string, unknown>))
+      .filter(({ context, userId: of, audit }) => context === 'Audit' && of === userId && audit !== 'sign_in')
+      .map(({ level: _level, time: _time, context: _context, ...facts }) => facts);
+  }
+
+  describe('sign-out', () => {
+    it('of a user ends all sessions, on every instance; the devices stay, and so may the user', async () => {
+      const device = randomUUID();
+      const mine = [await onDevice(device), await onDevice(), await signIn(here.url, user)];
+      const others = await signIn(here.url, randomUUID(), { device_id: device });
+      const path = `/users/${others.user_id === mine[0]!.user_id ? '' : mine[0]!.user_id.toUpperCase()}/sign-out`;
+      await backend(1).post(path).expect(204, '');
+      expect(await alive(...mine, others)).toEqual([false, false, false, true]);
+      await backend(2).post(path, {}).expect(204, ''); // again
+      await backend().post(path, { device_id: null, else: 1 }).expect(204, '');
+      const again = await signIn(here.url, user);
+      const { body } = await as(again).get('/devices').expect(200);
+      const { devices } = body as { devices: { signed_in: boolean }[] };
+      expect(devices.map(({ signed_in }) => signed_in)).toEqual([false, false]);
+      const line = { audit: 'sign_out', userId: again.user_id, scope: 'all', by: 'service_key' };
+      expect(audited(again.user_id)).toEqual(
+        expect.arrayContaining([
+          { ...line, sessions: 3 },
+          { ...line, sessions: 0 },
+        ]),
+      );
+    });
+
+    it('of a device ends its sessions, and tells the others', async () => {
+      const device = randomUUID();
+      const mine = [await onDevice(device), await onDevice(device), await onDevice()];
+      const socket = await SocketClient.connect(at(1), mine[2]!.access_token);
+      const path = `/users/${mine[0]!.user_id}/sign-out`;
+      await backend().post(path, { device_id: device.toUpperCase() }).expect(204, '');
+      expect(await alive(...mine)).toEqual([false, false, true]);
+      expect((await socket.next('device.signed_out')).data).toMatchObject({ device_id: device });
+      socket.close();
+      await backend().post(path, { device_id: device }).expect(204, '');
+      for (const unknown of [randomUUID(), mine[0]!.user_id]) {
+        const { body } = await backend().post(path, { device_id: unknown }).expect(404);
+        expect(body).toMatchObject({ error: 'not_found' });
+      }
+      expect(await alive(mine[2]!)).toEqual([true]);
+    });
+
+    it('of what a provider calls a user: compared byte for byte, also where the provider is gone', async () => {
+      const ids = ['Ada', 'ada', ' ', 'a\u0301da', '\u00e1da', '𝒶'.repeat(255), '{"a":1}', 'ada '];
+      const all = [];
+      for (const provider_user_id of ids) {
+        provider.answerWith(200, { provider_user_id });
+        all.push(await signIn(here.url));
+      }
+      provider.reset();
+      const signOut = (provider_user_id: string, of = 'stub') =>
+        backend().post('/users/sign-out', { provider: of, provider_user_id });
+      for (const [i, id] of ids.entries()) {
+        await signOut(id).expect(204, '');
+        const answers = await Promise.all(all.map((tokens) => as(tokens, 1).get('/me')));
+        expect(answers.map(({ status }) => status)).toEqual(ids.map((_, other) => (other > i ? 200 : 401)));
+      }
+      for (const [id, of] of [['ADA'], ['ada', 'Stub'], ['ada', 'nobody'], ['da', 'stub\u0001']] as const) {
+        expect((await signOut(id, of).expect(404)).body).toMatchObject({ error: 'not_found' });
+      }
+      const userId = userIdOf('long-gone', 'ada');
+      const insert = 'INSERT INTO users (user_id, provider, provider_user_id) VALUES ($1, $2, $3)';
+      await query(here.databaseUrl, insert, [userId, 'long-gone', 'ada']);
+      await signOut('ada', 'long-gone').expect(204, '');
+    });
+  });
+
+  describe('removal', () => {
+    it('leaves nothing of the user, and nothing of theirs works; then they are somebody new', async () => {
+      provider.answerWith(200, {
+        provider_user_id: user,
+        username: 'Secret Name',
+        email: 'secret@x.example',
+      });
+      const device = randomUUID();
+      const first = await onDevice(device, { device_name: 'Secret Phone', user_agent: 'Secret Browser' });
+      provider.reset();
+      const without = await signIn(here.url, user);
+      const other = await signIn(here.url, randomUUID(), { device_id: device });
+      const { user_id: userId } = first;
+      const { body: before } = await as(first).get('/me').expect(200);
+      await push(userId).set('Idempotency-Key', user).expect(202);
+      await push(other.user_id).expect(202);
+      const [kept] = [await rowsOf(other.user_id)];
+      expect(Object.keys(await rowsOf(userId))).toEqual([
+        'channel_events',
+        'channels',
+        'devices',
+        'refresh_tokens',
+        'users',
+      ]);
+
+      await backend(1).delete(`/users/${userId.toUpperCase()}`).expect(204, '');
+      expect(await rowsOf(userId)).toEqual({});
+      expect(await rowsOf(other.user_id)).toEqual(kept);
+      const stored = await dump(here.databaseUrl);
+      for (const secret of ['Secret Name', 'secret@x.example', 'Secret Phone', 'Secret Browser', user]) {
+        expect(stored).not.toContain(secret);
+      }
+      expect(await alive(first, without, other)).toEqual([false, false, true]);
+      for (const [i] of instances.entries()) {
+        await as(first, i).get('/devices').expect(401);
+        await as(first, i).post('/sign-out').expect(401);
+        await as(first, i).delete(`/devices/${device}`).expect(401);
+        for (const token of [first.access_token, first.refresh_token]) {
+          const asked = { token, token_type_hint: 'refresh_token' };
+          await backend(i).post('/oauth2/introspect', asked).expect(200, { active: false });
+        }
+        await request(at(i)).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200, {});
+        expect((await push(userId, i).expect(404)).body).toMatchObject({ error: 'not_found' });
+        for (const gone of [
+          backend(i).delete(`/users/${userId}`),
+          backend(i).post(`/users/${userId}/sign-out`),
+          backend(i).post('/users/sign-out', { provider: 'stub', provider_user_id: user }),
+        ]) {
+          expect((await gone.expect(404)).body).toMatchObject({ error: 'not_found' });
+        }
+      }
+      expect(audited(userId)).toEqual([
+        { audit: 'sign_out', userId, scope: 'all', sessions: 2, by: 'service_key' },
+        { audit: 'user_removed', userId },
+      ]);
+
+      const again = await onDevice();
+      expect(again.user_id).toBe(userId);
+      expect(await rowsOf(userId)).toEqual({
+        channel_events: 1,
+        channels: 1,
+        devices: 1,
+        refresh_tokens: 1,
+        users: 1,
+      });
+      const { body: after } = await as(again).get('/me').expect(200);
+      const createdAt = (me: unknown) => Date.parse((me as { created_at: string }).created_at);
+      expect(createdAt(after)).toBeGreaterThan(createdAt(before));
+      expect((await push(userId).expect(202)).body).toMatchObject({ offset: 2 });
+      expect(await alive(first, without, again)).toEqual([false, false, true]);
+    });
+
+    it('of a history that is longer than one statement removes', async () => {
+      const { user_id: userId } = await onDevice();
+      const events = `
+        INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+        SELECT $1, n, gen_random_uuid(), 'e', 'null', now(), now() + interval '1 day' FROM generate_series(2, 3500) AS n`;
+      await query(here.databaseUrl, events, [userId]);
+      await query(here.databaseUrl, 'UPDATE channels SET last_offset = 3500 WHERE user_id = $1', [userId]);
+      await backend().delete(`/users/${userId}`).expect(204);
+      expect(await rowsOf(userId)).toEqual({});
+    });
+
+    it('… also where most of the offsets are free, since short-lived events have expired', async () => {
+      const { user_id: userId } = await onDevice();
+      const events = `
+        INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+        SELECT $1, 1000 * n, gen_random_uuid(), 'e', 'null', now(), now() + interval '1 day' FROM generate_series(1, 2500) AS n`;
+      await query(here.databaseUrl, events, [userId]);
+      await here.app.get(ChannelRemoval).begin(userId);
+      expect(await rowsOf(userId)).not.toHaveProperty('channel_events'); // nothing is left for the last transaction
+    });
+
+    it('closes sockets on every instance within a second, and who comes back gets the events of the new history', async () => {
+      const all = await Promise.all(instances.map(() => onDevice()));
+      const { user_id: userId } = all[0]!;
+      for (let i = 0; i < 5; i++) await push(userId, i).expect(202); // the old history is longer than the new one
+      const sockets = await Promise.all(
+        all.map((tokens, i) => SocketClient.connect(at(i), tokens.access_token)),
+      );
+      await until(async () => (await rowsOf(userId))['presence'] === 3);
+      const [began, lateness] = [performance.now(), watchLateness()];
+      await backend().delete(`/users/${userId}`).expect(204);
+      expect(await rowsOf(userId)).toEqual({}); // while they are still open
+      const closed = Promise.all(
+        sockets.map(async (socket) => {
+          await socket.closed();
+          return performance.now() - began;
+        }),
+      );
+      const back = await onDevice();
+      const socket = await SocketClient.connect(at(1), back.access_token); // beside one that is about to be closed
+      await push(userId, 2).expect(202);
+      expect((await socket.next('news')).meta!.offset).toBe(2);
+      const worst = Math.max(...(await closed));
+      process.stdout.write(
+        `  removal of a user: the last of 3 sockets was closed after ${worst.toFixed(0)} ms\n`,
+      );
+      expect(worst).toBeLessThan(1000 + 10 * lateness());
+      for (const { received } of sockets) {
+        expect(received.at(-1)).toEqual({ event: 'session.ended', data: { reason: 'signed_out' } });
+      }
+      expect(socket.disconnects).toEqual([]);
+      socket.close();
+      expect(await alive(...all)).toEqual([false, false, false]);
+      await backend().delete(`/users/${userId}`).expect(204);
+      expect(await rowsOf(userId)).toEqual({});
+    });
+
+    const ROUNDS = isFull ? 150 : 15;
+    it(`races everything that writes for the user, ${ROUNDS} rounds: no error, and nothing is left behind`, async () => {
+      const answers: Record<string, number> = {};
+      let left = 0;
+      for (let round = 0; round < ROUNDS; round++) {
+        const lateness = watchLateness();
+        user = randomUUID();
+        const device = randomUUID();
+        const tokens = await onDevice(device);
+        const states = [
+          await beginSignIn(here.url),
+          await beginSignIn(here.url),
+          await beginSignIn(here.url),
+        ];
+        const exchange = (i: number, body: object = {}) =>
+          request(at(i))
+            .post('/oauth2/token')
+            .send({ code: user, state: states[i], ...body });
+        const path = `/users/${tokens.user_id}`;
+        const calls: Record<string, () => PromiseLike<request.Response>> = {
+          removal: () => backend(round).delete(path),
+          'another removal': () => backend(round + 1).delete(path),
+          'sign-in on the device': () => exchange(0, { device_id: device }),
+          'sign-in on a new device': () => exchange(1, { device_id: randomUUID() }),
+          'sign-in': () => exchange(2),
+          push: () => push(tokens.user_id, round + 1),
+          'another push': () => push(tokens.user_id, round + 2).set('Idempotency-Key', user),
+          refresh: () => refresh(tokens, round + 2),
+          rename: () => as(tokens, round).patch(`/devices/${device}`, { device_name: 'x' }),
+          'sign-out': () => backend(round + 2).post(`${path}/sign-out`),
+        };
+        const done = await Promise.all(
+          Object.entries(calls).map(async ([name, call], i) => {
+            // The removal first, in the middle, or last: a step takes some 5 ms.
+            await new Promise((resolve) => setTimeout(resolve, i < 2 ? 15 : ((round * (i + 3)) % 11) * 5));
+            return [name, (await call()).status] as const;
+          }),
+        );
+        const isBusy = lateness() > 400; // the database may have ended a statement that was under way
+        for (const [name, status] of done) {
+          const answer = `${name} ${isBusy && status === 500 ? 'busy' : status}`;
+          answers[answer] = (answers[answer] ?? 0) + 1;
+        }
+        const rows = await rowsOf(tokens.user_id);
+        if (rows['users'] === undefined) expect(rows).toEqual({});
+        else {
+          left++; // a sign-in came after the removal
+          await backend(round).delete(path).expect(204);
+          expect(await rowsOf(tokens.user_id)).toEqual({});
+        }
+      }
+      expect(Object.keys(answers).filter((answer) => answer.endsWith(' 500'))).toEqual([]);
+      expect(answers['removal 204']).toBeGreaterThan(0);
+      process.stdout.write(`  removals in ${ROUNDS} races: the user was there again after ${left}\n`);
+    }, 180_000);
+  });
+
+  describe('what is refused, and changes nothing', () => {
+    let tokens: Tokens;
+    let before: string;
+
+    beforeAll(async () => {
+      tokens = await signIn(here.url, 'ada', { device_id: randomUUID() });
+      before = await dump(here.databaseUrl);
+    });
+    afterEach(async () => {
+      expect(await dump(here.databaseUrl)).toBe(before);
+    });
+
+    const call = (method: 'post' | 'delete', path: string) =>
+      request(here.url)[method](path).set('Authorization', `Bearer ${SERVICE_KEY}`);
+    async function expectError(test: request.Test, status: number, error: string): Promise<void> {
+      const response = await test;
+      expect([response.status, response.body]).toEqual([
+        status,
+        { error, error_description: expect.any(String) },
+      ]);
+    }
+    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+    it.each([
+      ['no UUID', 'ada'],
+      ['a UUID and more', `${randomUUID()}0`],
+      ['NUL', `${randomUUID()}%00`],
+      ['a line break', `${randomUUID()}%0a`],
+      ['bytes that are not UTF-8', '%FF'],
+      ['a blank', '%20'],
+      ['a prototype key', '__proto__'],
+      ['SQL', "'%20OR%201=1--"],
+      ['10 kB', 'x'.repeat(10_000)],
+    ])('a user_id in the path: %s', async (_name, id) => {
+      await expectError(call('post', `/users/${id}/sign-out`), 400, 'invalid_request');
+      await expectError(call('delete', `/users/${id}`), 400, 'invalid_request');
+    });
+
+    it.each([
+      ['a user', () => `/users/${randomUUID()}/sign-out`, {}],
+      ['a user, with a device', () => `/users/${randomUUID()}/sign-out`, { device_id: randomUUID() }],
+      ['a device', () => `/users/${tokens.user_id}/sign-out`, { device_id: randomUUID() }],
+      ['a pair', () => '/users/sign-out', { provider: 'stub', provider_user_id: 'nobody' }],
+    ])('unknown: %s', async (_name, path, body) => {
+      await expectError(call('post', path()).send(body), 404, 'not_found');
+    });
+
+    const MALFORMED: [string, string][] = [
+      ['an array', '[]'],
+      ['a text', '"text"'],
+      ['null', 'null'],
+      ['truncated', '{"device_id": "'],
+      ['too deep', `{"x": ${deep(101)}}`],
+      ['very deep', `{"x": ${deep(30_000)}}`],
+    ];
+    it.each([
+      ...MALFORMED,
+      ['no UUID', '{"device_id": "x"}'],
+      ['empty', '{"device_id": ""}'],
+      ['a number', '{"device_id": 1}'],
+      ['a list', `{"device_id": ["${randomUUID()}"]}`],
+      ['an object', '{"device_id": {}}'],
+      ['NUL', String.raw`{"device_id": "\u0000"}`],
+    ])('the body of a sign-out: %s', async (_name, body) => {
+      const test = call('post', `/users/${tokens.user_id}/sign-out`).type('json').send(body);
+      await expectError(test, 400, 'invalid_request');
+    });
+
+    const PAIR = { provider: 'stub', provider_user_id: 'ada' };
+    it.each([
+      ...MALFORMED,
+      ['nothing', '{}'],
+      ...(['provider', 'provider_user_id'] as const).flatMap((name): [string, string][] => [
+        [`no ${name}`, JSON.stringify({ ...PAIR, [name]: undefined })],
+        ...['', null, 7, true, ['ada'], { a: 1 }, 'a\0', 'x'.repeat(256), 'x'.repeat(10_000)].map(
+          (value): [string, string] => [
+            `${name} ${JSON.stringify(value).slice(0, 20)}`,
+            JSON.stringify({ ...PAIR, [name]: value }),
+          ],
+        ),
+        [
+          `${name} with half a surrogate`,
+          `{"provider": "stub", "provider_user_id": "ada", "${name}": "\\ud800"}`,
+        ],
+        [`${name} with half a surrogate, alone`, JSON.stringify({ ...PAIR, [name]: '\ud800' })],
+      ]),
+      ['a provider that is blank', JSON.stringify({ ...PAIR, provider: ' ' })],
+    ])('the body of a sign-out of a pair: %s', async (_name, body) => {
+      await expectError(call('post', '/users/sign-out').type('json').send(body), 400, 'invalid_request');
+    });
+
+    it('forms, other types, and what is too large', async () => {
+      const path = `/users/${tokens.user_id}/sign-out`;
+      await expectError(call('post', path).type('form').send({ device_id: '' }), 400, 'invalid_request');
+      await expectError(call('post', '/users/sign-out').type('form').send(PAIR), 400, 'invalid_request');
+      await expectError(call('post', path).type('text').send('{}'), 400, 'invalid_request');
+      const large = { ...PAIR, x: 'x'.repeat(70_000) };
+      await expectError(call('post', '/users/sign-out').send(large), 413, 'payload_too_large');
+      await expectError(call('post', '/users').send(PAIR), 404, 'not_found');
+      await expectError(call('delete', '/users/'), 404, 'not_found');
+      await expectError(call('post', `/users/${tokens.user_id}`), 405, 'method_not_allowed');
+    });
+  });
+});
