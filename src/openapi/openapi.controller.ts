@@ -1,46 +1,87 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
+import { PACKAGE_ROOT } from '../http/package-root.js';
 import { Public } from '../token/guard/access.js';
-import { readServedFile, type ServedFile } from './served-file.js';
 
-/** What `npm run docs:api` has made, for everybody: it holds nothing of the instance but PUBLIC_URL. */
+/** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
+const WRITTEN_URL = 'http://localhost:3000';
+
+/** Folder of Swagger UI. Its files are sent to browsers; the service loads none of its code. */
+const VIEWER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+const SCRIPT =
+  "SwaggerUIBundle({ url: '/docs/openapi.json', dom_id: '#document', deepLinking: true, validatorUrl: null });";
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Latchkey: HTTP interface</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="document"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script>${SCRIPT}</script>
+  </body>
+</html>
+`;
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${hashOf(SCRIPT)}'`,
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A browser may store an answer, and must revalidate it: 304 while it is unchanged. */
+const REVALIDATE = 'no-cache';
+
+/** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
 @Public()
 @Controller('docs')
 export class OpenApiController {
-  private files?: { readonly page: ServedFile; readonly document: ServedFile };
+  private text?: string;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  /** A page without scripts. */
   @Get()
   page(@Res() response: Response): void {
-    const { page } = this.read();
-    response.setHeader('Content-Security-Policy', page.policy);
-    send(response, 'text/html; charset=utf-8', page);
+    response.setHeader('Content-Security-Policy', POLICY);
+    send(response, 'html', PAGE);
   }
 
-  /** OpenAPI 3.1. */
   @Get('openapi.json')
   document(@Res() response: Response): void {
-    send(response, 'application/json; charset=utf-8', this.read().document);
+    this.text ??= readFileSync(join(PACKAGE_ROOT, 'docs/openapi.json'), 'utf8')
+      .replaceAll(WRITTEN_URL, this.settings.publicUrl)
+      .replaceAll(encodeURIComponent(WRITTEN_URL), encodeURIComponent(this.settings.publicUrl));
+    send(response, 'json', this.text);
   }
 
-  /** With the first request: most instances are never asked. */
-  private read(): NonNullable<typeof this.files> {
-    const { publicUrl } = this.settings;
-    this.files ??= {
-      page: readServedFile('openapi.html', publicUrl),
-      document: readServedFile('openapi.json', publicUrl),
-    };
-    return this.files;
+  @Get(['swagger-ui-bundle.js', 'swagger-ui.css'])
+  viewer(@Req() { path }: Request, @Res() response: Response): void {
+    response.setHeader('Cache-Control', REVALIDATE);
+    response.sendFile(basename(path), { root: VIEWER, cacheControl: false });
   }
 }
 
-function send(response: Response, type: string, { text, etag }: ServedFile): void {
-  response.setHeader('Cache-Control', 'no-cache'); // may be stored, but must be revalidated: 304 while it is unchanged
-  response.setHeader('Content-Type', type);
-  response.setHeader('ETag', etag);
-  response.send(text);
+function send(response: Response, type: string, text: string): void {
+  response.setHeader('Cache-Control', REVALIDATE);
+  response.setHeader('ETag', `"${hashOf(text)}"`);
+  response.type(type).send(text);
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }
