@@ -58,7 +58,7 @@ describe('every example of the document', () => {
   });
 
   /** Replaces values of the examples by those of a new user with a session on the examples' device. */
-  async function live(): Promise<(text: string) => string> {
+  async function live(): Promise<(sample: string) => string> {
     const user = randomUUID();
     const tokens = await signIn(service.url, user, { device_id: EXAMPLE.deviceId });
     const state = await beginSignIn(service.url, {
@@ -77,7 +77,7 @@ describe('every example of the document', () => {
       [EXAMPLE.providerUserId, user],
       [EXAMPLE.idempotencyKey, randomUUID()],
     ];
-    return (text) => values.reduce((so, [example, living]) => so.replaceAll(example, living), text);
+    return (sample) => values.reduce((so, [example, living]) => so.replaceAll(example, living), sample);
   }
 
   it('has a body for each call that takes one', () => {

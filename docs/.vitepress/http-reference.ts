@@ -54,7 +54,7 @@ function answerText(status: string, response: Part): string {
 function contentText({ schema, examples = {} }: Part): string {
   const { anyOf = [schema] } = resolve(schema);
   const tables = anyOf.map((one: Part) => table(membersOf(one))).filter(Boolean);
-  const values = (Object.values(examples) as Part[]).map(({ value }) =>
+  const values = Object.values(examples as Part).map(({ value }) =>
     typeof value === 'string' ? value : JSON.stringify(value, null, 2),
   );
   return [tables.join('\n\nor\n\n'), ...values.map((value) => `\`\`\`json\n${value}\n\`\`\``)].join('\n\n');

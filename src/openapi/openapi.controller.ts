@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { Controller, Get, Inject, Req, Res } from '@nestjs/common';
+import { Controller, Get, Header, Inject, Req, Res } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import type { Settings } from '../config/settings.js';
 import { SETTINGS } from '../config/settings.module.js';
@@ -45,7 +45,7 @@ const POLICY = [
 ].join('; ');
 
 /** A browser may store an answer, and must revalidate it: 304 while it is unchanged. */
-const REVALIDATE = 'no-cache';
+const Revalidated = () => Header('Cache-Control', 'no-cache');
 
 /** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
 @Public()
@@ -55,31 +55,48 @@ export class OpenApiController {
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
+  /**
+   * This document as a page
+   *
+   * @returns A page of Swagger UI.
+   * @returns {304} Unchanged.
+   */
   @Get()
-  page(@Res() response: Response): void {
-    response.setHeader('Content-Security-Policy', POLICY);
-    send(response, 'html', PAGE);
+  @Header('Content-Security-Policy', POLICY)
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('ETag', etagOf(PAGE))
+  @Revalidated()
+  page(): string {
+    return PAGE;
   }
 
+  /**
+   * This document
+   *
+   * @returns OpenAPI 3.1.
+   * @returns {304} Unchanged.
+   */
   @Get('openapi.json')
-  document(@Res() response: Response): void {
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @Revalidated()
+  document(@Res({ passthrough: true }) response: Response): string {
     this.text ??= readFileSync(join(PACKAGE_ROOT, 'docs/openapi.json'), 'utf8')
       .replaceAll(WRITTEN_URL, this.settings.publicUrl)
       .replaceAll(encodeURIComponent(WRITTEN_URL), encodeURIComponent(this.settings.publicUrl));
-    send(response, 'json', this.text);
+    response.setHeader('ETag', etagOf(this.text));
+    return this.text;
   }
 
+  /** @internal Files of the page. */
   @Get(['swagger-ui-bundle.js', 'swagger-ui.css'])
+  @Revalidated()
   viewer(@Req() { path }: Request, @Res() response: Response): void {
-    response.setHeader('Cache-Control', REVALIDATE);
     response.sendFile(basename(path), { root: VIEWER, cacheControl: false });
   }
 }
 
-function send(response: Response, type: string, text: string): void {
-  response.setHeader('Cache-Control', REVALIDATE);
-  response.setHeader('ETag', `"${hashOf(text)}"`);
-  response.type(type).send(text);
+function etagOf(text: string): string {
+  return `"${hashOf(text)}"`;
 }
 
 function hashOf(text: string): string {
