@@ -8,7 +8,7 @@ interface Told {
 }
 
 /** What clients are told of each code. */
-export const ERRORS: Readonly<Record<ErrorCode, Told>> = {
+const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   invalid_request: {
     when: 'A parameter is missing, malformed, repeated or too long, or the body is neither a JSON object nor a form.',
     example: 'the body is not valid JSON',

@@ -12,8 +12,9 @@ import { Public } from '../token/guard/access.js';
 /** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
 const WRITTEN_URL = 'http://localhost:3000';
 
+const require = createRequire(import.meta.url);
 /** Folder of Swagger UI. Its files are sent to browsers; the service loads none of its code. */
-const VIEWER = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+const VIEWER = dirname(require.resolve('swagger-ui-dist/package.json'));
 
 const SCRIPT =
   "SwaggerUIBundle({ url: '/docs/openapi.json', dom_id: '#document', deepLinking: true, validatorUrl: null });";
