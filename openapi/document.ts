@@ -2,204 +2,183 @@ import type { INestApplication, Type } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import type { ErrorCode } from '../src/errors/oauth-error.js';
 import { speaksOAuth } from '../src/http/parameters/parameter.js';
-import { byStatus, ERROR_SCHEMA, errorResponse } from './errors.js';
-import { DESCRIPTION, SECURITY_SCHEMES, TITLE } from './introduction.js';
-import { ANSWER_HEADERS } from './headers.js';
-import { parametersOf } from './parameters.js';
-import { TAGS, type Answer, type Json, type Operation, type Operations } from './operation.js';
+import { byStatus, ERROR, errorResponse } from './errors.js';
+import { BODIES, CONTENTS } from './examples.js';
+import { DESCRIPTION, SECURITY_SCHEMES, TAGS, TITLE } from './introduction.js';
 import { routesOf, type Route } from './routes.js';
-import { completeSchema } from './schemas.js';
+import { completeSchema, parametersOf, type ObjectSchema } from './schemas.js';
+import type { Json, Source } from './sources.js';
 
 /** An operation as `@nestjs/swagger` makes it. */
 interface Scanned {
-  operationId: string;
-  requestBody?: { content: Record<string, { schema: Json }> };
+  readonly operationId: string;
+  readonly responses: Readonly<Record<string, object>>;
 }
 
-const PAGE = { 'text/html': { schema: { type: 'string' } } };
+/** Where an operation is, and what all operations share. */
+interface Context {
+  readonly path: string;
+  readonly models: ReadonlyMap<string, Type>;
+  readonly schemas: Readonly<Record<string, ObjectSchema>>;
+  /** Answers that are referred to by name; errors of operations are added. */
+  readonly responses: Record<string, Json>;
+}
 
-/** A body is read wherever it is sent, and a fault of our own may be anywhere. */
+/** Every body is parsed, and every operation may fail. */
 const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
-
-/** Made by `npm run docs:api`; PUBLIC_URL takes its place where the document is served. */
-const SERVER = 'http://localhost:3000';
+const WITHOUT_BODY = [204, 302, 304];
+const PAGE = { 'text/html': { schema: { type: 'string' } } };
+const HEADERS: Readonly<Record<string, Json>> = {
+  'Cache-Control': { description: 'How long the answer may be stored.', schema: { type: 'string' } },
+  Location: { description: 'Where the browser goes.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds.', schema: { type: 'integer' } },
+};
 
 /**
- * The OpenAPI document: routes, parameters and schemas as `@nestjs/swagger` finds them, completed from the rules of
- * parameters, the guards of routes and the table of operations.
+ * Makes the OpenAPI document: paths and schemas by `@nestjs/swagger`, completed from decorators and doc comments.
  *
- * @param app of which nothing needs to run
- * @param models classes of bodies and answers, by their names
- * @throws Error for a route that the table does not have, and the reverse
+ * @param app application in preview mode
+ * @param models classes of bodies and answers by name
+ * @throws Error for a route whose doc comment has no `@returns`
  */
 export function makeDocument(
   app: INestApplication,
   models: ReadonlyMap<string, Type>,
-  operations: Operations,
+  sources: ReadonlyMap<string, Source>,
   version: string,
 ): Json {
-  const config = new DocumentBuilder().setOpenAPIVersion('3.1.1').setTitle(TITLE).setVersion(version).build();
+  const config = new DocumentBuilder().setOpenAPIVersion('3.1.1').build();
   const scanned = SwaggerModule.createDocument(app, config, {
     extraModels: [...models.values()] as never[],
     operationIdFactory: (controller, method) => `${controller}_${method}`,
   });
-  const routes = routesOf(app);
+  const schemas = scanned.components!.schemas as Record<string, ObjectSchema>;
   const responses: Record<string, Json> = {
     not_found: errorResponse(['not_found']),
     method_not_allowed: errorResponse(['method_not_allowed']),
   };
-  const left = new Set(Object.keys(operations));
-  const paths: Record<string, Record<string, Json>> = {};
-  for (const [found, item] of Object.entries(scanned.paths)) {
+  const routes = routesOf(app, sources);
+  const operations = Object.entries(scanned.paths).flatMap(([found, item]) => {
     const path = found.replace(/^\/providers\/name\//, '/providers/{name}/'); // one of them stands for all
-    for (const [method, operation] of Object.entries(item) as [string, unknown][]) {
-      const key = `${method.toUpperCase()} ${path}`;
-      const told = operations[key];
-      if (!told) throw new Error(`openapi/operations has no ${key}`);
-      left.delete(key);
+    return (Object.entries(item) as [string, unknown][]).flatMap(([method, operation]) => {
       const scan = operation as Scanned;
-      paths[path] ??= {};
-      paths[path][method] = completeOperation(scan, told, routes.get(scan.operationId)!, {
-        path,
-        models,
-        responses,
-        schemas: (scanned.components?.schemas ?? {}) as Record<string, Json>,
-      });
-    }
-  }
-  if (left.size > 0)
-    throw new Error(`openapi/operations has routes that are not there: ${[...left].join(', ')}`);
-  const inOrder = Object.keys(operations).map((key) => key.split(' ')[1]!);
-  const schemas = Object.entries(scanned.components?.schemas ?? {})
-    .filter(
-      ([name]) => JSON.stringify(paths).includes(`"#/components/schemas/${name}"`) || isMember(name, scanned),
-    )
-    .map(([name, schema]) => [name, completeSchema(schema as Json, models.get(name))] as const);
+      const route = routes.get(scan.operationId);
+      if (!route) return []; // `@internal`
+      if (route.answers.size === 0) throw new Error(`the comment of ${scan.operationId} has no @returns`);
+      const context = { path, models, schemas, responses };
+      return { path, method, operation: operationOf(scan, route, context) };
+    });
+  });
+  const tags = Object.keys(TAGS);
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const tag of tags)
+    for (const { path, method, operation } of operations)
+      if ((operation['tags'] as string[]).includes(tag)) (paths[path] ??= {})[method] = operation;
+  const used = JSON.stringify([paths, schemas]);
+  const completed = Object.entries(schemas)
+    .filter(([name]) => used.includes(`"#/components/schemas/${name}"`))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, schema]) => [name, completeSchema(schema, models.get(name))] as const);
   return {
     openapi: '3.1.1',
     info: { title: TITLE, version, description: DESCRIPTION, license: { name: 'MIT', identifier: 'MIT' } },
-    servers: [{ url: SERVER, description: 'This service.' }],
-    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
-    paths: Object.fromEntries([...new Set(inOrder)].map((path) => [path, paths[path]])),
+    servers: [{ url: 'http://localhost:3000', description: 'This service.' }], // replaced by PUBLIC_URL
+    tags: tags.map((name) => ({ name, description: TAGS[name as keyof typeof TAGS] })),
+    paths,
     components: {
-      schemas: Object.fromEntries([
-        ...schemas.toSorted(([one], [other]) => (one < other ? -1 : 1)),
-        ['Error', ERROR_SCHEMA],
-      ]),
+      schemas: { ...Object.fromEntries(completed), Error: ERROR },
       responses,
-      headers: ANSWER_HEADERS,
+      headers: HEADERS,
       securitySchemes: SECURITY_SCHEMES,
     },
   };
 }
 
-/** Whether another schema refers to it. */
-function isMember(name: string, { components }: { components?: { schemas?: object } }): boolean {
-  return JSON.stringify(components?.schemas).includes(`"#/components/schemas/${name}"`);
-}
-
-interface Context {
-  readonly path: string;
-  readonly models: ReadonlyMap<string, Type>;
-  readonly responses: Record<string, Json>;
-  /** As `@nestjs/swagger` made them. */
-  readonly schemas: Readonly<Record<string, Json>>;
-}
-
-function completeOperation(scan: Scanned, told: Operation, route: Route, context: Context): Json {
-  const body = bodyOf(scan, told, context.models);
-  const parameters = parametersOf(told, route, context);
+function operationOf(scan: Scanned, route: Route, context: Context): Json {
+  const id = scan.operationId.split('_')[1]!;
+  const success = Number(Object.keys(scan.responses)[0]);
+  const answers = [...route.answers].map(([status = success, description]) => {
+    const content = WITHOUT_BODY.includes(status) ? undefined : contentOf(id, route, context);
+    return [status, { description, headers: headersOf(status, route), content }] as const;
+  });
+  const parameters = parametersOf(context.path, route, context);
   return {
-    operationId: told.id,
-    tags: [told.tag],
-    summary: told.summary,
-    ...(told.description !== undefined && { description: told.description }),
-    security: securityOf(told, route),
-    ...(parameters.length > 0 && { parameters }),
-    ...(body && { requestBody: body }),
-    responses: {
-      ...Object.fromEntries(
-        Object.entries(told.answers).map(([status, answer]) => [status, answerOf(answer)]),
-      ),
-      ...errorsOf(told, route, context.responses),
-    },
+    operationId: id,
+    tags: [tagOf(context.path, route)],
+    summary: route.summary,
+    description: route.description || undefined,
+    security: securityOf(route),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody: route.body.length > 0 ? bodyOf(id, route, context) : undefined,
+    responses: { ...Object.fromEntries(answers), ...errorsOf(route, context.responses) },
   };
 }
 
-function securityOf({ security }: Operation, { access }: Route): Json[] {
-  if (access === 'public') return [...(security ?? [])];
-  return [
-    { [access === 'user' ? 'accessToken' : 'serviceKey']: access === 'user' ? [] : [access] },
-    ...(security ?? []),
-  ];
+function tagOf(path: string, { access, answerHeaders }: Route): keyof typeof TAGS {
+  if (/^\/(health|metrics|docs)/.test(path)) return 'Operations';
+  if ('Cache-Control' in answerHeaders) return 'Discovery';
+  if (access === 'public') return 'Sign-in';
+  return access === 'user' ? 'The caller' : 'For backends';
 }
 
-function bodyOf(scan: Scanned, told: Operation, models: ReadonlyMap<string, Type>): Json | undefined {
-  const scanned = Object.values(scan.requestBody?.content ?? {})[0]?.schema['$ref'] as string | undefined;
-  const types = told.bodyTypes ?? (scanned ? [models.get(scanned.split('/').at(-1)!)!] : []);
-  if (types.length === 0) return undefined;
-  const schema = oneOf(types);
-  const examples = examplesOf(told.bodies);
-  const content = { schema, ...(examples && { examples }) };
-  const isOAuth = types.every((type) => speaksOAuth(type));
-  const required =
-    !Object.values(told.bodies ?? {}).some((body) => Object.keys(body as object).length === 0) &&
-    told.id !== 'signOut';
+function securityOf({ access, basic, headers }: Route): Json[] {
+  if (access === 'public') return headers.includes('dpop') ? [{}, { proof: [] }] : [];
+  if (access === 'user') return [{ accessToken: [] }];
+  return [{ serviceKey: [access] }, ...(basic ? [{ basic: [access] }] : [])];
+}
+
+function bodyOf(id: string, { body }: Route, { models, schemas }: Context): Json {
+  const examples = Object.entries(BODIES[id]!).map(([summary, value]) => [
+    summary.replaceAll(/\W+/g, '-'),
+    { summary, value },
+  ]);
+  const content = { schema: oneOf(body), examples: Object.fromEntries(examples) as Json };
+  const isOAuth = body.every((name) => speaksOAuth(models.get(name)!));
   return {
-    required,
+    required: body.every((name) => schemas[name]!.required?.length),
     content: {
       'application/json': content,
-      ...(isOAuth && { 'application/x-www-form-urlencoded': content }),
+      'application/x-www-form-urlencoded': isOAuth ? content : undefined,
     },
   };
 }
 
-function answerOf({ description, types, schema, mediaType, orPage, headers, examples }: Answer): Json {
-  const body = types ? oneOf(types) : schema;
-  return {
-    description,
-    ...(headers && {
-      headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
-    }),
-    ...(body && {
-      content: {
-        [mediaType ?? 'application/json']: {
-          schema: body,
-          ...(examples && { examples: examplesOf(examples) }),
-        },
-        ...(orPage && PAGE),
-      },
-    }),
-  };
+function contentOf(id: string, { result, answerHeaders }: Route, { models }: Context): Json {
+  if (CONTENTS[id]) return CONTENTS[id];
+  const types = result.filter((name) => models.has(name));
+  const json = { schema: types.length > 0 ? oneOf(types) : { type: 'object', additionalProperties: false } };
+  if (!result.includes('string')) return { 'application/json': json };
+  if (types.length > 0) return { 'application/json': json, ...PAGE };
+  return { [answerHeaders['Content-Type']!.split(';')[0]!]: { schema: { type: 'string' } } };
 }
 
-function errorsOf(told: Operation, { access, limited }: Route, responses: Record<string, Json>): Json {
-  const codes = new Set<ErrorCode>([...EVERYWHERE, ...(told.errors ?? [])]);
-  if (limited) codes.add('slow_down');
-  if (access !== 'public') for (const code of ['invalid_token', 'slow_down'] as const) codes.add(code);
+function headersOf(status: number, { answerHeaders }: Route): Json | undefined {
+  const names = status === 302 ? ['Location'] : Object.keys(answerHeaders).filter((name) => name in HEADERS);
+  if (status === 304 || names.length === 0) return undefined;
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function errorsOf(
+  { access, limited, errors, failures, showsErrors }: Route,
+  responses: Record<string, Json>,
+): Json {
+  const codes = new Set<ErrorCode>([...EVERYWHERE, ...errors]);
+  if (limited || access !== 'public') codes.add('slow_down');
+  if (access !== 'public') codes.add('invalid_token');
   if (access !== 'public' && access !== 'user') codes.add('insufficient_scope');
   const answers: Json = {};
   for (const [status, ofStatus] of byStatus(codes)) {
-    const name = ofStatus.join('.');
-    responses[name] ??= errorResponse(ofStatus);
-    const shown = `${name}.shown`;
-    if (told.showsErrors) {
-      const { content, ...rest } = responses[name];
-      responses[shown] ??= { ...rest, content: { ...(content as Json), ...PAGE } };
-    }
-    answers[status] = { $ref: `#/components/responses/${told.showsErrors ? shown : name}` };
+    const name = `${ofStatus.join('.')}${showsErrors ? '.shown' : ''}`;
+    responses[name] ??= errorResponse(ofStatus, showsErrors ? PAGE : {});
+    answers[status] = { $ref: `#/components/responses/${name}` };
   }
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const headers = { 'Retry-After': { $ref: '#/components/headers/Retry-After' } };
+  for (const [status, description] of failures) answers[status] = { description, headers, content };
   return answers;
 }
 
-function oneOf(types: readonly Type[]): Json {
-  const refs = types.map(({ name }) => ({ $ref: `#/components/schemas/${name}` }));
+function oneOf(names: readonly string[]): Json {
+  const refs = names.map((name) => ({ $ref: `#/components/schemas/${name}` }));
   return refs.length === 1 ? refs[0]! : { anyOf: refs };
-}
-
-function examplesOf(values: Readonly<Record<string, unknown>> | undefined): Json | undefined {
-  if (!values) return undefined;
-  return Object.fromEntries(
-    Object.entries(values).map(([summary, value]) => [summary.replaceAll(/\W+/g, '-'), { summary, value }]),
-  );
 }

@@ -1,5 +1,5 @@
 import { ERROR_STATUS, type ErrorCode } from '../src/errors/oauth-error.js';
-import type { Json } from './operation.js';
+import type { Json } from './sources.js';
 
 interface Told {
   readonly when: string;
@@ -8,7 +8,7 @@ interface Told {
 }
 
 /** What clients are told of each code. */
-export const ERRORS: Readonly<Record<ErrorCode, Told>> = {
+const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   invalid_request: {
     when: 'A parameter is missing, malformed, repeated or too long, or the body is neither a JSON object nor a form.',
     example: 'the body is not valid JSON',
@@ -53,45 +53,38 @@ export const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   },
 };
 
-/** The headers that belong to an error. */
-const HEADERS: Readonly<Partial<Record<ErrorCode, { readonly name: string; readonly always: boolean }>>> = {
-  invalid_token: { name: 'WWW-Authenticate', always: true },
-  insufficient_scope: { name: 'WWW-Authenticate', always: true },
-  method_not_allowed: { name: 'Allow', always: true },
-  slow_down: { name: 'Retry-After', always: true },
-  server_error: { name: 'Retry-After', always: false },
+/** Header of an error. `server_error` has it only if a retry makes sense. */
+const HEADER: Readonly<Partial<Record<ErrorCode, keyof typeof HEADERS>>> = {
+  invalid_token: 'WWW-Authenticate',
+  insufficient_scope: 'WWW-Authenticate',
+  method_not_allowed: 'Allow',
+  slow_down: 'Retry-After',
+  server_error: 'Retry-After',
 };
+const HEADERS = {
+  'WWW-Authenticate': { schema: { type: 'string' }, description: 'Which token is needed (RFC 6750 §3).' },
+  Allow: { schema: { type: 'string' }, description: 'The methods that the path has.' },
+  'Retry-After': { schema: { type: 'integer' }, description: 'Seconds.' },
+} as const;
 
-/** @returns the codes of an operation, by their status */
-export function byStatus(codes: Iterable<ErrorCode>): Map<number, ErrorCode[]> {
-  const statuses = new Map<number, ErrorCode[]>();
-  const order = Object.keys(ERROR_STATUS) as ErrorCode[];
-  const given = new Set(codes);
-  for (const code of order.filter((one) => given.has(one))) {
-    const status = ERROR_STATUS[code];
-    statuses.set(status, [...(statuses.get(status) ?? []), code]);
-  }
+/** @returns codes by status, in the order of the table of errors */
+export function byStatus(codes: ReadonlySet<ErrorCode>): Map<number, ErrorCode[]> {
+  const all = (Object.keys(ERROR_STATUS) as ErrorCode[]).filter((code) => codes.has(code));
+  const statuses = new Map<number, ErrorCode[]>(all.map((code) => [ERROR_STATUS[code], []]));
+  for (const code of all) statuses.get(ERROR_STATUS[code])!.push(code);
   return statuses;
 }
 
-/** An OpenAPI response for codes that have the same status. */
-export function errorResponse(codes: readonly ErrorCode[]): Json {
-  const headers = codes.flatMap((code) => HEADERS[code] ?? []);
-  const required = codes.every((code) => HEADERS[code]?.always === true);
+/** @returns an OpenAPI response for codes of one status, with JSON and perhaps other `content` */
+export function errorResponse(codes: readonly ErrorCode[], content: Json = {}): Json {
+  const headers = codes.flatMap((code) => HEADER[code] ?? []);
+  const required = codes.every((code) => HEADER[code] && code !== 'server_error');
   return {
     description: codes.map((code) => `\`${code}\`: ${ERRORS[code].when}`).join('\n\n'),
-    ...(headers.length > 0 && {
-      headers: Object.fromEntries(
-        headers.map(({ name }) => [
-          name,
-          {
-            required,
-            schema: { type: name === 'Retry-After' ? 'integer' : 'string' },
-            description: TELLS[name],
-          },
-        ]),
-      ),
-    }),
+    headers:
+      headers.length > 0
+        ? Object.fromEntries(headers.map((name) => [name, { required, ...HEADERS[name] }]))
+        : undefined,
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Error', properties: { error: { enum: codes } } },
@@ -99,18 +92,13 @@ export function errorResponse(codes: readonly ErrorCode[]): Json {
           codes.map((code) => [code, { value: { error: code, error_description: ERRORS[code].example } }]),
         ),
       },
+      ...content,
     },
   };
 }
 
-const TELLS: Readonly<Record<string, string>> = {
-  'WWW-Authenticate': 'Which token is needed (RFC 6750 §3).',
-  Allow: 'The methods that the path has.',
-  'Retry-After': 'Seconds.',
-};
-
 /** The schema of every error. */
-export const ERROR_SCHEMA: Json = {
+export const ERROR: Json = {
   type: 'object',
   required: ['error', 'error_description'],
   additionalProperties: false,

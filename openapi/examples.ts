@@ -1,4 +1,6 @@
-/** Values that examples have in common. Tests put living ones in their place; those of PKCE are RFC 7636's, Appendix B. */
+import type { Json } from './sources.js';
+
+/** Values that examples share; those of PKCE are from RFC 7636, Appendix B. test/openapi/openapi-examples.spec.ts replaces some by values of a running service. */
 export const EXAMPLE = {
   provider: 'mock',
   redirectUri: 'http://localhost:3000/callback',
@@ -14,9 +16,73 @@ export const EXAMPLE = {
   userId: '0f3c1a52-6b7d-8e9f-a0b1-c2d3e4f5a6b7',
   sessionId: '5a2f7c1e-93b4-4d68-8f07-1b2c3d4e5f60',
   deviceId: '7d444840-9dc0-41d1-b245-5ffdce74fad2',
+  cursor: '1735732800000000-7d444840-9dc0-41d1-b245-5ffdce74fad2',
   eventId: '9b2d7e64-1c3f-4a5b-8d6e-7f8091a2b3c4',
   providerUserId: 'u-1815',
   idempotencyKey: 'order-1815-paid',
-  time: '2026-03-14T09:26:53.589Z',
-  kid: '7Qx1gk2V9sY',
 } as const;
+
+/** Bodies by operation id; test/openapi/openapi-examples.spec.ts sends each of them. */
+export const BODIES: Readonly<Record<string, Json>> = {
+  token: {
+    'a sign-in on a device': {
+      code: EXAMPLE.code,
+      state: EXAMPLE.state,
+      code_verifier: EXAMPLE.codeVerifier,
+      redirect_uri: EXAMPLE.redirectUri,
+      device_id: EXAMPLE.deviceId,
+      device_name: "Ada's laptop",
+    },
+    'a refresh': { grant_type: 'refresh_token', refresh_token: EXAMPLE.refreshToken },
+  },
+  refresh: { 'a refresh': { refresh_token: EXAMPLE.refreshToken } },
+  revoke: { 'a sign-out': { token: EXAMPLE.refreshToken } },
+  introspect: { 'an access token': { token: EXAMPLE.accessToken } },
+  backchannelLogout: { 'a logout': { logout_token: EXAMPLE.logoutToken } },
+  renameDevice: { 'a name': { device_name: "Ada's laptop" } },
+  signOut: {
+    'this device': { scope: 'current' },
+    'all other devices': { scope: 'others' },
+    'everywhere, and at the provider': {
+      scope: 'all',
+      provider_logout: { redirect_uri: 'https://app.example/goodbye' },
+    },
+  },
+  push: {
+    'an event': { user_id: EXAMPLE.userId, event: 'order.paid', data: { order: 1815, total: '12.50' } },
+    'to a device that is connected': {
+      user_id: EXAMPLE.userId,
+      device_id: EXAMPLE.deviceId,
+      event: 'call.incoming',
+      ttl: 0,
+    },
+  },
+  signOutUser: { 'one device': { device_id: EXAMPLE.deviceId }, everywhere: {} },
+  signOutProviderUser: {
+    'a user': { provider: EXAMPLE.provider, provider_user_id: EXAMPLE.providerUserId },
+  },
+};
+
+const JWK: Readonly<Record<string, Json>> = {
+  kty: { const: 'EC' },
+  crv: { const: 'P-256' },
+  x: { type: 'string', examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'] },
+  y: { type: 'string', examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'] },
+  kid: { type: 'string', examples: ['7Qx1gk2V9sY'] },
+  use: { const: 'sig' },
+  alg: { const: 'ES256' },
+};
+
+const object = (properties: Json, rest: Json = { additionalProperties: false }): Json => ({
+  type: 'object',
+  required: Object.keys(properties),
+  ...rest,
+  properties,
+});
+
+/** Contents of answers that no class describes, by operation id. */
+export const CONTENTS: Readonly<Record<string, Json>> = {
+  jwks: { 'application/json': { schema: object({ keys: { type: 'array', items: object(JWK) } }) } },
+  endedSessions: { 'text/event-stream': { schema: { type: 'string' } } },
+  document: { 'application/json': { schema: object({ openapi: { type: 'string' }, paths: {} }, {}) } },
+};

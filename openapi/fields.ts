@@ -1,5 +1,5 @@
 import { EXAMPLE } from './examples.js';
-import type { Json } from './operation.js';
+import type { Json } from './sources.js';
 
 const uuid = (example: string): Json => ({ format: 'uuid', examples: [example] });
 const url = (example: string): Json => ({ format: 'uri', examples: [example] });
@@ -15,9 +15,13 @@ export const FIELDS: Readonly<Record<string, Json>> = {
   code: { examples: [EXAMPLE.code] },
   code_verifier: { examples: [EXAMPLE.codeVerifier] },
   code_challenge: { examples: [EXAMPLE.codeChallenge] },
+  code_challenge_method: { examples: ['S256'] },
+  cursor: { examples: [EXAMPLE.cursor] },
   provider: { examples: [EXAMPLE.provider] },
   redirect_uri: { examples: [EXAMPLE.redirectUri] },
   redirect_url: url('https://login.example/oauth2/authorize?state=…'),
+  name: { examples: [EXAMPLE.provider] },
+  label: { examples: ['Sample provider'] },
   issuer: url(EXAMPLE.issuer),
   user_id: uuid(EXAMPLE.userId),
   device_id: uuid(EXAMPLE.deviceId),

@@ -1,6 +1,14 @@
-import type { Json } from './operation.js';
+import type { Json } from './sources.js';
 
 export const TITLE = 'Latchkey';
+
+export const TAGS = {
+  'Sign-in': 'The authorization code flow and its tokens.',
+  'The caller': 'Who the user is, their devices, and signing out: with the access token.',
+  'For backends': "What an application's own services ask for, with a service key.",
+  Discovery: 'What clients learn before they begin.',
+  Operations: 'For monitoring, and this document.',
+} as const;
 
 export const DESCRIPTION = `Latchkey signs users in at an identity provider and gives applications tokens of its own: a JWT access token that lives for an hour, and a reusable refresh token that lives for 30 days; each device has its own session.
 

@@ -2,22 +2,18 @@ import 'reflect-metadata';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { NestFactory } from '@nestjs/core';
+import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 import { AppModule } from '../src/app.module.js';
 import { parseSettings } from '../src/config/settings/parse-settings.js';
 import { makeDocument } from './document.js';
 import { loadModels } from './models.js';
-import { BACKENDS } from './operations/backends.js';
-import { CALLER } from './operations/caller.js';
-import { DISCOVERY } from './operations/discovery.js';
-import { OPERATIONS } from './operations/operations.js';
-import { SIGN_IN } from './operations/sign-in.js';
-import { pageOf } from './page/page.js';
+import { readSources } from './sources.js';
 
 /** `npm run docs:api`: writes what is served at /docs; with `--check`, only compares. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url)); // from dist/openapi
 
-/** One provider whose name is `name`, so that its paths can stand for those of all; no pages of our own. */
+/** One provider whose name is `name`: its paths stand for those of all. No pages of our own. */
 const settings = parseSettings({
   PORT: '3000',
   SECRET_KEY: '00'.repeat(32),
@@ -31,24 +27,19 @@ const settings = parseSettings({
 });
 
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as { version: string };
-const models = await loadModels(ROOT.slice(0, -1));
-const app = await NestFactory.create(AppModule.with(settings), {
+const program = ReadonlyVisitor.createTsProgram(`${ROOT}tsconfig.build.json`);
+const models = await loadModels(ROOT.slice(0, -1), program);
+const app = await NestFactory.create(AppModule.with({ ...settings, production: true }), {
   preview: true,
   logger: false,
   abortOnError: false,
 });
-const operations = { ...SIGN_IN, ...DISCOVERY, ...CALLER, ...BACKENDS, ...OPERATIONS };
-const document = makeDocument(app, models, operations, version);
+const document = makeDocument(app, models, readSources(program), version);
 
-const wanted: Readonly<Record<string, string>> = {
-  'docs/openapi.json': `${JSON.stringify(document, null, 2)}\n`,
-  'docs/openapi.html': pageOf(document as never),
-};
-for (const [name, text] of Object.entries(wanted)) {
-  if (!process.argv.includes('--check')) {
-    writeFileSync(ROOT + name, text);
-  } else if (readFileSync(ROOT + name, 'utf8') !== text) {
-    process.stderr.write(`${name} does not match the code: run \`npm run docs:api\`\n`);
-    process.exitCode = 1;
-  }
+const file = `${ROOT}docs/openapi.json`;
+const text = `${JSON.stringify(document, null, 2)}\n`;
+if (!process.argv.includes('--check')) writeFileSync(file, text);
+else if (readFileSync(file, 'utf8') !== text) {
+  process.stderr.write('docs/openapi.json does not match the code: run `npm run docs:api`\n');
+  process.exitCode = 1;
 }

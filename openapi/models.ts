@@ -4,8 +4,9 @@ import { PluginMetadataGenerator } from '@nestjs/cli/lib/compiler/plugins/plugin
 import type { Type } from '@nestjs/common';
 import { SwaggerModule } from '@nestjs/swagger';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
+import type { Program } from 'typescript';
 
-/** Where classes of bodies and answers are; those of bodies are in `*.dto.ts`. */
+/** Files with classes of answers; those of bodies are in `*.dto.ts`. */
 const ANSWERS = [
   'auth/server-metadata.controller.ts',
   'device/device-view.ts',
@@ -27,9 +28,10 @@ type Metadata = () => Promise<{
  * service, which would then load the library at each start.
  *
  * @param root of the repository
+ * @param program its sources
  * @returns the classes by their names
  */
-export async function loadModels(root: string): Promise<ReadonlyMap<string, Type>> {
+export async function loadModels(root: string, program: Program): Promise<ReadonlyMap<string, Type>> {
   const here = fileURLToPath(new URL('.', import.meta.url));
   const filename = `models-${process.pid}.js`;
   const visitor = new ReadonlyVisitor({
@@ -42,7 +44,7 @@ export async function loadModels(root: string): Promise<ReadonlyMap<string, Type
     visitors: [visitor],
     outputDir: here,
     filename,
-    tsProgramRef: ReadonlyVisitor.createTsProgram(`${root}/tsconfig.build.json`),
+    tsProgramRef: program,
     printDiagnostics: false,
   });
   const { default: metadata } = (await import(`./${filename}`)) as { default: Metadata };

@@ -1,50 +1,50 @@
 import type { INestApplication, Type } from '@nestjs/common';
-import { PATH_METADATA, ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
-import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
-import { ModulesContainer, Reflector } from '@nestjs/core';
+import { EXCEPTION_FILTERS_METADATA, HEADERS_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { ModulesContainer } from '@nestjs/core';
+import { ClientErrorFilter } from '../src/auth/clients/client-error.filter.js';
 import { RATE_LIMIT } from '../src/http/rate-limit.js';
-import { ACCESS, type Access } from '../src/token/guard/access.js';
+import { ACCESS, KEY_AS_PASSWORD, type Access } from '../src/token/guard/access.js';
+import type { Source } from './sources.js';
 
-/** What the code of a route tells. */
-export interface Route {
+export interface Route extends Source {
   readonly access: Access;
   readonly limited: boolean;
-  /** The class of its query parameters. */
-  readonly query: Type | undefined;
-  /** The names of headers that it reads. */
-  readonly headers: readonly string[];
+  /** Whether the service key may be the password of Basic. */
+  readonly basic: boolean;
+  /** Whether errors are pages if `Accept` prefers HTML. */
+  readonly showsErrors: boolean;
+  /** Headers of the answer, by `@Header`. */
+  readonly answerHeaders: Readonly<Record<string, string>>;
 }
 
-/** By operation ids as `@nestjs/swagger` makes them: `MeController_me`. */
-export function routesOf(app: INestApplication): ReadonlyMap<string, Route> {
-  const reflector = app.get(Reflector);
+/** @returns what decorators and sources say of routes, by class and method: `MeController_me` */
+export function routesOf(
+  app: INestApplication,
+  sources: ReadonlyMap<string, Source>,
+): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>();
   for (const module of app.get(ModulesContainer).values()) {
     for (const { metatype } of module.controllers.values()) {
       const controller = metatype as Type;
-      const members = Object.getOwnPropertyDescriptors(controller.prototype as object);
-      for (const [name, { value: handler }] of Object.entries(members)) {
-        if (typeof handler !== 'function' || !Reflect.hasMetadata(PATH_METADATA, handler)) continue;
+      const methods = Object.getOwnPropertyDescriptors(controller.prototype as object);
+      for (const [name, { value: handler }] of Object.entries(methods)) {
+        const source = sources.get(`${controller.name}_${name}`);
+        if (!source || !Reflect.hasMetadata(PATH_METADATA, handler)) continue;
+        const of = (key: string): unknown =>
+          Reflect.getMetadata(key, handler) ?? Reflect.getMetadata(key, controller);
+        const headers = (of(HEADERS_METADATA) ?? []) as { name: string; value: string }[];
         routes.set(`${controller.name}_${name}`, {
-          access: reflector.getAllAndOverride<Access | undefined>(ACCESS, [handler, controller]) ?? 'user',
-          limited: Reflect.hasMetadata(RATE_LIMIT, handler),
-          ...argumentsOf(controller, name),
+          ...source,
+          access: (of(ACCESS) ?? 'user') as Access,
+          limited: of(RATE_LIMIT) !== undefined,
+          basic: of(KEY_AS_PASSWORD) !== undefined,
+          showsErrors: ((of(EXCEPTION_FILTERS_METADATA) ?? []) as unknown[]).some(
+            (filter) => filter instanceof ClientErrorFilter,
+          ),
+          answerHeaders: Object.fromEntries(headers.map((header) => [header.name, header.value])),
         });
       }
     }
   }
   return routes;
-}
-
-function argumentsOf(controller: Type, method: string): Pick<Route, 'query' | 'headers'> {
-  const metadata: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, controller, method);
-  const all = Object.entries((metadata ?? {}) as Record<string, { index: number; data?: string }>);
-  const types = Reflect.getMetadata('design:paramtypes', controller.prototype as object, method) as Type[];
-  const of = (kind: RouteParamtypes) =>
-    all.filter(([key]) => key.startsWith(`${kind}:`)).map(([, argument]) => argument);
-  const [query] = of(RouteParamtypes.QUERY);
-  return {
-    query: query && types[query.index],
-    headers: of(RouteParamtypes.HEADERS).flatMap(({ data }) => data ?? []),
-  };
 }

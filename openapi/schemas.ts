@@ -2,19 +2,20 @@ import type { Type } from '@nestjs/common';
 import { getMetadataStorage } from 'class-validator';
 import { ANY_JSON, TEXT, WHOLE_NUMBER, type TextRuleRead } from '../src/http/parameters/parameter.js';
 import { UUID } from '../src/http/parameters/uuid.js';
+import { EXAMPLE } from './examples.js';
 import { FIELDS } from './fields.js';
-import type { Json } from './operation.js';
+import { withoutCitations, type Json, type Source } from './sources.js';
 
-/** Whatever JSON can say. */
+/** Any JSON. */
 const ANY: Json = {};
 
-interface ObjectSchema extends Json {
+export interface ObjectSchema extends Json {
   properties?: Record<string, Json>;
   required?: string[];
 }
 
 /** A schema as `@nestjs/swagger` made it, with what else is known of its members. */
-export function completeSchema(schema: ObjectSchema, type: Type | undefined): Json {
+export function completeSchema(schema: ObjectSchema, type: Type | undefined): ObjectSchema {
   const rules = type ? rulesOf(type) : new Map<string, Json>();
   const isBody = rules.size > 0;
   const properties = Object.fromEntries(
@@ -63,16 +64,7 @@ function refOf({ $ref, allOf }: Json): Json {
   return { $ref: $ref ?? (allOf as Json[])[0]!['$ref'] };
 }
 
-/** Clauses of documents that readers of this one do not have. */
-function withoutCitations(text: string): string {
-  const words = text
-    .replace(/\s+/g, ' ')
-    .replace(/ \((?:contract|spec) §[^)]*\)/g, '')
-    .replaceAll('PUBLIC_URL', 'the service’s address');
-  return words[0]!.toUpperCase() + words.slice(1);
-}
-
-/** What the rules of a DTO say (http/parameters/parameter.ts), as JSON Schema, by the names of its members. */
+/** What the rules of a DTO say (http/parameter.ts), as JSON Schema, by the names of its members. */
 function rulesOf(dto: Type): Map<string, Json> {
   const rules = new Map<string, Json>();
   for (const { name, propertyName, constraints } of getMetadataStorage().getTargetValidationMetadatas(
@@ -106,4 +98,65 @@ function textSchema({ max = Infinity, matches, required }: TextRuleRead): Json {
 /** JSON Schema knows no flags. */
 function patternOf({ source, flags }: RegExp): string {
   return flags.includes('i') ? source.replaceAll('a-f', 'a-fA-F') : source;
+}
+
+/** Headers that routes read, by names in lower case; `Authorization` and `DPoP` are security schemes. */
+const HEADER_PARAMETERS: Readonly<Record<string, Json>> = {
+  'user-agent': {
+    name: 'User-Agent',
+    description: 'Stands for `user_agent` if the body has none.',
+    schema: { type: 'string' },
+  },
+  'idempotency-key': {
+    name: 'Idempotency-Key',
+    description:
+      'For 24 hours the same key with the same body gets the first answer again, and nothing is sent twice; with another body it is refused.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: EXAMPLE.idempotencyKey,
+  },
+  'last-event-id': {
+    name: 'Last-Event-ID',
+    description: 'The last `id` that was received: the stream goes on after it.',
+    schema: { type: 'string' },
+  },
+};
+
+/** @returns the parameters of a route in its path, its query and its headers */
+export function parametersOf(
+  path: string,
+  { query, headers }: Pick<Source, 'query' | 'headers'>,
+  { models, schemas }: { models: ReadonlyMap<string, Type>; schemas: Readonly<Record<string, ObjectSchema>> },
+): Json[] {
+  return [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!)),
+    ...queryParameters(query.map((name) => completeSchema(schemas[name]!, models.get(name)))),
+    ...headers
+      .filter((name) => name in HEADER_PARAMETERS)
+      .map((name) => ({ in: 'header', required: false, ...HEADER_PARAMETERS[name] })),
+  ];
+}
+
+function pathParameter(name: string): Json {
+  const common = { name, in: 'path', required: true };
+  const schema = { type: 'string' };
+  if (name === 'name')
+    return { ...common, description: 'Name of the configured provider.', schema, example: 'corp' };
+  const { examples, ...known } = FIELDS[name]!;
+  const [example] = examples as unknown[];
+  return { ...common, description: 'A UUID, in any case.', schema: { ...schema, ...known }, example };
+}
+
+/** A parameter is required if all schemas require it; the first schema that has it describes it. */
+function queryParameters(all: readonly ObjectSchema[]): Json[] {
+  const members = Object.assign({}, ...all.map(({ properties }) => properties).toReversed()) as Record<
+    string,
+    Json
+  >;
+  const names = new Set(all.flatMap(({ properties }) => Object.keys(properties!)));
+  return [...names].map((name) => {
+    const { description, examples, ...schema } = members[name]!;
+    const [example] = (examples ?? []) as unknown[];
+    const required = all.every((one) => one.required?.includes(name));
+    return { name, in: 'query', required, description, schema, example };
+  });
 }

@@ -77,6 +77,13 @@ export class ServerMetadataController {
     this.document = describe(settings);
   }
 
+  /**
+   * What the service is and does, for clients that configure themselves
+   *
+   * Authorization server metadata (RFC 8414).
+   *
+   * @returns Only what the service has.
+   */
   @Get('.well-known/oauth-authorization-server')
   @Header('Cache-Control', 'public, max-age=300')
   metadata(): ServerMetadata {

@@ -37,10 +37,16 @@ export class DeviceController {
     private readonly limits: RateLimits,
   ) {}
 
-  /** The caller's devices, newest use first, in pages. Limited for each user: a page costs as much as many refreshes. */
+  /**
+   * The caller’s devices
+   *
+   * Newest use first, 100 a page. A device that is used between two pages moves to the first one.
+   *
+   * @returns A page of devices.
+   */
   @Get()
-  async list(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
-    await this.limits.countUser('read', caller.userId);
+  async listDevices(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
+    await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
     const { devices, next } = await this.devices.list(
       caller.userId,
       cursor === undefined ? undefined : placeOf(cursor),
@@ -51,9 +57,16 @@ export class DeviceController {
     });
   }
 
-  /** Rename a device. Limited for each user (contract §2): each renaming is an event in their history. */
+  /**
+   * Rename a device
+   *
+   * Each renaming is an event in the user’s history, so it is limited for each user.
+   *
+   * @returns The device.
+   * @throws OAuthError `not_found`
+   */
   @Patch(':device_id')
-  async rename(
+  async renameDevice(
     @Caller() caller: Session,
     @Param('device_id', DeviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
@@ -62,11 +75,19 @@ export class DeviceController {
     return answer(DeviceView, asSeen(await this.devices.rename(caller.userId, deviceId, name), caller));
   }
 
-  /** Sign a device out and forget it. Never limited: someone with a stolen token must not keep the owner from it. */
+  /**
+   * Sign a device out and remove it
+   *
+   * @returns Removed.
+   * @throws OAuthError `not_found`
+   */
   @Delete(':device_id')
   @HttpCode(204)
-  async remove(@Caller() caller: Session, @Param('device_id', DeviceIdPipe) deviceId: string): Promise<void> {
-    await this.devices.remove(caller, deviceId);
+  async removeDevice(
+    @Caller() caller: Session,
+    @Param('device_id', DeviceIdPipe) deviceId: string,
+  ): Promise<void> {
+    await this.devices.remove(caller, deviceId); // not limited: a stolen token must not keep the owner from it
   }
 }
 

@@ -1,46 +1,105 @@
-import { Controller, Get, Inject, Res } from '@nestjs/common';
-import type { Response } from 'express';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { basename, dirname, join } from 'node:path';
+import { Controller, Get, Header, Inject, Req, Res } from '@nestjs/common';
+import type { Request, Response } from 'express';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
+import { PACKAGE_ROOT } from '../http/package-root.js';
 import { Public } from '../token/guard/access.js';
-import { readServedFile, type ServedFile } from './served-file.js';
 
-/** What `npm run docs:api` has made, for everybody: it holds nothing of the instance but PUBLIC_URL. */
+/** Origin that `docs/openapi.json` contains in place of PUBLIC_URL. */
+const WRITTEN_URL = 'http://localhost:3000';
+
+const require = createRequire(import.meta.url);
+/** Folder of Swagger UI. Its files are sent to browsers; the service loads none of its code. */
+const VIEWER = dirname(require.resolve('swagger-ui-dist/package.json'));
+
+const SCRIPT =
+  "SwaggerUIBundle({ url: '/docs/openapi.json', dom_id: '#document', deepLinking: true, validatorUrl: null });";
+const PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>Latchkey: HTTP interface</title>
+    <link rel="icon" href="data:," />
+    <link rel="stylesheet" href="/docs/swagger-ui.css" />
+  </head>
+  <body>
+    <div id="document"></div>
+    <script src="/docs/swagger-ui-bundle.js"></script>
+    <script>${SCRIPT}</script>
+  </body>
+</html>
+`;
+const POLICY = [
+  "default-src 'none'",
+  `script-src 'self' 'sha256-${hashOf(SCRIPT)}'`,
+  "style-src 'self'",
+  'img-src data:',
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** A browser may store an answer, and must revalidate it: 304 while it is unchanged. */
+const Revalidated = () => Header('Cache-Control', 'no-cache');
+
+/** The HTTP interface as `npm run docs:api` describes it. Public: nothing of the instance is in it except PUBLIC_URL. */
 @Public()
 @Controller('docs')
 export class OpenApiController {
-  private files?: { readonly page: ServedFile; readonly document: ServedFile };
+  private text?: string;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  /** A page without scripts. */
+  /**
+   * This document as a page
+   *
+   * @returns A page of Swagger UI.
+   * @returns {304} Unchanged.
+   */
   @Get()
-  page(@Res() response: Response): void {
-    const { page } = this.read();
-    response.setHeader('Content-Security-Policy', page.policy);
-    send(response, 'text/html; charset=utf-8', page);
+  @Header('Content-Security-Policy', POLICY)
+  @Header('Content-Type', 'text/html; charset=utf-8')
+  @Header('ETag', etagOf(PAGE))
+  @Revalidated()
+  page(): string {
+    return PAGE;
   }
 
-  /** OpenAPI 3.1. */
+  /**
+   * This document
+   *
+   * @returns OpenAPI 3.1.
+   * @returns {304} Unchanged.
+   */
   @Get('openapi.json')
-  document(@Res() response: Response): void {
-    send(response, 'application/json; charset=utf-8', this.read().document);
+  @Header('Content-Type', 'application/json; charset=utf-8')
+  @Revalidated()
+  document(@Res({ passthrough: true }) response: Response): string {
+    this.text ??= readFileSync(join(PACKAGE_ROOT, 'docs/openapi.json'), 'utf8')
+      .replaceAll(WRITTEN_URL, this.settings.publicUrl)
+      .replaceAll(encodeURIComponent(WRITTEN_URL), encodeURIComponent(this.settings.publicUrl));
+    response.setHeader('ETag', etagOf(this.text));
+    return this.text;
   }
 
-  /** With the first request: most instances are never asked. */
-  private read(): NonNullable<typeof this.files> {
-    const { publicUrl } = this.settings;
-    this.files ??= {
-      page: readServedFile('openapi.html', publicUrl),
-      document: readServedFile('openapi.json', publicUrl),
-    };
-    return this.files;
+  /** @internal Files of the page. */
+  @Get(['swagger-ui-bundle.js', 'swagger-ui.css'])
+  @Revalidated()
+  viewer(@Req() { path }: Request, @Res() response: Response): void {
+    response.sendFile(basename(path), { root: VIEWER, cacheControl: false });
   }
 }
 
-function send(response: Response, type: string, { text, etag }: ServedFile): void {
-  response.setHeader('Cache-Control', 'no-cache'); // may be stored, but must be revalidated: 304 while it is unchanged
-  response.setHeader('Content-Type', type);
-  response.setHeader('ETag', etag);
-  response.send(text);
+function etagOf(text: string): string {
+  return `"${hashOf(text)}"`;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64');
 }

@@ -9,13 +9,22 @@ import { Readiness } from './readiness.js';
 export class HealthController {
   constructor(private readonly readiness: Readiness) {}
 
-  /** The process answers; nothing else is asked. */
+  /**
+   * Whether the process answers
+   *
+   * @returns It does.
+   */
   @Get('live')
   live(): Liveness {
     return { status: 'ok' };
   }
 
-  /** Requests may be sent here: 200, or 503 while the database cannot be written to or the service is stopping. */
+  /**
+   * Whether requests may be sent to this instance
+   *
+   * @returns They may.
+   * @returns {503} The database is unavailable or not writable, or the service is stopping.
+   */
   @Get('ready')
   async ready(@Res({ passthrough: true }) response: Response): Promise<Health> {
     const [database, redis] = await Promise.all([this.readiness.database(), this.readiness.redis()]);

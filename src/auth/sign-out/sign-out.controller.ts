@@ -15,11 +15,14 @@ export class SignOutController {
   ) {}
 
   /**
-   * Sign out: every session of the caller's device, or the caller's session where it has none (`current`, the default);
-   * everything else (`others`); or both (`all`). Devices stay listed (contract §4).
+   * Sign out
    *
-   * With `provider_logout` the answer tells where the browser ends the session with the provider as well. Whatever the
-   * provider does, ours have ended by then, and nothing can fail any more.
+   * `current` (the default): every session of the caller’s device, or the caller’s session if it has no device. `others`:
+   * everything else. `all`: both. Devices stay listed. Access tokens are refused and sockets closed within a second, on every
+   * instance.
+   *
+   * @returns {200} Signed out; with `provider_logout`, where the browser signs out at the provider as well.
+   * @returns {204} Signed out.
    */
   @Post('sign-out')
   @HttpCode(204)
@@ -34,6 +37,7 @@ export class SignOutController {
     const account = logout && (await this.providerLogout.accountOf(caller.userId));
     const current = caller.deviceId === null ? 'session' : 'device';
     await this.signOuts.signOut(scope === 'current' ? current : scope, caller);
+    // Latchkey's sessions have ended by now, so an error of the provider is no error of the request.
     const url = account && (await this.providerLogout.urlFor(account, logout.redirect_uri));
     if (!url) return undefined;
     response.status(200);

@@ -20,13 +20,13 @@ describe('what an application’s backend asks about users', () => {
     ['everywhere', {}, undefined],
     ['on a device', { device_id: DEVICE }, DEVICE.toLowerCase()],
   ])('is signed out %s', async (_where, body, deviceId) => {
-    await controller.signOut('u', body);
+    await controller.signOutUser('u', body);
     expect(asked).toEqual([['signOut', 'u', deviceId]]);
   });
 
   it('is signed out, or removed, by either id', async () => {
-    await controller.signOutAtProvider({ provider: 'corp', provider_user_id: 'ada' });
-    await controller.remove('u');
+    await controller.signOutProviderUser({ provider: 'corp', provider_user_id: 'ada' });
+    await controller.removeUser('u');
     expect(asked).toEqual([
       ['signOut', userIdOf('corp', 'ada')],
       ['remove', 'u'],

@@ -31,27 +31,44 @@ export class UserIdPipe implements PipeTransform<string, string> {
 export class UsersController {
   constructor(private readonly users: UsersService) {}
 
-  /** Sign a user out everywhere, or on one of their devices. */
+  /**
+   * Sign a user out, everywhere or on one device
+   *
+   * @returns Signed out.
+   * @throws OAuthError `not_found`
+   */
   @Post(':user_id/sign-out')
   @HttpCode(204)
-  async signOut(
+  async signOutUser(
     @Param('user_id', UserIdPipe) userId: string,
     @Body() { device_id: deviceId }: UserSignOutDto,
   ): Promise<void> {
     await this.users.signOut(userId, deviceId?.toLowerCase());
   }
 
-  /** The same for someone of whom only the provider's id is known. */
+  /**
+   * Sign out a user of whom only the provider’s id is known
+   *
+   * @returns Signed out.
+   * @throws OAuthError `not_found`
+   */
   @Post('sign-out')
   @HttpCode(204)
-  async signOutAtProvider(@Body() { provider, provider_user_id: id }: ProviderUserDto): Promise<void> {
+  async signOutProviderUser(@Body() { provider, provider_user_id: id }: ProviderUserDto): Promise<void> {
     await this.users.signOut(userIdOf(provider, id));
   }
 
-  /** Sign a user out and forget them, with their devices and events. */
+  /**
+   * Sign a user out and remove them
+   *
+   * Devices and events are removed as well. The next sign-in creates the same user id anew.
+   *
+   * @returns Removed.
+   * @throws OAuthError `not_found`
+   */
   @Delete(':user_id')
   @HttpCode(204)
-  async remove(@Param('user_id', UserIdPipe) userId: string): Promise<void> {
+  async removeUser(@Param('user_id', UserIdPipe) userId: string): Promise<void> {
     await this.users.remove(userId);
   }
 }

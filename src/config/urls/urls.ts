@@ -29,7 +29,7 @@ export const baseUrl = kind(
 export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
   if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
   const normalized = parseUrl(value)?.origin ?? '';
-  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON and HTML (openapi/served-file.ts).
+  // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON (openapi.controller.ts).
   return /^https?:\/\/[\w.:[\]-]+$/.test(normalized) ? normalized : undefined;
 });
 

@@ -12,10 +12,16 @@ export function metricsController(isPublic: boolean): Type {
   class MetricsController {
     constructor(private readonly metrics: Metrics) {}
 
-    /** What this instance tells Prometheus, in its text format. */
+    /**
+     * Metrics for Prometheus
+     *
+     * A service key is needed in production only. With `METRICS_PORT` the path is on that port only.
+     *
+     * @returns The text format of Prometheus.
+     */
     @Get()
     @Header('Content-Type', Registry.PROMETHEUS_CONTENT_TYPE)
-    read(): Promise<string> {
+    readMetrics(): Promise<string> {
       return this.metrics.text();
     }
   }

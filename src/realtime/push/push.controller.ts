@@ -11,7 +11,16 @@ const LONGEST_KEY = 255;
 export class PushController {
   constructor(private readonly realtime: RealtimeService) {}
 
-  /** Send an event to a user, or to one of their devices (contract §4). */
+  /**
+   * Send an event to a user, or to one of their devices
+   *
+   * The event waits `ttl` seconds for clients that are not connected. Names that the service uses are reserved: those that
+   * begin with `device.`, `session.` or `token.`, and `ready`, `authenticate`, `connect`, `connect_error`, `disconnect`,
+   * `disconnecting`, `newListener`, `removeListener`, `error`.
+   *
+   * @returns Stored.
+   * @throws OAuthError `not_found`
+   */
   @ServiceKeyOnly('push')
   @Post()
   @HttpCode(202)

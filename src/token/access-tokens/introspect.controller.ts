@@ -10,8 +10,11 @@ export class IntrospectController {
   constructor(private readonly tokens: TokenInspector) {}
 
   /**
-   * Whether a token is good at this moment, and what it says (RFC 7662). Most callers ask in order to let somebody in. A
-   * refresh token must never let anybody in, so it is active only for callers who say that they expect one.
+   * Whether a token is active, and its claims
+   *
+   * RFC 7662. A refresh token is inactive unless `token_type_hint` is `refresh_token`: it must never give access.
+   *
+   * @returns The claims, or that the token is not active.
    */
   @ServiceKeyOnly('read')
   @OrAsPassword()

@@ -7,7 +7,13 @@ import { KeyService, type JwkSet } from './key.service.js';
 export class JwksController {
   constructor(private readonly keys: KeyService) {}
 
-  /** The public keys that verify access tokens (RFC 7517; RFC 8615 for the path). */
+  /**
+   * The public keys that verify access tokens
+   *
+   * RFC 7517. A key is published at least ten minutes before its first use.
+   *
+   * @returns Newest first.
+   */
   @Get('.well-known/jwks.json')
   @Header('Cache-Control', 'public, max-age=300')
   jwks(): JwkSet {

@@ -350,7 +350,7 @@ describe('GET /sessions/ended', () => {
     request.method = method;
     const response = new ServerResponse(request);
     const controller = new EndedSessionsController(streams as EndedSessionStreams);
-    await controller.ended(request as Request, response as Response, '5-5');
+    await controller.endedSessions(request as Request, response as Response, '5-5');
     expect([asked, response.writableEnded]).toEqual([opened, isOver]);
     if (isOver) expect(response.getHeader('content-type')).toBe('text/event-stream');
   });

@@ -113,10 +113,18 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
 export class EndedSessionsController {
   constructor(private readonly streams: EndedSessionStreams) {}
 
-  /** Sessions that were signed out and keys that were withdrawn, as server-sent events, without end (contract §8). */
+  /**
+   * A stream of ended sessions and revoked keys
+   *
+   * Server-sent events without end: `ended` for each session that was signed out, `key_revoked` for a revoked key, `ready` after
+   * past events, and a comment at least every second. Their members, and how to resume: docs/ended-sessions.md.
+   *
+   * @returns Events, one after the other.
+   * @throws OAuthError `slow_down`
+   */
   @ServiceKeyOnly('read')
   @Get('ended')
-  async ended(
+  async endedSessions(
     @Req() { method }: Request,
     @Res() response: Response,
     @Headers('last-event-id') lastEventId: string | undefined,

@@ -15,8 +15,9 @@ const ajv = new Ajv.default({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema(document, 'document');
 
-/** What is no part of the interface: pages, the sample provider (an identity provider of its own), sockets. */
-const EXEMPT = /^\/(?:$|callback$|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
+/** Outside the interface: pages and their files, the sample provider (an identity provider of its own), sockets. */
+const EXEMPT =
+  /^\/(?:$|callback$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 

@@ -1,5 +1,24 @@
 import { readFileSync } from 'node:fs';
-import type { Document, Operation } from '../../../openapi/page/document.js';
+
+interface Content {
+  readonly schema: object;
+  readonly examples?: Readonly<Record<string, { readonly summary?: string; readonly value: unknown }>>;
+}
+
+interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, Content>> };
+  readonly responses: Readonly<Record<string, object>>;
+}
+
+interface Document {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, object>> };
+}
 
 export const document = JSON.parse(
   readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
