@@ -8,7 +8,6 @@ import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 /** Where classes of bodies and answers are; those of bodies are in `*.dto.ts`. */
 const ANSWERS = [
   'auth/server-metadata.controller.ts',
-  'device/device-view.ts',
   'operations/health.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspection.ts',

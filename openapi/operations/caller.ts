@@ -1,4 +1,4 @@
-import { DeviceList, DeviceView } from '../../src/device/device-view.js';
+import { DeviceList, DeviceView } from '../../src/device/devices.dto.js';
 import { EXAMPLE } from '../examples.js';
 import type { Operations } from '../operation.js';
 import { SignedOut } from '../../src/auth/sign-out/sign-out.dto.js';

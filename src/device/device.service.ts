@@ -7,7 +7,7 @@ import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
-import { deviceFacts } from './device-facts.js';
+import { deviceFacts } from './device.sql.js';
 import { findDevice, findDevices, type DevicePlace, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 

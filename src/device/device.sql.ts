@@ -1,3 +1,5 @@
+import type { Device } from './device.entity.js';
+
 /** What a sign-in says about its device, as SQL expressions. */
 interface SignedInDevice {
   readonly userId: string;
@@ -69,4 +71,24 @@ export function selectDeviceFacts(userId: string, deviceId: string): string {
 
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/** A device as `device.*` events carry it (contract §7). Times: RFC 3339, UTC, with milliseconds. */
+export interface DeviceFacts {
+  device_id: string;
+  device_name: string | null;
+  user_agent: string | null;
+  created_at: string;
+  last_seen_at: string;
+}
+
+/** The facts of a device. For events that SQL appends, DEVICE_FACTS makes the same. */
+export function deviceFacts(device: Device): DeviceFacts {
+  return {
+    device_id: device.deviceId,
+    device_name: device.deviceName,
+    user_agent: device.userAgent,
+    created_at: device.createdAt.toISOString(),
+    last_seen_at: device.lastSeenAt.toISOString(),
+  };
 }

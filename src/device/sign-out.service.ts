@@ -10,8 +10,7 @@ import {
   type NamesAtProvider,
 } from '../token/sessions/provider-sessions.store.js';
 import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
-import { DEVICE_FACTS } from './device.sql.js';
-import type { DeviceFacts } from './device-facts.js';
+import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
 
 // Runs first, and locks in one order: a sign-out of a device waits for other sign-outs of it and for sign-ins on it.
 // Otherwise two that end the last two sessions of a device would each see the other's session alive, and neither would

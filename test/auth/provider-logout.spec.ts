@@ -162,6 +162,7 @@ describe('POST /sign-out with provider_logout', () => {
       await signOut(tokens).expect(204, '');
       took.push(performance.now() - began);
       expect(await isIn(tokens)).toBe(false);
+      expect(service.log.join('')).toContain(`provider ${name} did not tell where its sessions end`);
     }
     expect(Math.max(...took)).toBeLessThan(2500);
     proxy.reset();

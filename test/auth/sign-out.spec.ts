@@ -4,6 +4,7 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
 import { Events, type Session } from '../../src/events.js';
+import { RateLimits } from '../../src/http/rate-limit.js';
 import { endSessions } from '../../src/token/sessions/session.store.js';
 import { bearer } from '../support/bearer.js';
 import { dump, query } from '../support/query.js';
@@ -277,11 +278,15 @@ describe('the end of sessions', () => {
       expect(await isAlive(tokens)).toBe(false);
     });
 
-    it('answers 200 to an unknown token', async () => {
+    it('answers 200 to an unknown token, and counts it as a bad one', async () => {
       const tokens = await signIn(here.url, user);
+      const count = jest.spyOn(here.app.get(RateLimits), 'count');
       for (const token of ['nonsense', tokens.access_token.slice(0, -2), `${tokens.refresh_token}A`]) {
         await request(here.url).post('/oauth2/revoke').send({ token }).expect(200, {});
       }
+      const counted = count.mock.calls.map(([limit]) => limit);
+      count.mockRestore();
+      expect(counted).toEqual(['bad_token', 'bad_token', 'bad_token']);
       expect(await isAlive(tokens)).toBe(true);
     });
 

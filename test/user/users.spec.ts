@@ -358,6 +358,8 @@ describe('users, by service key', () => {
     it.each([
       ['no UUID', 'ada'],
       ['a UUID and more', `${randomUUID()}0`],
+      ['a UUID behind more', `0${randomUUID()}`],
+      ['a UUID without dashes', randomUUID().replaceAll('-', '')],
       ['NUL', `${randomUUID()}%00`],
       ['a line break', `${randomUUID()}%0a`],
       ['bytes that are not UTF-8', '%FF'],

@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings/settings.js';
+import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Html } from '../../http/page/html.js';
+import { html, type Html } from '../../http/page/html.js';
+import { layout } from '../../http/page/layout.js';
+import { listed } from '../../provider/listed-provider.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { allowsRedirectUri, providerCallback } from '../../provider/redirect-uris.js';
@@ -12,7 +14,6 @@ import type { ClientAuthorizeDto } from './client-authorize.dto.js';
 import type { ClientRequest } from './client-request.js';
 import { ClientStates } from './client-states.js';
 import { ErrorForClient, toldOf, type ClientError } from './error-for-client.js';
-import { providerPage } from './provider-page.js';
 
 /** What the browser gets: an address to go to, or a page. */
 export type Next = { readonly address: string } | { readonly page: Html };
@@ -94,4 +95,27 @@ export class ClientAuthorization {
   private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, { error, description });
   }
+}
+
+/** The page on which the user chooses where to sign in: a link for each provider, which repeats the client's request. */
+function providerPage(request: ClientAuthorizeDto, providers: readonly ProviderSettings[]): Html {
+  const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
+  const link = (provider: ProviderSettings): Html => {
+    const query = new URLSearchParams([...parameters, ['provider', provider.name]]);
+    return html`<li><a href="?${query.toString()}">${listed(provider).label}</a></li>`;
+  };
+  return layout(
+    { title: 'Sign in', brand: 'Sign in' },
+    html`<h1>Where do you want to sign in?</h1>
+      <p class="lead">to continue to <strong>${destinationOf(request.redirect_uri)}</strong></p>
+      <ul class="choices">
+        ${providers.map(link)}
+      </ul>`,
+  );
+}
+
+/** Where the user will be afterwards, in a form that people know: the host, or the name of an app's own scheme. */
+function destinationOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
 }

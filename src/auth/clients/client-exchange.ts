@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import { basicClientId } from './basic-client-id.js';
 import type { ClientTokenDto } from './client-token.dto.js';
 import { SignInRefusals, verifierMatches } from '../auth.service.js';
 import type { IssuedTokens } from '../token.dto.js';
@@ -56,4 +56,19 @@ function checkBinding(
   if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
     throw new OAuthError('invalid_grant', 'code_verifier is wrong');
   }
+}
+
+/**
+ * The client's name for itself in `Authorization: Basic` (RFC 6749 §2.3.1). The password is not looked at: clients have no
+ * secrets here (contract §4).
+ *
+ * @returns its spellings: as it was sent, since not every client encodes it, and decoded as a form. Undefined: there is none
+ * @throws OAuthError `invalid_request` when the header cannot be read
+ */
+function basicClientId(authorization = ''): readonly string[] | undefined {
+  if (!/^basic(?: |$)/i.test(authorization)) return undefined;
+  const credentials = readBasic(authorization);
+  if (!credentials) throw new OAuthError('invalid_request', 'the Authorization header is malformed');
+  const { userName } = credentials;
+  return userName === '' ? undefined : [userName, percentDecoded(userName.replaceAll('+', ' '))];
 }

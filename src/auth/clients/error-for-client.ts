@@ -1,7 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { isAway } from '../../provider/transport/provider-away.js';
-import { addressOf } from './answer-address.js';
-import type { ClientRequest } from './client-request.js';
+import { addressOf, type ClientRequest } from './client-request.js';
 
 /** What a stock client is told in its redirect (RFC 6749 §4.1.2.1). */
 export type ClientError =
