@@ -1,4 +1,4 @@
-import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
@@ -71,11 +71,9 @@ const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
 
 /** Body of POST /oauth2/token: which parameters it has depends on what is asked for. */
 @Injectable()
-export class TokenRequestPipe implements PipeTransform {
-  private readonly parameters = new ParametersPipe();
-
-  transform(body: unknown): TokenRequest {
-    return this.parameters.transform(body, {
+export class TokenRequestPipe extends ParametersPipe {
+  override transform(body: unknown): TokenRequest {
+    return super.transform(body, {
       type: 'body',
       metatype: PARAMETERS[grantOf(body)],
     }) as TokenRequest;

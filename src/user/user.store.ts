@@ -1,23 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Sql } from '../database/statements/sql.js';
 import { User } from './user.entity.js';
-
-/** Who a user is at their provider. */
-export interface Account {
-  readonly provider: string;
-  readonly providerUserId: string;
-}
-
-const ACCOUNT = {
-  name: 'user-account',
-  text: 'SELECT provider, provider_user_id AS "providerUserId" FROM users WHERE user_id = $1',
-};
-
-/** @returns undefined where there is no such user */
-export async function findAccount(sql: Sql, userId: string): Promise<Account | undefined> {
-  const [account] = await sql.query<Account & Record<string, unknown>>(ACCOUNT, [userId]);
-  return account;
-}
 
 // Sign-ins and pushes of the user wait for it (user.sql.ts), so the rows that they wrote are seen by the statements after it.
 const LOCK = 'SELECT FROM users WHERE user_id = $1 FOR UPDATE';

@@ -1,7 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Sql } from '../../database/statements/sql.js';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { findAccount, type Account } from '../../user/user.store.js';
+import { User } from '../../user/user.entity.js';
 
 /** Where people end their session with the provider itself (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
 @Injectable()
@@ -10,12 +11,12 @@ export class ProviderLogout {
 
   constructor(
     private readonly providers: ProviderRegistry,
-    private readonly sql: Sql,
+    @InjectRepository(User) private readonly users: Repository<User>,
   ) {}
 
   /** Asked before the sign-out, so that nothing has ended if the database is away. */
-  accountOf(userId: string): Promise<Account | undefined> {
-    return findAccount(this.sql, userId);
+  accountOf(userId: string): Promise<User | null> {
+    return this.users.findOneBy({ userId });
   }
 
   /**
@@ -23,7 +24,7 @@ export class ProviderLogout {
    * user without an ID token, which we do not keep. An e-mail address would be in its logs, and may be an old one.
    * @returns undefined where the provider has no such page, is not enabled any more, or is away. Never rejects.
    */
-  async urlFor({ provider, providerUserId }: Account, redirectUri: string): Promise<URL | undefined> {
+  async urlFor({ provider, providerUserId }: User, redirectUri: string): Promise<URL | undefined> {
     try {
       return await this.providers.find(provider)?.logoutUrl({ redirectUri, hint: providerUserId });
     } catch (error) {

@@ -72,21 +72,16 @@ type Spent = PendingSignIn & { readonly fresh: boolean };
 
 @Injectable()
 export class StateService {
-  private readonly saveState: (state: State) => Promise<unknown>;
-  private readonly spend: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
+  private readonly saveBatched: (state: State) => Promise<unknown>;
+  private readonly spendBatched: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
 
   constructor(
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
-    this.saveState = sql.distributed
-      ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
-      : sql.together('state-save', (states: State[]) => this.saveTogether(states));
-    // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
-    this.spend = sql.distributed
-      ? (stateHash) => this.spendOne(stateHash)
-      : sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
+    // A state whose request was given up may still be saved, or spent: then the sign-in begins anew (contract §3).
+    this.saveBatched = sql.together('state-save', (states: State[]) => this.saveEach(states));
+    this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
   /** A new state: 256 random bits as 64 hex characters (contract §4). */
@@ -95,7 +90,9 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveState({ hash: hashOfState(state), signIn });
+    const stored = { hash: hashOfState(state), signIn };
+    if (this.sql.distributed) await this.sql.query(SAVE_ONE, this.valuesOf(stored));
+    else await this.saveBatched(stored);
   }
 
   /**
@@ -103,12 +100,13 @@ export class StateService {
    * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.spend(hashOfState(state));
+    const hash = hashOfState(state);
+    const signIn = await (this.sql.distributed ? this.spendOne(hash) : this.spendBatched(hash));
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
 
-  private async saveTogether(states: State[]): Promise<State[]> {
+  private async saveEach(states: State[]): Promise<State[]> {
     const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
     const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
     await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
@@ -121,7 +119,7 @@ export class StateService {
     return [stateHash, provider, redirectUri, codeChallenge, memory, this.settings.stateTtl];
   }
 
-  private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+  private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
     const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
