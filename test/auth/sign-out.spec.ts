@@ -5,6 +5,7 @@ import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
 import { Events, type Session } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
+import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { endSessions } from '../../src/token/sessions/session.store.js';
 import { bearer } from '../support/bearer.js';
 import { dump, query } from '../support/query.js';
@@ -14,6 +15,9 @@ import { until } from '../support/until.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+const NOBODY = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
+const both = ({ access_token, refresh_token }: Tokens): string[] => [access_token, refresh_token];
 
 /** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
 describe('the end of sessions', () => {
@@ -334,34 +338,38 @@ describe('the end of sessions', () => {
       expect(exp - iat).toBe(30 * 24 * 3600);
     });
 
-    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x'])(
-      'a refresh token is not a bearer token: inactive with the hint %j',
+    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x', 'refresh_token'])(
+      'with the hint %j finds an access token; a refresh token is not a bearer token',
       async (hint) => {
-        const { refresh_token } = await signIn(here.url, user);
-        expect((await introspect(refresh_token, SERVICE_KEY, hint).expect(200)).body).toEqual({
-          active: false,
-        });
+        const { access_token, refresh_token } = await signIn(here.url, user);
+        const access = await introspect(access_token, SERVICE_KEY, hint).expect(200);
+        expect(access.body).toMatchObject({ active: true, token_type: 'Bearer' });
+        const refresh = await introspect(refresh_token, SERVICE_KEY, hint).expect(200);
+        expect(refresh.body).toMatchObject({ active: hint === 'refresh_token' });
       },
     );
 
-    it.each(['refresh_token', 'access_token', 'x'])(
-      'finds an access token with the hint %s',
-      async (hint) => {
-        const { access_token } = await signIn(here.url, user);
-        const { body } = await introspect(access_token, SERVICE_KEY, hint).expect(200);
-        expect(body).toMatchObject({ active: true, token_type: 'Bearer' });
-      },
-    );
-
-    it('calls an ended session, and any other text, inactive', async () => {
+    const otherSecret = ({ user_id, access_token }: Tokens): string =>
+      makeRefreshToken({ userId: user_id, sessionId: sidOf({ access_token } as Tokens), deviceId: null });
+    it.each<[string, string, (tokens: Tokens) => string[]]>([
+      ['of a session that was signed out', 'expires_at = now(), signed_out_at = now()', both],
+      ['of a session that was signed out, before its expiry', 'signed_out_at = now()', both],
+      ['that has expired', `expires_at = now()`, ({ refresh_token }) => [refresh_token]],
+      ['of an unknown session', '', () => [makeRefreshToken(NOBODY)]],
+      ['with another secret', '', (tokens) => [otherSecret(tokens)]],
+      [
+        'that was changed',
+        '',
+        ({ access_token, refresh_token }) => [`${access_token.slice(0, -8)}AAAAAAAA`, `${refresh_token}=`],
+      ],
+      ['that never was one', '', () => ['nonsense']],
+    ])('calls a token inactive %s', async (_name, change, texts) => {
       const tokens = await signIn(here.url, user);
-      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
-      for (const token of [
-        tokens.access_token,
-        tokens.refresh_token,
-        'nonsense',
-        `${tokens.refresh_token}=`,
-      ]) {
+      if (change)
+        await query(here.databaseUrl, `UPDATE refresh_tokens SET ${change} WHERE session_id = $1`, [
+          sidOf(tokens),
+        ]);
+      for (const token of texts(tokens)) {
         for (const hint of [undefined, 'refresh_token']) {
           expect((await introspect(token, SERVICE_KEY, hint).expect(200)).body).toEqual({ active: false });
         }
