@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
 import { Events, type Session } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { endSessions } from '../../src/token/sessions/session.store.js';
 import { bearer } from '../support/bearer.js';
 import { dump, query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -182,29 +180,6 @@ describe('the end of sessions', () => {
       .expect(204);
     await until(() => heard.length >= 4);
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
-  });
-
-  it('is told on every instance, once, if the commit took seconds, or minutes', async () => {
-    const [late, next, last] = [await signIn(here.url), await signIn(here.url), await signIn(here.url)];
-    const told: string[] = [];
-    for (const { app } of [here, there])
-      app.get(Events).on('session.ended', ({ sessionId }) => void told.push(sessionId));
-    const times = (tokens: Tokens) => told.filter((sessionId) => sessionId === sidOf(tokens)).length;
-    await here.app.get(DataSource).transaction(async (manager) => {
-      const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
-      await endSessions(manager, 'session', session);
-      await manager.query(
-        `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
-        [session.sessionId],
-      );
-      for (const other of [next, last]) {
-        await bearer(here.url, other.access_token).post('/sign-out').expect(204);
-        await until(() => times(other) === 2); // each instance has read while it was under way, and twice
-      }
-      expect(times(late)).toBe(0);
-    });
-    await until(() => times(late) === 2);
-    expect([next, last, late].map(times)).toEqual([2, 2, 2]);
   });
 
   describe('device.signed_out (contract §7)', () => {

@@ -7,7 +7,6 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Events } from '../../src/events.js';
 import { EventStream } from '../../src/http/event-stream.js';
-import { Removal } from '../../src/removal/removal.js';
 import { EndedSessionStore, type PastPage } from '../../src/token/revocation/ended-sessions.store.js';
 import { EndedSessionStreams } from '../../src/token/revocation/ended-sessions.streams.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -319,19 +318,6 @@ describe('GET /sessions/ended', () => {
         await until(() => rounds.every(([sid]) => reader.sessions.includes(sid)));
         for (const [sid, exp] of rounds) expect(Math.min(...tolds(reader, sid))).toBeGreaterThanOrEqual(exp);
       }
-    });
-
-    it('a session is told as long as a token of it may be alive, and forgotten then', async () => {
-      const ended = await endOne();
-      await sql(
-        `UPDATE refresh_tokens SET signed_out_at = now() - interval '1 day', expires_at = now() - interval '1 day' WHERE session_id = $1`,
-        [ended],
-      );
-      await instances[0]!.app.get(Removal).run();
-      expect((await read(0)).sessions).toContain(ended);
-      await sql(`UPDATE access_tokens SET expires_at = now() WHERE session_id = $1`, [ended]);
-      await instances[0]!.app.get(Removal).run();
-      expect((await read(0)).sessions).not.toContain(ended);
     });
   });
 
