@@ -1,5 +1,4 @@
 import { Module } from '@nestjs/common';
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
 import { DeviceModule } from '../device/device.module.js';
 import { ProviderModule } from '../provider/provider.module.js';
@@ -19,12 +18,11 @@ import { SignInStore } from './sign-in/sign-in.store.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StateService } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
-import { User } from '../user/user.entity.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
 
 @Module({
-  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule, TypeOrmModule.forFeature([User])],
+  imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
   controllers: [
     AuthController,
     ClientCallbackController,

@@ -8,10 +8,7 @@ interface SignedInDevice {
   readonly userAgent: string;
 }
 
-/**
- * Inserts a device that is named: with VALUES, so that Citus sends it to one node. A device that signs in again keeps its row,
- * and the values that the client leaves out this time.
- */
+/** Upserts a device, with VALUES, so that Citus sends it to one node. Values that the client leaves out stay. */
 export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
   return `
       INSERT INTO devices (${COLUMNS})
@@ -20,11 +17,10 @@ export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: S
 }
 
 /**
- * The same for the devices of several users, in the order of their keys, where one is named; returns each with its
- * DEVICE_FACTS, the text `facts`.
+ * Upserts devices of several users in the order of their keys; returns each with the text `facts` (DEVICE_FACTS).
  *
- * @param from a member of the same `WITH` with the columns of the table, and no device twice
- * @param after a member that is done first, whatever it returns
+ * @param from member of the `WITH` with the columns of the table, and no device twice
+ * @param after member of the `WITH` that is executed first
  */
 export function upsertDevices(from: string, after: string): string {
   return `
@@ -82,7 +78,7 @@ export interface DeviceFacts {
   last_seen_at: string;
 }
 
-/** The facts of a device. For events that SQL appends, DEVICE_FACTS makes the same. */
+/** The facts of a device. DEVICE_FACTS makes them in SQL. */
 export function deviceFacts(device: Device): DeviceFacts {
   return {
     device_id: device.deviceId,

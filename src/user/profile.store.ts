@@ -3,7 +3,7 @@ import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
 import type { User } from './user.entity.js';
 
-/** What a user is told about themselves. */
+/** User as GET /me returns it. */
 export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'>;
 
 const PROFILES = `

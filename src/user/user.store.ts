@@ -1,13 +1,19 @@
 import type { EntityManager } from 'typeorm';
 import { User } from './user.entity.js';
 
-// Sign-ins and pushes of the user wait for it (user.sql.ts), so the rows that they wrote are seen by the statements after it.
+/** Who a user is at the provider. */
+export type Account = Pick<User, 'provider' | 'providerUserId'>;
+
+/** @returns null if the user does not exist */
+export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {
+  return manager.findOneBy(User, { userId });
+}
+
 const LOCK = 'SELECT FROM users WHERE user_id = $1 FOR UPDATE';
 
 /**
- * Locks a user for removal: until the transaction ends nobody signs in as them, and nobody pushes to them. First of all locks
- * of a user's rows.
- * @returns whether there is such a user
+ * Locks a user for removal, before all other rows of the user: sign-ins and pushes wait until the transaction ends.
+ * @returns whether the user exists
  */
 export async function lockUser(manager: EntityManager, userId: string): Promise<boolean> {
   return (await manager.query<unknown[]>(LOCK, [userId])).length > 0;

@@ -9,13 +9,13 @@ import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './error-for-client.js';
 import { UNFRAMED } from './send-next.js';
 
-/** Errors where a stock client's browser is: what the client may know goes to the client, all else is shown (contract §4). */
+/** Redirects errors for the client to it, and shows all others in the browser (contract §4). */
 @Catch()
 export class ClientErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ClientErrorFilter.name);
   private readonly shown: OAuthErrorFilter;
 
-  /** @param isOfBrowser whether a request is one of a browser on its way; all others get JSON, as everywhere */
+  /** @param isOfBrowser whether a request may get a page; all others get JSON */
   constructor(isOfBrowser: (request: Request) => boolean) {
     this.shown = new OAuthErrorFilter(ERROR_STATUS, (error, request, response) => {
       if (!isOfBrowser(request) || request.accepts(['json', 'html']) !== 'html') return false;
@@ -42,12 +42,12 @@ export class ClientErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The provider said no, which whoever holds the browser can bring about: no fault that somebody must be woken for. */
+/** A user can cause refusals by the provider, so they are warnings and not errors. */
 function isRefusal(cause: unknown): boolean {
   return cause instanceof ProviderRefusal || (cause instanceof OAuthError && cause.status < 500);
 }
 
-/** 400 for whatever is wrong with the request: 401 would ask the browser for credentials (RFC 9110 §15.5.2). */
+/** 400 instead of 401, which would ask the browser for credentials (RFC 9110 §15.5.2). */
 function showPage(error: OAuthError, response: Response): void {
   setPageHeaders(response, ...UNFRAMED);
   response.status(error.error === 'invalid_grant' ? 400 : error.status).send(errorPage(error).text);
@@ -55,7 +55,7 @@ function showPage(error: OAuthError, response: Response): void {
 
 const NAMES = { title: 'Sign-in is not possible', brand: 'Sign in' };
 
-/** For a person whose browser must not be sent to the client, or whose client is not known (RFC 6749 §4.1.2.1). */
+/** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
 function errorPage({ error, status, description }: OAuthError): Html {
   if (status >= 500 || status === 429) {
     return layout(
@@ -77,7 +77,7 @@ const OVER =
 const INCORRECT =
   'The application asked for it in a way that is not complete or not allowed. If you begin again and come back here, please tell its developers.';
 
-/** What to do about a fault of the request, whose parameters are in the address of the page. */
+/** Advice for developers; the parameters are in the address of the page. */
 function cureFor(description: string): string {
   if (/^\w+ is required$/.test(description)) return 'Add this parameter to the address of this page.';
   if (description.endsWith('allow-list')) return 'Add it to REDIRECT_URIS in the settings of the service.';

@@ -25,8 +25,8 @@ export class ClientExchange {
   ) {}
 
   /**
-   * Redeems a code of our own. What can be judged without it comes first, and spends nothing (contract §3).
-   * @throws OAuthError `invalid_grant`, and the code is spent: who has it and not the rest may have stolen it
+   * Redeems a code. Headers are validated first, so that a fault in them spends no code (contract §3).
+   * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
    */
   exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
     return this.refusals.report(async (attempt) => {
@@ -40,7 +40,7 @@ export class ClientExchange {
   }
 }
 
-/** @param named what the client calls itself in `Authorization`; one that says two names is neither */
+/** @param named client id in `Authorization`, which must agree with `client_id` */
 function checkBinding(
   bound: CodeBinding,
   params: ClientTokenDto,

@@ -1,8 +1,7 @@
-/** What a stock OAuth client asked for (RFC 6749 §4.1.1), as far as it is needed to answer it. */
+/** Authorization request of a stock OAuth client (RFC 6749 §4.1.1). */
 export interface ClientRequest {
-  /** What the client calls itself: nobody is registered (contract §4), so it binds the code and proves nothing. */
+  /** Clients are not registered (contract §4): the id binds the code and proves nothing. */
   readonly clientId: string;
-  /** Where the browser goes in the end. */
   readonly redirectUri: string;
   /** The client's own, to be returned untouched; null: it sent none. */
   readonly state: string | null;
@@ -11,8 +10,7 @@ export interface ClientRequest {
 }
 
 /**
- * Where the browser goes with the answer to a client: its redirect URI, character by character, with the answer behind its own
- * query (RFC 6749 §3.1.2); `state` as it came, and who answers (RFC 9207).
+ * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
  *
  * @param issuer PUBLIC_URL
  */

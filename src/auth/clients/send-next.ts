@@ -3,7 +3,7 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
 import type { Next } from './client-authorization.js';
 
-/** For pages that nobody frames: a click on them could be stolen (RFC 9700 §4.16). They have no forms. */
+/** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */
 export const UNFRAMED = ["form-action 'none'", "frame-ancestors 'none'"] as const;
 
 /** HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it. @throws OAuthError */

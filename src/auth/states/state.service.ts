@@ -9,12 +9,12 @@ import type { AdapterMemory } from '../../provider/provider-adapter.js';
 /** A state of ours (contract §4): 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
 
-/** As which a state is stored, in either flow (authorization-state.entity.ts). */
+/** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
   return createHash('sha256').update(state).digest();
 }
 
-/** What a state stands for, see authorization-state.entity.ts. */
+/** Sign-in of a state, see authorization-state.entity.ts. */
 export interface PendingSignIn {
   readonly provider: string;
   readonly redirectUri: string;
@@ -48,7 +48,7 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// On Citus each state goes alone: a statement for those of many nodes would commit in two phases on all of them.
+// On Citus a batch for many nodes would be committed in two phases on all of them.
 const SAVE_ONE = {
   name: 'state-save',
   text: `
@@ -79,7 +79,7 @@ export class StateService {
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    // A state whose request was given up may still be saved, or spent: then the sign-in begins anew (contract §3).
+    // After a timeout a state may still be saved or spent: the sign-in begins anew (contract §3).
     this.saveBatched = sql.together('state-save', (states: State[]) => this.saveEach(states));
     this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
@@ -96,8 +96,8 @@ export class StateService {
   }
 
   /**
-   * Spends a state: whatever happens afterwards, it is gone.
-   * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
+   * Deletes a state, and returns its sign-in.
+   * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
    */
   async consume(state: string): Promise<PendingSignIn> {
     const hash = hashOfState(state);
@@ -125,7 +125,7 @@ export class StateService {
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
       const row = left.get(key);
-      left.delete(key); // the same state twice in one statement: the first one gets it
+      left.delete(key); // a state twice in one batch: the first call gets it
       return row;
     });
   }

@@ -18,7 +18,7 @@ import { UUID } from '../../http/parameters/uuid.js';
 /** A user id from the path, in lower case. */
 @Injectable()
 class UserIdPipe implements PipeTransform<string, string> {
-  /** @throws OAuthError `invalid_request`: unlike a device's id, it was not made up by a client */
+  /** @throws OAuthError `invalid_request` */
   transform(value: string): string {
     if (!UUID.test(value)) throw new OAuthError('invalid_request', 'user_id must be a UUID');
     return value.toLowerCase();
