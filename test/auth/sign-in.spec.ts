@@ -271,16 +271,6 @@ describe('signing in (spec §4.2 to §4.4)', () => {
       expect(await devices(user_id)).toEqual([]);
       expect(claimsOf(access_token)).not.toHaveProperty('device_id');
     });
-
-    it('gives two users with the same device id a device each', async () => {
-      const device_id = randomUUID();
-      const [a, b] = [
-        await signIn(service.url, 'a', { device_id }),
-        await signIn(service.url, 'b', { device_id }),
-      ];
-      expect(await devices(a.user_id)).toHaveLength(1);
-      expect(await devices(b.user_id)).toHaveLength(1);
-    });
   });
 
   describe('POST /oauth2/refresh', () => {

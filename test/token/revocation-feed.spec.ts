@@ -201,14 +201,10 @@ describe('GET /sessions/ended', () => {
 
     it.each<[string, (cursor: string) => string | string[] | undefined]>([
       ['none', () => undefined],
-      ['an empty one', () => ''],
       ['a malformed one', () => 'x'],
       ['two', (cursor) => [cursor, cursor]],
       ['a very long one', (cursor) => cursor.padEnd(8000, '1')],
-      ['one of another form', (cursor) => `${cursor}-1`],
-      ['one with SQL', (cursor) => `${cursor}; SELECT 1`],
       ['one of the future', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) + 60_000))],
-      ['one of the far future', (cursor) => cursor.replace(/^\d+/, '9'.repeat(15))],
       ['one of a year ago', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) - 31_536_000_000))],
     ])('with %s as cursor is told everything', async (_name, cursorFrom) => {
       const ended = await endOne();
@@ -219,36 +215,6 @@ describe('GET /sessions/ended', () => {
       const { lastEventId } = await read(0);
       expect((await read(1, cursorFrom(lastEventId))).sessions).toContain(ended);
     });
-  });
-
-  it('of more than a page, ended at one moment or at many, none is left out, and each page can be gone on from', async () => {
-    const [{ n }] = (await sql(
-      `WITH new AS (
-         INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at)
-         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', t, t
-         FROM generate_series(1, 4000) AS i, LATERAL (SELECT now() - interval '1 hour' + least(i, 1500) * interval '1 s') AS at (t)
-         RETURNING 1)
-       SELECT count(*)::int AS n FROM new`,
-    )) as [{ n: number }];
-    try {
-      const ids = (await sql(`SELECT session_id FROM refresh_tokens WHERE token_hash = '\\x00'`)).map(
-        ({ session_id }) => session_id,
-      );
-      const reader = await connect(0);
-      const cursors: [string, number][] = [];
-      reader.response.on('data', () => cursors.push([reader.lastEventId, reader.sessions.length]));
-      await until(() => reader.isReady);
-      const told = new Set(reader.sessions);
-      expect(ids.filter((id) => !told.has(id as string))).toEqual([]);
-      expect(told.size).toBeGreaterThanOrEqual(n);
-      const [cursor, count] = cursors.find(([id]) => id !== '')!;
-      const first = new Set(reader.sessions.slice(0, count));
-      const rest = new Set((await read(1, cursor)).sessions);
-      expect(ids.filter((id) => !first.has(id as string) && !rest.has(id as string))).toEqual([]);
-      expect(rest.size).toBeLessThan(told.size);
-    } finally {
-      await sql(`DELETE FROM refresh_tokens WHERE token_hash = '\\x00'`);
-    }
   });
 
   it('what ends while the past is told is told as well; until all of that is told there is no cursor', async () => {

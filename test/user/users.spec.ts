@@ -351,7 +351,6 @@ describe('users, by service key', () => {
         { error, error_description: expect.any(String) },
       ]);
     }
-    const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
     it.each([
       ['no UUID', 'ada'],
@@ -379,14 +378,6 @@ describe('users, by service key', () => {
       await expectError(call('post', path()).send(body), 404, 'not_found');
     });
 
-    const MALFORMED: [string, string][] = [
-      ['an array', '[]'],
-      ['a text', '"text"'],
-      ['null', 'null'],
-      ['truncated', '{"device_id": "'],
-      ['too deep', `{"x": ${deep(101)}}`],
-      ['very deep', `{"x": ${deep(30_000)}}`],
-    ];
     it.each([
       ['an array', '[]'],
       ['no UUID', '{"device_id": "x"}'],
@@ -402,7 +393,10 @@ describe('users, by service key', () => {
 
     const PAIR = { provider: 'stub', provider_user_id: 'ada' };
     it.each([
-      ...MALFORMED,
+      ['a text', '"text"'],
+      ['null', 'null'],
+      ['truncated', '{"provider": "'],
+      ['too deep', `{"x": ${'['.repeat(101)}${']'.repeat(101)}}`],
       ['nothing', '{}'],
       ...(['provider', 'provider_user_id'] as const).flatMap((name): [string, string][] => [
         [`no ${name}`, JSON.stringify({ ...PAIR, [name]: undefined })],
