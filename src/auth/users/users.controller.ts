@@ -38,7 +38,7 @@ export class UsersController {
     @Param('user_id', UserIdPipe) userId: string,
     @Body() { device_id: deviceId }: UserSignOutDto,
   ): Promise<void> {
-    await this.users.signOut(userId, deviceId?.toLowerCase());
+    await this.users.signOut(userId, deviceId);
   }
 
   /** The same for someone of whom only the provider's id is known. */
