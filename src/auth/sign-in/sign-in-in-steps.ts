@@ -4,8 +4,7 @@ import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import { isDeviceBeyond, selectDeviceFacts, upsertNamedDevice } from '../../device/device.sql.js';
 import { hasMostSessions, insertAccessToken, insertRefreshToken } from '../../token/sessions/session.sql.js';
 import { selectUser, upsertUser } from '../../user/user.sql.js';
-import type { SignIn } from './sign-in.js';
-import type { Beyond } from './sign-in-together.js';
+import type { Beyond, SignIn } from './sign-in-together.js';
 
 const USER = upsertUser({
   userId: '$1',

@@ -10,9 +10,8 @@ import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import { ARE_STORED, isProofUsed } from '../../token/sessions/session.sql.js';
-import type { SignIn } from './sign-in.js';
 import { BeyondBounds, signInInSteps } from './sign-in-in-steps.js';
-import { signInTogether, type Beyond, type SignedInRow } from './sign-in-together.js';
+import { signInTogether, type Beyond, type SignedInRow, type SignIn } from './sign-in-together.js';
 
 /** Lock timeout of a batch: one locked user must not delay the others. */
 const PATIENCE = '50ms';
