@@ -9,7 +9,6 @@ import type { Program } from 'typescript';
 /** Files with classes of answers; those of bodies are in `*.dto.ts`. */
 const ANSWERS = [
   'auth/server-metadata.controller.ts',
-  'device/device-view.ts',
   'operations/health.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspection.ts',

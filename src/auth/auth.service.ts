@@ -6,10 +6,10 @@ import { Clock } from '../database/clock.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Identity } from '../provider/identity/identity.js';
 import { ProviderRegistry } from '../provider/provider.registry.js';
-import { allowsRedirectUri, defaultRedirectUri } from '../provider/redirect-uris.js';
+import { defaultRedirectUri } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
-import { isOwnEndpoint } from './own-endpoint.js';
+import { checkAllowed } from './own-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
@@ -21,12 +21,12 @@ interface Attempt {
   provider?: string;
 }
 
-/** Tells the rest of the service of sign-ins that fail. */
+/** Reports sign-ins that fail. */
 @Injectable()
 export class SignInRefusals {
   constructor(private readonly events: Events) {}
 
-  /** @param work one step of a sign-in, which notes what it learns; what it throws is told, and thrown again */
+  /** @param work one step of a sign-in; its error is reported, and thrown again */
   async report<T>(work: (attempt: Attempt) => Promise<T>): Promise<T> {
     const attempt: Attempt = {};
     try {
@@ -56,12 +56,7 @@ export class AuthService {
   async authorize(params: AuthorizeDto): Promise<Authorization> {
     const provider = this.providers.get(params.provider);
     const redirectUri = params.redirect_uri ?? defaultRedirectUri(this.settings, provider.settings);
-    if (!allowsRedirectUri(this.settings, provider.settings, redirectUri)) {
-      throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
-    }
-    if (isOwnEndpoint(this.settings, redirectUri)) {
-      throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
-    }
+    checkAllowed(this.settings, provider.settings, redirectUri);
     if ((params.code_challenge === undefined) !== (params.code_challenge_method === undefined)) {
       throw new OAuthError(
         'invalid_request',
@@ -115,15 +110,14 @@ export class AuthService {
   }
 }
 
-// The client names the address where the callback arrived; each provider should have its own, against mix-up (RFC 9700
-// §4.4.2.2). A client that posts only code and state (spec §1, step 4) is served. The provider gets the stored one.
+// Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).
 function checkRedirectUri({ redirectUri }: PendingSignIn, given?: string): void {
   if (given !== undefined && given !== redirectUri) {
     throw new OAuthError('invalid_grant', 'redirect_uri differs from the one of the authorization request');
   }
 }
 
-// A verifier without a challenge is refused as well: somebody may have taken the challenge out (RFC 9700 §4.8.2).
+// A verifier without a challenge is refused as well: an attacker may have removed the challenge (RFC 9700 §4.8.2).
 function checkCodeVerifier({ codeChallenge }: PendingSignIn, codeVerifier?: string): void {
   if (codeChallenge === null && codeVerifier === undefined) return;
   if (codeChallenge === null || codeVerifier === undefined || !verifierMatches(codeVerifier, codeChallenge)) {

@@ -1,4 +1,4 @@
-import { Injectable, type PipeTransform } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
@@ -6,12 +6,10 @@ import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
 
 /** Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one does (contract §4). */
 @Injectable()
-export class AuthorizeRequestPipe implements PipeTransform {
-  private readonly parameters = new ParametersPipe();
-
-  transform(query: unknown): AuthorizeDto | ClientAuthorizeDto {
+export class AuthorizeRequestPipe extends ParametersPipe {
+  override transform(query: unknown): AuthorizeDto | ClientAuthorizeDto {
     const metatype = hasResponseType(query) ? ClientAuthorizeDto : AuthorizeDto;
-    return this.parameters.transform(query, { type: 'query', metatype }) as AuthorizeDto | ClientAuthorizeDto;
+    return super.transform(query, { type: 'query', metatype }) as AuthorizeDto | ClientAuthorizeDto;
   }
 }
 

@@ -1,4 +1,4 @@
-import { Injectable, type PipeTransform, type Type } from '@nestjs/common';
+import { Injectable, type Type } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthError } from '../errors/oauth-error.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
@@ -11,11 +11,10 @@ import { RefreshDto, TokenDto } from './token.dto.js';
 export type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 
 /**
- * The specification knows one grant here and no `grant_type` (spec §4.3): where its `code` and `state` are, that one is meant,
- * whatever `grant_type` says. Otherwise it decides (contract §4). A provider may be another Latchkey, so that a code of our own
- * with a state of ours is the provider's. Some clients send their own state along, which is none of ours.
+ * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
+ * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send a state of their own.
  *
- * @param body as it was parsed; what is wrong with it is judged later
+ * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` for one that is no text
  */
 export function grantOf(body: unknown): Grant {
@@ -30,7 +29,7 @@ export function grantOf(body: unknown): Grant {
   throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
 }
 
-/** A refresh counts as one, at whichever address; what is refused counts as what the address is for (contract §2). */
+/** Limit by grant, so that a refresh counts as one at either endpoint (contract §2). */
 export function limitOf({ body }: Request): 'token' | 'refresh' {
   return isRefresh(body) ? 'refresh' : 'token';
 }
@@ -47,7 +46,7 @@ function isOwnCode(code: unknown): boolean {
   return typeof code === 'string' && code.startsWith(CODE_PREFIX);
 }
 
-/** What is no text at all is refused as a state. */
+/** A value that is not text is refused later, as a state. */
 function mayBeOurs(state: unknown): boolean {
   return !isEmpty(state) && (typeof state !== 'string' || STATE.test(state));
 }
@@ -69,13 +68,11 @@ const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
   refresh_token: RefreshDto,
 };
 
-/** Body of POST /oauth2/token: which parameters it has depends on what is asked for. */
+/** Body of POST /oauth2/token: the grant decides which parameters it has. */
 @Injectable()
-export class TokenRequestPipe implements PipeTransform {
-  private readonly parameters = new ParametersPipe();
-
-  transform(body: unknown): TokenRequest {
-    return this.parameters.transform(body, {
+export class TokenRequestPipe extends ParametersPipe {
+  override transform(body: unknown): TokenRequest {
+    return super.transform(body, {
       type: 'body',
       metatype: PARAMETERS[grantOf(body)],
     }) as TokenRequest;

@@ -1,12 +1,27 @@
 import { isThisMachine } from '../config/urls/urls.js';
-import type { Settings } from '../config/settings/settings.js';
+import type { ProviderSettings, Settings } from '../config/settings/settings.js';
+import { OAuthError } from '../errors/oauth-error.js';
+import { allowsRedirectUri } from '../provider/redirect-uris.js';
 
 const OWN_ENDPOINTS = /^\/+(?:oauth2|providers)\//i;
 
+/** @throws OAuthError `invalid_request` if clients may not receive codes at the URI */
+export function checkAllowed(
+  settings: Settings,
+  provider: Pick<ProviderSettings, 'redirectUris'>,
+  uri: string,
+): void {
+  if (!allowsRedirectUri(settings, provider, uri)) {
+    throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
+  }
+  if (isOwnEndpoint(settings, uri)) {
+    throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
+  }
+}
+
 /**
- * Whether a URI leads to an endpoint of the service itself, or of its sample provider: no client has its callback there,
- * and a code must not go round in circles (contract §4). The path is judged as servers and proxies may read it: as it is
- * or decoded, without dot segments, in any letter case. Any name for this machine counts.
+ * Whether a URI leads to an endpoint of the service or of its sample provider: a code must not go in circles (contract §4).
+ * The path is read as servers and proxies may read it: as it is or decoded, without dot segments, in any letter case.
  */
 export function isOwnEndpoint(
   { publicUrl, port }: Pick<Settings, 'publicUrl' | 'port'>,
@@ -25,8 +40,7 @@ function nameOf({ hostname }: URL): string {
 
 /** A path without dot segments: some readers decode nothing, and some first make one slash of many. */
 function readings(path: string): string[] {
-  // Each by itself: a stray % must not keep the others from being seen. What would begin a query or a fragment stays as it was,
-  // and so does white space, which URL takes out of what it reads: ".%09." is no "..".
+  // One at a time, so that a stray % does not hide the others. Encoded `?`, `#` and white space stay: URL would cut or drop them.
   const text = path.replace(/%(?!2[03]|3f)[2-7][\da-f]/gi, (code) =>
     String.fromCharCode(Number.parseInt(code.slice(1), 16)),
   );

@@ -7,7 +7,7 @@ import { Sql } from '../database/statements/sql.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
-import { deviceFacts } from './device-facts.js';
+import { deviceFacts } from './device.sql.js';
 import { findDevice, findDevices, type DevicePlace, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 
@@ -41,8 +41,8 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and forgets it. Its row is locked before its last sessions end: a sign-in on this device at the same
-   * time waits, then inserts it anew; another removal waits, then finds nothing.
+   * Signs the device out and deletes it. Its row is locked before its last sessions end: a concurrent sign-in waits, then inserts
+   * the device anew; a concurrent removal waits, then finds nothing.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {

@@ -1,3 +1,5 @@
+import type { Device } from './device.entity.js';
+
 /** What a sign-in says about its device, as SQL expressions. */
 interface SignedInDevice {
   readonly userId: string;
@@ -6,10 +8,7 @@ interface SignedInDevice {
   readonly userAgent: string;
 }
 
-/**
- * Inserts a device that is named: with VALUES, so that Citus sends it to one node. A device that signs in again keeps its row,
- * and the values that the client leaves out this time.
- */
+/** Upserts a device, with VALUES, so that Citus sends it to one node. Values that the client leaves out stay. */
 export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
   return `
       INSERT INTO devices (${COLUMNS})
@@ -18,11 +17,10 @@ export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: S
 }
 
 /**
- * The same for the devices of several users, in the order of their keys, where one is named; returns each with its
- * DEVICE_FACTS, the text `facts`.
+ * Upserts devices of several users in the order of their keys; returns each with the text `facts` (DEVICE_FACTS).
  *
- * @param from a member of the same `WITH` with the columns of the table, and no device twice
- * @param after a member that is done first, whatever it returns
+ * @param from member of the `WITH` with the columns of the table, and no device twice
+ * @param after member of the `WITH` that is executed first
  */
 export function upsertDevices(from: string, after: string): string {
   return `
@@ -69,4 +67,24 @@ export function selectDeviceFacts(userId: string, deviceId: string): string {
 
 function rfc3339(column: string): string {
   return `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/** A device as `device.*` events carry it (contract §7). Times: RFC 3339, UTC, with milliseconds. */
+export interface DeviceFacts {
+  device_id: string;
+  device_name: string | null;
+  user_agent: string | null;
+  created_at: string;
+  last_seen_at: string;
+}
+
+/** The facts of a device. DEVICE_FACTS makes them in SQL. */
+export function deviceFacts(device: Device): DeviceFacts {
+  return {
+    device_id: device.deviceId,
+    device_name: device.deviceName,
+    user_agent: device.userAgent,
+    created_at: device.createdAt.toISOString(),
+    last_seen_at: device.lastSeenAt.toISOString(),
+  };
 }

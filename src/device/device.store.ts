@@ -18,8 +18,7 @@ export interface DevicePlace {
 
 const PLACE = '(extract(epoch FROM last_seen_at) * 1000000)::bigint';
 
-// It spans rooms: session.sql.ts says where sessions live, presence.sql.ts whether a socket is open. Each part names the user,
-// so that on Citus it goes to the user's node.
+// Each part names the user, so that Citus sends it to the user's node.
 const known = (from: string): string => `
   SELECT user_id AS "userId", device_id AS "deviceId", device_name AS "deviceName", user_agent AS "userAgent",
     created_at AS "createdAt", last_seen_at AS "lastSeenAt", ${PLACE} AS place,

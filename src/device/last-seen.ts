@@ -30,7 +30,7 @@ const WRITE_ONE = {
 /** The most sessions remembered between two writes; those left out are seen again before their minute is over. */
 const MOST_SEEN = 20_000;
 
-/** Remembers when devices were last used, without a write on every request: those of a few seconds share one. */
+/** Writes when devices were last used, every few seconds and not on every request. */
 @Injectable()
 export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);

@@ -10,19 +10,16 @@ import {
   type NamesAtProvider,
 } from '../token/sessions/provider-sessions.store.js';
 import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
-import { DEVICE_FACTS } from './device.sql.js';
-import type { DeviceFacts } from './device-facts.js';
+import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
 
-// Runs first, and locks in one order: a sign-out of a device waits for other sign-outs of it and for sign-ins on it.
-// Otherwise two that end the last two sessions of a device would each see the other's session alive, and neither would
-// announce the device.
+// Runs first, in one order. Without this lock, two sign-outs that end the last two sessions of a device would each see the
+// other's session alive, and neither would announce the device.
 const LOCK_DEVICES = `
   SELECT FROM devices
   WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
   ORDER BY device_id FOR UPDATE`;
 
-// Contract §7: `device.signed_out` says that no session of the device lives any more. The statement spans
-// rooms: session.sql.ts, of the room that owns sessions, says which devices have one.
+// Contract §7: `device.signed_out` says that the device has no living session. It spans rooms.
 const SIGNED_OUT_DEVICES = `
   SELECT ${DEVICE_FACTS} AS facts FROM devices
   WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})
@@ -44,7 +41,7 @@ interface ProviderSlice {
   readonly isLast: boolean;
 }
 
-/** Signs people out: their sessions end, and their channel is told which devices are signed out. */
+/** Ends sessions, and announces signed-out devices on the user's channel. */
 @Injectable()
 export class SignOutService {
   constructor(
@@ -53,11 +50,11 @@ export class SignOutService {
   ) {}
 
   /**
-   * Signs sessions out, and appends `device.signed_out` to the user's channel for each device that has no living session any
-   * more. Where there is nothing to end, nothing is written, so it needs no limit (contract §2).
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left to end,
+   * nothing is written, so it needs no rate limit (contract §2).
    *
-   * One transaction ends one slice (contract §4, "Effect of a sign-out"). After a failure between two slices, a repeat ends the
-   * other sessions: a device is announced in the transaction that ends its last session.
+   * One transaction ends one slice (contract §4, "Effect of a sign-out"); it announces the devices whose last session it ends. So
+   * a sign-out that failed between two slices can be repeated.
    *
    * @param of the session, device and user that the scope refers to
    */
@@ -98,11 +95,11 @@ export class SignOutService {
   }
 
   /**
-   * Signs out a slice of the sessions that a provider calls by these names, of whomever they are: mostly of one user. Those of
-   * several are taken in one order, so that no two such sign-outs wait for each other. It tells no one; the caller does.
+   * Signs out a slice of the sessions that a provider calls by these names. Users are locked in one order, against deadlocks.
+   * The caller emits the event.
    *
    * @param within the transaction to take part in
-   * @throws TooManyUsers when there are more than one name may have: nothing may be ended then
+   * @throws TooManyUsers if there are more than one name may have: the caller must roll back
    */
   async signOutAtProvider(names: NamesAtProvider, within: ChannelTransaction): Promise<ProviderSlice> {
     const { manager } = within;

@@ -3,7 +3,7 @@ import { plainArray } from '../database/statements/plain-array.js';
 import { Sql } from '../database/statements/sql.js';
 import type { User } from './user.entity.js';
 
-/** What a user is told about themselves. */
+/** User as GET /me returns it. */
 export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'>;
 
 const PROFILES = `
@@ -13,18 +13,18 @@ const FIND_MANY = { name: 'profiles', text: `${PROFILES} WHERE user_id = ANY ($1
 
 @Injectable()
 export class ProfileStore {
-  /**
-   * Those that are asked for together share a statement.
-   * @param userId as a verified access token has it
-   * @returns undefined where there is no such user
-   */
-  readonly find: (userId: string) => Promise<Profile | undefined>;
+  private readonly findBatched: (userId: string) => Promise<Profile | undefined>;
 
   constructor(private readonly sql: Sql) {
-    // On Citus several users are on several nodes.
-    this.find = sql.distributed
-      ? (userId) => this.findOne(userId)
-      : sql.together('profile', (userIds: string[]) => this.findEach(userIds));
+    this.findBatched = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
+  }
+
+  /**
+   * Finds a profile; concurrent calls are batched into one statement, except on Citus, where users are on several nodes.
+   * @returns undefined if there is no such user
+   */
+  find(userId: string): Promise<Profile | undefined> {
+    return this.sql.distributed ? this.findOne(userId) : this.findBatched(userId);
   }
 
   private async findOne(userId: string): Promise<Profile | undefined> {

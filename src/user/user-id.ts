@@ -6,7 +6,7 @@ import { uuidOfHash } from '../http/parameters/uuid.js';
  *
  * Derived instead of random, so that the id is known before the database is asked: one statement records a whole
  * sign-in, first sign-ins that race agree, and no index over identities is needed beside the primary key.
- * A provider's name holds no NUL, so two different pairs never hash the same text.
+ * A provider's name holds no NUL, so different pairs have different hashed texts.
  */
 export function userIdOf(provider: string, providerUserId: string): string {
   return uuidOfHash(createHash('sha256').update(`${provider}\0${providerUserId}`, 'utf8').digest());

@@ -21,8 +21,8 @@ export function upsertUser(user: SignedInUser): string {
 }
 
 /**
- * The same for several users, in the order of their ids: two statements never wait for each other here.
- * @param from a member of the same `WITH` with the columns of the table, and no user twice
+ * Upserts several users in the order of their ids, against deadlocks.
+ * @param from member of the `WITH` with the columns of the table, and no user twice
  */
 export function upsertUsers(from: string): string {
   return `
@@ -36,15 +36,14 @@ const REPLACE = `ON CONFLICT (user_id) DO UPDATE
         WHERE (users.username, users.email, users.avatar_url)
           IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)`;
 
-/** The `user_id` of a user, where there is this user and the condition holds. */
+/** Selects the `user_id` if the user exists and the condition holds. */
 export function selectUser(userId: string, condition: string): string {
   return `SELECT user_id FROM users WHERE user_id = ${userId} AND ${condition}`;
 }
 
 /**
- * The same, and the user stays until the transaction ends: for whoever writes rows that a removal of the user must not leave
- * behind. A removal that is under way is waited for, and then there is no such user. Locks of this kind do not wait for each
- * other, nor for sign-ins.
+ * Selects the user, and blocks a removal until the transaction ends. During a removal the statement waits,
+ * and then selects nothing. These locks wait neither for each other nor for sign-ins.
  */
 export function holdUser(userId: string, condition: string): string {
   return `${selectUser(userId, condition)} FOR KEY SHARE`;

@@ -1,31 +1,19 @@
 import type { EntityManager } from 'typeorm';
-import type { Sql } from '../database/statements/sql.js';
 import { User } from './user.entity.js';
 
-/** Who a user is at their provider. */
-export interface Account {
-  readonly provider: string;
-  readonly providerUserId: string;
+/** Who a user is at the provider. */
+export type Account = Pick<User, 'provider' | 'providerUserId'>;
+
+/** @returns null if the user does not exist */
+export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {
+  return manager.findOneBy(User, { userId });
 }
 
-const ACCOUNT = {
-  name: 'user-account',
-  text: 'SELECT provider, provider_user_id AS "providerUserId" FROM users WHERE user_id = $1',
-};
-
-/** @returns undefined where there is no such user */
-export async function findAccount(sql: Sql, userId: string): Promise<Account | undefined> {
-  const [account] = await sql.query<Account & Record<string, unknown>>(ACCOUNT, [userId]);
-  return account;
-}
-
-// Sign-ins and pushes of the user wait for it (user.sql.ts), so the rows that they wrote are seen by the statements after it.
 const LOCK = 'SELECT FROM users WHERE user_id = $1 FOR UPDATE';
 
 /**
- * Locks a user for removal: until the transaction ends nobody signs in as them, and nobody pushes to them. First of all locks
- * of a user's rows.
- * @returns whether there is such a user
+ * Locks a user for removal, before all other rows of the user: sign-ins and pushes wait until the transaction ends.
+ * @returns whether the user exists
  */
 export async function lockUser(manager: EntityManager, userId: string): Promise<boolean> {
   return (await manager.query<unknown[]>(LOCK, [userId])).length > 0;

@@ -128,22 +128,4 @@ describe('10,000 sessions of one user that end at once', () => {
     expect(Number(/Rows Removed by Filter: (\d+)/.exec(lines)?.[1] ?? 0)).toBeLessThan(10);
     process.stdout.write(`a page of 10,000 endings: ${/Execution Time: .*/.exec(lines)![0]}\n`);
   });
-
-  it('a reader that reads nothing is closed all the same, and keeps no more than the shared pieces', async () => {
-    const [silent, quick] = [await read(), await read()];
-    silent.stopReading();
-    const cutOff = () =>
-      service.log.some((line) => line.includes('"/sessions/ended"') && line.includes('"answered":false'));
-    for (let round = 0; !cutOff() && round < 12; round++) {
-      await endAll();
-      await sql(`DELETE FROM refresh_tokens WHERE user_id = $1`, [user]);
-      await sql(
-        `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
-         SELECT $1, gen_random_uuid(), '\\x00', now() + interval '1 day' FROM generate_series(1, $2)`,
-        [user, SESSIONS],
-      );
-    }
-    await until(cutOff);
-    expect(quick.response.destroyed).toBe(false);
-  });
 });

@@ -210,67 +210,39 @@ describe('the adapter oauth2', () => {
 
   describe('answers', () => {
     type Answers = typeof answers;
-    it.each<[string, Answers, number, string]>([
-      [
-        'a code that GitHub refuses, with status 200',
-        { token: json({ error: 'bad_verification_code' }) },
-        401,
-        'invalid_grant',
-      ],
-      [
-        'credentials that GitHub refuses',
-        { token: json({ error: 'incorrect_client_credentials' }) },
-        400,
-        'invalid_client',
-      ],
-      ['invalid_grant', { token: json({ error: 'invalid_grant' }, 400) }, 401, 'invalid_grant'],
-      ['invalid_client', { token: json({ error: 'invalid_client' }, 401) }, 400, 'invalid_client'],
-      ['unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }, 400, 'invalid_client'],
-      ['another error', { token: json({ error: 'unsupported_grant_type' }, 400) }, 500, 'server_error'],
-      ['no access token', { token: json({}) }, 500, 'server_error'],
-      ['an access token that is not a string', { token: json({ access_token: 7 }) }, 500, 'server_error'],
-      ['one that fits in no header', { token: json({ access_token: 'a\r\nX: y' }) }, 500, 'server_error'],
-      [
-        'another type of token',
-        { token: json({ access_token: 'x', token_type: 'mac' }) },
-        500,
-        'server_error',
-      ],
-      ['a token as a form', { token: json(`access_token=${TOKEN}`) }, 500, 'server_error'],
-      [
-        'more than 64 KiB',
-        { token: json({ access_token: 'x', more: 'y'.repeat(65_536) }) },
-        500,
-        'server_error',
-      ],
-      [
-        'a redirect',
-        { token: (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end() },
-        500,
-        'server_error',
-      ],
-      [
-        'a redirect of the userinfo',
-        { user: (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end() },
-        500,
-        'server_error',
-      ],
-      ['userinfo that is not JSON', { user: json('<html>') }, 500, 'server_error'],
-      ['an array', { user: json([{ id: 1 }]) }, 500, 'server_error'],
-      ['an error at the userinfo', { user: json({ error: 'invalid_request' }, 400) }, 500, 'server_error'],
-      ['the same with an identity', { user: json({ id: 1 }, 401) }, 500, 'server_error'],
-      ['no id', { user: json({ login: 'x' }) }, 500, 'server_error'],
-      ['id null', { user: json({ id: null }) }, 500, 'server_error'],
-      ['an id that JSON rounds', { user: json('{"id":90071992547409931}') }, 500, 'server_error'],
-      ['an id with a fraction', { user: json('{"id":1.5}') }, 500, 'server_error'],
-    ])('%s', async (_name, given, status, error) => {
+    const redirect: Answer = (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end();
+    const STATUS = { invalid_grant: 401, invalid_client: 400, server_error: 500 };
+    it.each<[keyof typeof STATUS, string, Answers]>([
+      ['invalid_grant', 'GitHub, with status 200', { token: json({ error: 'bad_verification_code' }) }],
+      ['invalid_client', 'GitHub', { token: json({ error: 'incorrect_client_credentials' }) }],
+      ['invalid_grant', 'invalid_grant', { token: json({ error: 'invalid_grant' }, 400) }],
+      ['invalid_client', 'invalid_client', { token: json({ error: 'invalid_client' }, 401) }],
+      ['invalid_client', 'unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }],
+      ['server_error', 'another error', { token: json({ error: 'unsupported_grant_type' }, 400) }],
+      ['server_error', 'no access token', { token: json({}) }],
+      ['server_error', 'an access token that is no text', { token: json({ access_token: 7 }) }],
+      ['server_error', 'one that fits in no header', { token: json({ access_token: 'a\r\nX: y' }) }],
+      ['server_error', 'another type', { token: json({ access_token: 'x', token_type: 'mac' }) }],
+      ['server_error', 'a token as a form', { token: json(`access_token=${TOKEN}`) }],
+      ['server_error', '64 KiB', { token: json({ access_token: 'x', more: 'y'.repeat(65_536) }) }],
+      ['server_error', 'a redirect', { token: redirect }],
+      ['server_error', 'a redirect of the userinfo', { user: redirect }],
+      ['server_error', 'userinfo that is not JSON', { user: json('<html>') }],
+      ['server_error', 'an array', { user: json([{ id: 1 }]) }],
+      ['server_error', 'an error at the userinfo', { user: json({ error: 'invalid_request' }, 400) }],
+      ['server_error', 'the same with an identity', { user: json({ id: 1 }, 401) }],
+      ['server_error', 'no id', { user: json({ login: 'x' }) }],
+      ['server_error', 'id null', { user: json({ id: null }) }],
+      ['server_error', 'an id that JSON rounds', { user: json('{"id":90071992547409931}') }],
+      ['server_error', 'an id with a fraction', { user: json('{"id":1.5}') }],
+    ])('%s for %s', async (error, _name, given) => {
       const users = async (): Promise<string> =>
         (await dump(service.databaseUrl)).replaceAll(/^authorization_states .*\n?/gm, '');
       const before = await users();
       answers = given;
       const response = await signIn('hub');
       expect([response.status, response.body]).toEqual([
-        status,
+        STATUS[error],
         { error, error_description: expect.any(String) },
       ]);
       expect(await users()).toBe(before);

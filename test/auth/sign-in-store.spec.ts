@@ -1,13 +1,14 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-together.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
-import { Events } from '../../src/events.js';
+import { Events, type ChannelEvent } from '../../src/events.js';
+import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { query } from '../support/query.js';
 import { until } from '../support/until.js';
@@ -16,12 +17,12 @@ import { signInOf } from '../support/written-sign-in.js';
 
 const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
 
-/** Sign-ins as they are recorded, on a database without a service: what is told of them, and who waits for whom. */
+/** Sign-ins on a database without a service: their rows, their events, and their order for one user. */
 describe('the store of sign-ins', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
   let started: unknown[];
-  let appended: unknown[];
+  let appended: ChannelEvent[];
   /** How many sign-ins each shared statement had. */
   let batches: number[];
 
@@ -49,33 +50,131 @@ describe('the store of sign-ins', () => {
     (await query(database.url, 'SELECT FROM refresh_tokens')).length;
   const again = ({ accessToken }: SignIn, name: string): SignIn => signInOf(name, { accessToken });
 
+  const rowsOf = (columns: string, userId: string): Promise<Record<string, unknown>[]> =>
+    query(database.url, `SELECT ${columns} WHERE user_id = $1`, [userId]);
+
+  /** A sign-in with all fields. */
+  const whole = (name: string): SignIn =>
+    signInOf(
+      name,
+      {
+        identity: parseIdentity({
+          provider_user_id: name,
+          username: `${name} of Lovelace`,
+          email: `${name}@example.org`,
+          avatar_url: `https://example.org/${name}.png`,
+        }),
+        providerSubject: randomBytes(32),
+        providerSession: randomBytes(32),
+        deviceName: `Laptop of ${name}`,
+        userAgent: `Browser of ${name}`,
+        jkt: randomBytes(32),
+        refreshTokenTtl: 86_400,
+      },
+      randomUUID(),
+    );
+
+  async function expectWritten(signIn: SignIn): Promise<void> {
+    const { session, identity, accessToken, deviceName, userAgent } = signIn;
+    const { userId, sessionId, deviceId } = session;
+    const user = 'provider, provider_user_id, username, email, avatar_url FROM users';
+    expect(await rowsOf(user, userId)).toEqual([
+      {
+        provider: 'corp',
+        provider_user_id: identity.providerUserId,
+        username: identity.username,
+        email: identity.email,
+        avatar_url: identity.avatarUrl,
+      },
+    ]);
+    expect(await rowsOf('device_id, device_name, user_agent FROM devices', userId)).toEqual(
+      deviceId === null ? [] : [{ device_id: deviceId, device_name: deviceName, user_agent: userAgent }],
+    );
+    const refreshToken = `session_id, device_id, token_hash, jkt, provider_subject, provider_session, signed_out_at,
+      extract(epoch FROM expires_at - now())::int AS left FROM refresh_tokens`;
+    const [{ left, ...token }] = (await rowsOf(refreshToken, userId)) as [{ left: number }];
+    expect(token).toEqual({
+      session_id: sessionId,
+      device_id: deviceId,
+      token_hash: signIn.refreshTokenHash,
+      jkt: signIn.jkt,
+      provider_subject: signIn.providerSubject,
+      provider_session: signIn.providerSession,
+      signed_out_at: null,
+    });
+    expect(Math.abs(left - signIn.refreshTokenTtl)).toBeLessThan(60);
+    const { jti, token: text, expiresAt } = accessToken;
+    expect(await rowsOf('session_id, jti, token, expires_at FROM access_tokens', userId)).toEqual([
+      { session_id: sessionId, jti, token: text, expires_at: new Date(expiresAt * 1000) },
+    ]);
+  }
+
   describe.each([
-    ['with others', false],
+    ['batched', false],
     ['alone, as on Citus', true],
-  ])('a sign-in that goes %s', (_form, isDistributed) => {
-    it('is told when it is stored: the session, and the event on the channel where a device is named', async () => {
-      const [ada, bo] = [onDevice('ada'), signInOf('bo')];
+  ])('a sign-in that is written %s', (_form, isDistributed) => {
+    it('stores all fields of the provider and the client, and nothing else', async () => {
+      const all = [whole('ada'), signInOf('bo'), whole('cleo')];
+      const store = storeOf(isDistributed);
+      await Promise.all(all.map((signIn) => store.record(signIn)));
+      for (const signIn of all) await expectWritten(signIn);
+      expect(batches).toEqual(isDistributed ? [] : [3]);
+      const kept = await dataSource.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
+      if (!isDistributed) expect(kept).toEqual([{ name: 'sign-in' }]); // planned once for each connection
+    });
+
+    // Contract §7: `device.signed_in`, to all devices, for a day.
+    it('reports the session, and the event on the channel if a device is named', async () => {
+      const [ada, bo] = [whole('ada'), signInOf('bo')];
       const store = storeOf(isDistributed);
       await store.record(ada);
       await store.record(bo);
       expect(started).toEqual([ada, bo].map(({ session }) => ({ ...session, provider: 'corp' })));
-      const [stored] = await query(database.url, 'SELECT id, data, sent_at FROM channel_events');
+      const [{ left, ...stored }] = (await query(
+        database.url,
+        'SELECT *, extract(epoch FROM expires_at - now())::int AS left FROM channel_events',
+      )) as [Record<string, unknown>];
+      expect(stored).toMatchObject({ user_id: ada.session.userId, event_offset: '1', device_id: null });
+      expect(Math.abs(Number(left) - 86_400)).toBeLessThan(60);
+      const data = {
+        device_id: ada.session.deviceId,
+        device_name: ada.deviceName,
+        user_agent: ada.userAgent,
+        created_at: expect.any(String),
+        last_seen_at: expect.any(String),
+      };
+      expect(JSON.parse(stored['data'] as string)).toEqual(data);
       expect(appended).toEqual([
         {
-          id: stored!['id'],
+          id: stored['id'],
           userId: ada.session.userId,
           deviceId: null,
           offset: 1,
           event: 'device.signed_in',
-          data: JSON.parse(stored!['data'] as string) as unknown,
-          sentAt: (stored!['sent_at'] as Date).toISOString(),
+          data,
+          sentAt: (stored['sent_at'] as Date).toISOString(),
         },
       ]);
-      expect(batches).toEqual(isDistributed ? [] : [1, 1]);
+    });
+
+    it('again: the last values of the provider count, those that a client omits stay, offsets continue', async () => {
+      const first = whole('ada');
+      const { userId } = first.session;
+      const second = signInOf('ada', { session: { ...first.session, sessionId: randomUUID() } });
+      const store = storeOf(isDistributed);
+      await store.record(first);
+      await store.record(second);
+      expect(await rowsOf('username, email, avatar_url FROM users', userId)).toEqual([
+        { username: null, email: null, avatar_url: null },
+      ]);
+      const named = { device_name: first.deviceName, user_agent: first.userAgent };
+      expect(await rowsOf('device_name, user_agent FROM devices', userId)).toEqual([named]);
+      expect(appended[1]).toMatchObject({ offset: 2, data: named });
+      expect(await sessions()).toBe(2);
     });
 
     // RFC 9449 §11.1: a proof is good once; its access token has the name that it gives.
-    it('is refused, and not told, where its proof was used before by the same user', async () => {
+    it('is refused, and not reported, if its proof was used before by the same user', async () => {
       const store = storeOf(isDistributed);
       const ada = onDevice('ada');
       await store.record(ada);
@@ -86,38 +185,13 @@ describe('the store of sign-ins', () => {
       expect(started).toHaveLength(1);
     });
 
-    it('fails as the database does, and is not told', async () => {
+    it('fails as the database does, and is not reported', async () => {
       await query(database.url, `ALTER TABLE users ADD CHECK (provider_user_id <> 'mallory')`);
       await expect(storeOf(isDistributed).record(signInOf('mallory'))).rejects.toMatchObject({
         code: '23514',
       });
       expect([started, await sessions()]).toEqual([[], 0]);
     });
-  });
-
-  it('those who share with used proofs are told like all others', async () => {
-    const store = storeOf();
-    const ada = onDevice('ada');
-    await store.record(ada);
-    [started, appended] = [[], []];
-    const honest = ['bo', 'cleo'].map(onDevice);
-    const all = await Promise.allSettled(
-      [again(ada, 'ada'), ...honest].map((signIn) => store.record(signIn)),
-    );
-    expect(all).toMatchObject([
-      { status: 'rejected', reason: PROOF_USED },
-      { status: 'fulfilled' },
-      { status: 'fulfilled' },
-    ]);
-    expect(started).toHaveLength(2);
-    expect(appended).toEqual(
-      honest.map(({ session }) =>
-        expect.objectContaining({
-          userId: session.userId,
-          data: expect.objectContaining({ device_id: session.deviceId }),
-        }),
-      ),
-    );
   });
 
   /** What the database does at each statement that stores users; `n` is how many. */

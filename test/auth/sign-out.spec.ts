@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
 import { Events, type Session } from '../../src/events.js';
-import { endSessions } from '../../src/token/sessions/session.store.js';
+import { RateLimits } from '../../src/http/rate-limit.js';
+import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer } from '../support/bearer.js';
 import { dump, query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -13,6 +13,9 @@ import { until } from '../support/until.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
+
+const NOBODY = { userId: randomUUID(), sessionId: randomUUID(), deviceId: null };
+const both = ({ access_token, refresh_token }: Tokens): string[] => [access_token, refresh_token];
 
 /** Signing out sets the expiry of sessions (spec §1, §2.2; contract §4), on two instances that share a database. */
 describe('the end of sessions', () => {
@@ -179,29 +182,6 @@ describe('the end of sessions', () => {
     expect(heard.filter(([, { sessionId }]) => sessionId === sid)).toHaveLength(2);
   });
 
-  it('is told on every instance, once, if the commit took seconds, or minutes', async () => {
-    const [late, next, last] = [await signIn(here.url), await signIn(here.url), await signIn(here.url)];
-    const told: string[] = [];
-    for (const { app } of [here, there])
-      app.get(Events).on('session.ended', ({ sessionId }) => void told.push(sessionId));
-    const times = (tokens: Tokens) => told.filter((sessionId) => sessionId === sidOf(tokens)).length;
-    await here.app.get(DataSource).transaction(async (manager) => {
-      const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
-      await endSessions(manager, 'session', session);
-      await manager.query(
-        `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
-        [session.sessionId],
-      );
-      for (const other of [next, last]) {
-        await bearer(here.url, other.access_token).post('/sign-out').expect(204);
-        await until(() => times(other) === 2); // each instance has read while it was under way, and twice
-      }
-      expect(times(late)).toBe(0);
-    });
-    await until(() => times(late) === 2);
-    expect([next, last, late].map(times)).toEqual([2, 2, 2]);
-  });
-
   describe('device.signed_out (contract §7)', () => {
     const told = (tokens: Tokens) =>
       query(
@@ -277,11 +257,15 @@ describe('the end of sessions', () => {
       expect(await isAlive(tokens)).toBe(false);
     });
 
-    it('answers 200 to an unknown token', async () => {
+    it('answers 200 to an unknown token, and counts it as a bad one', async () => {
       const tokens = await signIn(here.url, user);
+      const count = jest.spyOn(here.app.get(RateLimits), 'count');
       for (const token of ['nonsense', tokens.access_token.slice(0, -2), `${tokens.refresh_token}A`]) {
         await request(here.url).post('/oauth2/revoke').send({ token }).expect(200, {});
       }
+      const counted = count.mock.calls.map(([limit]) => limit);
+      count.mockRestore();
+      expect(counted).toEqual(['bad_token', 'bad_token', 'bad_token']);
       expect(await isAlive(tokens)).toBe(true);
     });
 
@@ -329,34 +313,38 @@ describe('the end of sessions', () => {
       expect(exp - iat).toBe(30 * 24 * 3600);
     });
 
-    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x'])(
-      'a refresh token is not a bearer token: inactive with the hint %j',
+    it.each([undefined, '', 'access_token', 'Refresh_Token', 'x', 'refresh_token'])(
+      'with the hint %j finds an access token; a refresh token is not a bearer token',
       async (hint) => {
-        const { refresh_token } = await signIn(here.url, user);
-        expect((await introspect(refresh_token, SERVICE_KEY, hint).expect(200)).body).toEqual({
-          active: false,
-        });
+        const { access_token, refresh_token } = await signIn(here.url, user);
+        const access = await introspect(access_token, SERVICE_KEY, hint).expect(200);
+        expect(access.body).toMatchObject({ active: true, token_type: 'Bearer' });
+        const refresh = await introspect(refresh_token, SERVICE_KEY, hint).expect(200);
+        expect(refresh.body).toMatchObject({ active: hint === 'refresh_token' });
       },
     );
 
-    it.each(['refresh_token', 'access_token', 'x'])(
-      'finds an access token with the hint %s',
-      async (hint) => {
-        const { access_token } = await signIn(here.url, user);
-        const { body } = await introspect(access_token, SERVICE_KEY, hint).expect(200);
-        expect(body).toMatchObject({ active: true, token_type: 'Bearer' });
-      },
-    );
-
-    it('calls an ended session, and any other text, inactive', async () => {
+    const otherSecret = ({ user_id, access_token }: Tokens): string =>
+      makeRefreshToken({ userId: user_id, sessionId: sidOf({ access_token } as Tokens), deviceId: null });
+    it.each<[string, string, (tokens: Tokens) => string[]]>([
+      ['of a session that was signed out', 'expires_at = now(), signed_out_at = now()', both],
+      ['of a session that was signed out, before its expiry', 'signed_out_at = now()', both],
+      ['that has expired', `expires_at = now()`, ({ refresh_token }) => [refresh_token]],
+      ['of an unknown session', '', () => [makeRefreshToken(NOBODY)]],
+      ['with another secret', '', (tokens) => [otherSecret(tokens)]],
+      [
+        'that was changed',
+        '',
+        ({ access_token, refresh_token }) => [`${access_token.slice(0, -8)}AAAAAAAA`, `${refresh_token}=`],
+      ],
+      ['that never was one', '', () => ['nonsense']],
+    ])('calls a token inactive %s', async (_name, change, texts) => {
       const tokens = await signIn(here.url, user);
-      await bearer(here.url, tokens.access_token).post('/sign-out').expect(204);
-      for (const token of [
-        tokens.access_token,
-        tokens.refresh_token,
-        'nonsense',
-        `${tokens.refresh_token}=`,
-      ]) {
+      if (change)
+        await query(here.databaseUrl, `UPDATE refresh_tokens SET ${change} WHERE session_id = $1`, [
+          sidOf(tokens),
+        ]);
+      for (const token of texts(tokens)) {
         for (const hint of [undefined, 'refresh_token']) {
           expect((await introspect(token, SERVICE_KEY, hint).expect(200)).body).toEqual({ active: false });
         }

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-together.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { userIdOf } from '../../src/user/user-id.js';
 

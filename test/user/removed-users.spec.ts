@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
-import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in.js';
+import { signInTogether, type SignIn } from '../../src/auth/sign-in/sign-in-together.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { Channel } from '../../src/channel/channel.entity.js';
@@ -94,22 +93,20 @@ describe.each([
   const codeOf = ({ provider, identity }: SignIn) =>
     codes.issue({ clientId: 'app', redirectUri: 'r', codeChallenge: 'c' }, { provider, identity, asked: 0 });
 
-  it('a user is signed out everywhere, and no code of theirs is good any more', async () => {
+  it.each([
+    ['everywhere; no code of theirs is good any more', 'all', [false, false]],
+    ['on one device; a code may be for another one', 'device', [false, true]],
+  ])('a user is signed out %s', async (_where, scope, alive) => {
     const code = await codeOf(ada);
-    await users.signOut(idOf(ada));
-    expect([await living(ada), await living(other)]).toEqual([[false, false], [true]]);
-    await expect(codes.redeem(code)).rejects.toMatchObject({ error: 'invalid_grant' });
-    expect(told).toEqual([{ userId: idOf(ada), scope: 'all', sessions: 2, by: 'service_key' }]);
+    await users.signOut(idOf(ada), scope === 'all' ? null : ada.session.deviceId);
+    expect([await living(ada), await living(other)]).toEqual([alive, [true]]);
+    const sessions = alive.filter((lives) => !lives).length;
+    expect(told).toEqual([{ userId: idOf(ada), scope, sessions, by: 'service_key' }]);
+    const redeemed = codes.redeem(code);
+    if (scope === 'device') expect(await redeemed).toMatchObject({ provider: 'corp' });
+    else await expect(redeemed).rejects.toMatchObject({ error: 'invalid_grant' });
     expect(sql.asked).not.toContain('confirm-read');
     expect(await count('devices', ada)).toBe(2);
-  });
-
-  it('one of their devices is signed out alone, and a code may be for another one', async () => {
-    const code = await codeOf(ada);
-    await users.signOut(idOf(ada), ada.session.deviceId);
-    expect([await living(ada), await living(other)]).toEqual([[false, true], [true]]);
-    expect(told).toEqual([{ userId: idOf(ada), scope: 'device', sessions: 1, by: 'service_key' }]);
-    expect(await codes.redeem(code)).toMatchObject({ provider: 'corp' });
   });
 
   // What was read may be a removal whose commit is not on the standby yet.
@@ -129,18 +126,8 @@ describe.each([
     expect(kept.map(({ name }) => name)).toContain('user-or-device'); // planned once for each connection
   });
 
-  it('a user who is removed leaves nothing but sessions that have ended', async () => {
+  it('a user who signs in during the removal is removed with that session; others stay', async () => {
     await codeOf(ada);
-    await users.remove(idOf(ada));
-    expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
-    expect(await living(ada)).toEqual([false, false]);
-    expect(await rowsOf(other)).toEqual([1, 1, 1, 1, 0]);
-    expect(told.slice(1)).toEqual([['removed', { userId: idOf(ada) }]]);
-    await expect(users.remove(idOf(ada))).rejects.toMatchObject(NOT_FOUND);
-    expect(told).toHaveLength(2);
-  });
-
-  it('somebody who signs in while they are removed is removed with that session', async () => {
     const late = signInOf('ada', {}, randomUUID());
     jest
       .spyOn(channels, 'begin')
@@ -148,6 +135,7 @@ describe.each([
     await users.remove(idOf(ada));
     expect(await living(ada)).toEqual([false, false, false]);
     expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);
+    expect(await rowsOf(other)).toEqual([1, 1, 1, 1, 0]);
   });
 
   it('of two who remove the same user one is told, and the other one that there is none', async () => {

@@ -6,7 +6,7 @@ import { userIdOf } from '../../user/user-id.js';
 import type { Verified } from '../sign-in/token-issuer.js';
 import type { ClientRequest } from './client-request.js';
 
-/** By which a code of our own is told from a provider's at POST /oauth2/token (contract §4). */
+/** Distinguishes codes of the service from a provider's at POST /oauth2/token (contract §4). */
 export const CODE_PREFIX = 'lkc_';
 
 /** Seconds; RFC 6749 §4.1.2 recommends ten minutes at most. The client has only to send it back. */
@@ -41,10 +41,7 @@ const FORGET = {
 
 type Row = CodeBinding & Verified & { readonly fresh: boolean };
 
-/**
- * The codes that stock OAuth clients are given: rows, so that any instance can redeem them; hashed, so that nobody can redeem
- * them with a copy of the database.
- */
+/** Codes for stock OAuth clients. Stored hashed: a copy of the database redeems none. */
 @Injectable()
 export class AuthorizationCodes {
   constructor(private readonly sql: Sql) {}
@@ -66,8 +63,8 @@ export class AuthorizationCodes {
   }
 
   /**
-   * Spends a code: whatever happens afterwards, it is gone.
-   * @throws OAuthError `invalid_grant` when it is unknown, used or expired
+   * Deletes a code, and returns what it is bound to.
+   * @throws OAuthError `invalid_grant` if the code is unknown, used or expired
    */
   async redeem(code: string): Promise<CodeBinding & Verified> {
     const [row] = await this.sql.query<Row>(REDEEM, [hash(code)]);

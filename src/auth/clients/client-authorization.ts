@@ -1,23 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { Settings } from '../../config/settings/settings.js';
+import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
-import { OAuthError } from '../../errors/oauth-error.js';
-import type { Html } from '../../http/page/html.js';
+import { html, type Html } from '../../http/page/html.js';
+import { layout } from '../../http/page/layout.js';
+import { listed } from '../../provider/listed-provider.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { allowsRedirectUri, providerCallback } from '../../provider/redirect-uris.js';
-import { isOwnEndpoint } from '../own-endpoint.js';
+import { providerCallback } from '../../provider/redirect-uris.js';
+import { checkAllowed } from '../own-endpoint.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './client-authorize.dto.js';
 import type { ClientRequest } from './client-request.js';
 import { ClientStates } from './client-states.js';
 import { ErrorForClient, toldOf, type ClientError } from './error-for-client.js';
-import { providerPage } from './provider-page.js';
 
 /** What the browser gets: an address to go to, or a page. */
 export type Next = { readonly address: string } | { readonly page: Html };
 
-/** Who asks, as far as it can be told without looking at the rest of the request. */
+/** The client, without its code challenge. */
 type Client = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'state'>;
 
 /** The beginning of a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
@@ -49,16 +49,11 @@ export class ClientAuthorization {
 
   /** The list of the service alone counts: a provider's own is for the specification's flow (contract §4). */
   private trusted({ client_id: clientId, redirect_uri: redirectUri, state }: ClientAuthorizeDto): Client {
-    if (!allowsRedirectUri(this.settings, {}, redirectUri)) {
-      throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
-    }
-    if (isOwnEndpoint(this.settings, redirectUri)) {
-      throw new OAuthError('invalid_request', 'redirect_uri is an endpoint of this service');
-    }
+    checkAllowed(this.settings, {}, redirectUri);
     return { clientId, redirectUri, state: state ?? null };
   }
 
-  /** Whatever a client asks for, there is this one way, and PKCE is a part of it (RFC 9700 §2.1.1). */
+  /** Only the code flow with PKCE is supported (RFC 9700 §2.1.1). */
   private codeChallengeOf(client: Client, request: ClientAuthorizeDto): string {
     if (request.response_type !== 'code') {
       throw this.refusal(client, 'unsupported_response_type', 'response_type must be code');
@@ -94,4 +89,27 @@ export class ClientAuthorization {
   private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
     return new ErrorForClient(client, this.settings.publicUrl, { error, description });
   }
+}
+
+/** The page on which the user chooses where to sign in: a link for each provider, which repeats the client's request. */
+function providerPage(request: ClientAuthorizeDto, providers: readonly ProviderSettings[]): Html {
+  const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
+  const link = (provider: ProviderSettings): Html => {
+    const query = new URLSearchParams([...parameters, ['provider', provider.name]]);
+    return html`<li><a href="?${query.toString()}">${listed(provider).label}</a></li>`;
+  };
+  return layout(
+    { title: 'Sign in', brand: 'Sign in' },
+    html`<h1>Where do you want to sign in?</h1>
+      <p class="lead">to continue to <strong>${destinationOf(request.redirect_uri)}</strong></p>
+      <ul class="choices">
+        ${providers.map(link)}
+      </ul>`,
+  );
+}
+
+/** Host, or the name of an app's private scheme, for people to recognize. */
+function destinationOf(redirectUri: string): string {
+  const { host, protocol } = new URL(redirectUri);
+  return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);
 }

@@ -1,8 +1,8 @@
 import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 
 /**
- * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). What is wrong with a parameter
- * that is judged here is shown and never sent to a client; the others are judged once it is known whom to tell.
+ * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). Errors found by these rules are shown
+ * in the browser; ClientAuthorization validates the rest and can send errors to the client.
  */
 @OAuthParameters()
 export class ClientAuthorizeDto {

@@ -6,9 +6,9 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
-import { addressOf } from './answer-address.js';
 import { AuthorizationCodes } from './authorization-codes.js';
 import type { ClientCallbackDto } from './client-callback.dto.js';
+import { addressOf } from './client-request.js';
 import { ClientStates, type ClientSignIn } from './client-states.js';
 import { ErrorForClient, toldOf } from './error-for-client.js';
 import { SignInRefusals } from '../auth.service.js';
@@ -26,9 +26,9 @@ export class ClientCallback {
   ) {}
 
   /**
-   * @param name of the provider whose callback it is
-   * @returns where the browser goes, with a code for the client
-   * @throws OAuthError when it cannot be told whose sign-in this is; ErrorForClient for everything else
+   * @param name provider of the callback
+   * @returns redirect URI of the client, with a code
+   * @throws OAuthError if the sign-in is unknown; ErrorForClient for everything else
    */
   async receive(name: string, params: ClientCallbackDto): Promise<string> {
     const provider = this.providers.find(name);
@@ -61,7 +61,7 @@ export class ClientCallback {
     const { client, redirectUri, memory } = signIn;
     const asked = this.clock.now();
     const request = {
-      code: (code ?? ticket)!, // receive() has seen to that
+      code: (code ?? ticket)!, // checked in receive()
       state,
       redirectUri,
       ...(iss !== undefined && { iss }),
@@ -84,7 +84,7 @@ export class ClientCallback {
   }
 }
 
-/** Of a provider's own error no more is told than what a client can act on (contract §4). */
+/** Only the provider errors that a client can act on are passed on (contract §4). */
 function toldOfProvider(error: string): ReturnType<typeof toldOf> {
   return error === 'access_denied' || error === 'temporarily_unavailable' ? error : 'server_error';
 }

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { Logger, type ArgumentsHost } from '@nestjs/common';
-import { OAuthError } from '../../errors/oauth-error.js';
+import { OAuthError, type ErrorCode } from '../../errors/oauth-error.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import { ErrorForClient } from './error-for-client.js';
@@ -99,5 +99,20 @@ describe('an error of which no client can be told', () => {
   ])('is JSON for %s', (_who, way) => {
     const error = new OAuthError('invalid_grant', 'the state is gone');
     expect(filtered(error, way).response.sent).toEqual([401, 'json', error.body]);
+  });
+
+  it.each<[ErrorCode, string, string[], string[]]>([
+    ['server_error', 'away', ['try again in a moment'], ['away', 'developers']],
+    ['slow_down', 'too many', ['try again in a moment'], ['too many', 'developers']],
+    ['invalid_grant', 'used <b>', ['finished already', '<code>used &lt;b&gt;</code>'], ['in a moment']],
+    ['payload_too_large', 'too large', ['begin again', '<code>too large</code>'], ['finished already']],
+    ['invalid_request', 'client_id is required', ['Add this parameter', 'not complete'], ['taken too long']],
+    ['invalid_request', 'client_id must be text', ['Correct this parameter'], ['finished already']],
+    ['invalid_request', 'redirect_uri is not on the allow-list', ['Add it to REDIRECT_URIS'], []],
+  ])('says on the page of %s (%s) what to do', (code, description, present, absent) => {
+    const page = String(filtered(new OAuthError(code, description)).response.sent.at(-1));
+    expect(page).toContain('<title>Sign-in is not possible</title>');
+    for (const text of present) expect(page).toContain(text);
+    for (const text of absent) expect(page).not.toContain(text);
   });
 });

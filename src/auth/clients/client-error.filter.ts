@@ -2,19 +2,20 @@ import { Catch, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs
 import type { Request, Response } from 'express';
 import { ERROR_STATUS, OAuthError } from '../../errors/oauth-error.js';
 import { OAuthErrorFilter } from '../../http/errors/oauth-error.filter.js';
+import { html, type Html } from '../../http/page/html.js';
+import { layout } from '../../http/page/layout.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ErrorForClient } from './error-for-client.js';
-import { errorPage } from './error-page.js';
-import { UNFRAMED } from './unframed.js';
+import { UNFRAMED } from './send-next.js';
 
-/** Errors where a stock client's browser is: what the client may know goes to the client, all else is shown (contract §4). */
+/** Redirects errors for the client to it, and shows all others in the browser (contract §4). */
 @Catch()
 export class ClientErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(ClientErrorFilter.name);
   private readonly shown: OAuthErrorFilter;
 
-  /** @param isOfBrowser whether a request is one of a browser on its way; all others get JSON, as everywhere */
+  /** @param isOfBrowser whether a request may get a page; all others get JSON */
   constructor(isOfBrowser: (request: Request) => boolean) {
     this.shown = new OAuthErrorFilter(ERROR_STATUS, (error, request, response) => {
       if (!isOfBrowser(request) || request.accepts(['json', 'html']) !== 'html') return false;
@@ -41,13 +42,45 @@ export class ClientErrorFilter implements ExceptionFilter {
   }
 }
 
-/** The provider said no, which whoever holds the browser can bring about: no fault that somebody must be woken for. */
+/** A user can cause refusals by the provider, so they are warnings and not errors. */
 function isRefusal(cause: unknown): boolean {
   return cause instanceof ProviderRefusal || (cause instanceof OAuthError && cause.status < 500);
 }
 
-/** 400 for whatever is wrong with the request: 401 would ask the browser for credentials (RFC 9110 §15.5.2). */
+/** 400 instead of 401, which would ask the browser for credentials (RFC 9110 §15.5.2). */
 function showPage(error: OAuthError, response: Response): void {
   setPageHeaders(response, ...UNFRAMED);
   response.status(error.error === 'invalid_grant' ? 400 : error.status).send(errorPage(error).text);
+}
+
+const NAMES = { title: 'Sign-in is not possible', brand: 'Sign in' };
+
+/** Page for the user if the browser must not be redirected to the client (RFC 6749 §4.1.2.1). */
+function errorPage({ error, status, description }: OAuthError): Html {
+  if (status >= 500 || status === 429) {
+    return layout(
+      NAMES,
+      html`<h1>Sign-in is not possible right now</h1>
+        <p class="lead">Please go back to the application and try again in a moment.</p>`,
+    );
+  }
+  return layout(
+    NAMES,
+    html`<h1>This sign-in cannot go on</h1>
+      <p class="lead">${error === 'invalid_grant' ? OVER : INCORRECT}</p>
+      <p class="reason">For its developers: <code>${description}</code>. ${cureFor(description)}</p>`,
+  );
+}
+
+const OVER =
+  'It may have been finished already, or have taken too long. Please go back to the application and begin again.';
+const INCORRECT =
+  'The application asked for it in a way that is not complete or not allowed. If you begin again and come back here, please tell its developers.';
+
+/** Advice for developers; the parameters are in the address of the page. */
+function cureFor(description: string): string {
+  if (/^\w+ is required$/.test(description)) return 'Add this parameter to the address of this page.';
+  if (description.endsWith('allow-list')) return 'Add it to REDIRECT_URIS in the settings of the service.';
+  if (/^\w+ must be /.test(description)) return 'Correct this parameter in the address of this page.';
+  return '';
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import { basicClientId } from './basic-client-id.js';
 import type { ClientTokenDto } from './client-token.dto.js';
 import { SignInRefusals, verifierMatches } from '../auth.service.js';
 import type { IssuedTokens } from '../token.dto.js';
@@ -25,8 +25,8 @@ export class ClientExchange {
   ) {}
 
   /**
-   * Redeems a code of our own. What can be judged without it comes first, and spends nothing (contract §3).
-   * @throws OAuthError `invalid_grant`, and the code is spent: who has it and not the rest may have stolen it
+   * Redeems a code. Headers are validated first, so that a fault in them spends no code (contract §3).
+   * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
    */
   exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
     return this.refusals.report(async (attempt) => {
@@ -40,7 +40,7 @@ export class ClientExchange {
   }
 }
 
-/** @param named what the client calls itself in `Authorization`; one that says two names is neither */
+/** @param named client id in `Authorization`, which must agree with `client_id` */
 function checkBinding(
   bound: CodeBinding,
   params: ClientTokenDto,
@@ -56,4 +56,19 @@ function checkBinding(
   if (!verifierMatches(params.code_verifier, bound.codeChallenge)) {
     throw new OAuthError('invalid_grant', 'code_verifier is wrong');
   }
+}
+
+/**
+ * The client's name for itself in `Authorization: Basic` (RFC 6749 §2.3.1). The password is not looked at: clients have no
+ * secrets here (contract §4).
+ *
+ * @returns its spellings: as it was sent, since not every client encodes it, and decoded as a form. Undefined: there is none
+ * @throws OAuthError `invalid_request` when the header cannot be read
+ */
+function basicClientId(authorization = ''): readonly string[] | undefined {
+  if (!/^basic(?: |$)/i.test(authorization)) return undefined;
+  const credentials = readBasic(authorization);
+  if (!credentials) throw new OAuthError('invalid_request', 'the Authorization header is malformed');
+  const { userName } = credentials;
+  return userName === '' ? undefined : [userName, percentDecoded(userName.replaceAll('+', ' '))];
 }

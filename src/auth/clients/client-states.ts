@@ -10,15 +10,13 @@ import { hashOfState } from '../states/state.service.js';
 /** A sign-in for a stock client, while the user is at the provider. */
 export interface ClientSignIn {
   readonly provider: string;
-  /** Our own callback: where the provider sends the browser. */
+  /** Callback of the service at this provider. */
   readonly redirectUri: string;
   readonly memory: AdapterMemory | null;
   readonly client: ClientRequest;
 }
 
-/**
- * The challenge of such a state as POST /oauth2/token sees it: no verifier matches it, so a state of this flow is refused in the specification's. The client's own challenge binds its code.
- */
+/** No verifier matches this challenge: POST /oauth2/token refuses states of this flow. */
 const NO_VERIFIER = '-';
 
 const SAVE = {
@@ -59,9 +57,9 @@ export class ClientStates {
   }
 
   /**
-   * Spends a state: whatever happens afterwards, it is gone.
-   * @param provider at whose callback it came: each has its own, against mix-up (RFC 9700 §4.4.2.2)
-   * @throws OAuthError `invalid_grant` when it is unknown, used or expired, of another provider or of another flow
+   * Deletes a state, and returns its sign-in.
+   * @param provider of the callback; each has its own, against mix-up (RFC 9700 §4.4.2.2)
+   * @throws OAuthError `invalid_grant` if the state is unknown, used or expired, of another provider or of another flow
    */
   async consume(state: string, provider: string): Promise<ClientSignIn> {
     const [row] = await this.sql.query<Row>(CONSUME, [hashOfState(state)]);

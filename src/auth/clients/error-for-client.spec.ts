@@ -1,6 +1,6 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { addressOf } from './answer-address.js';
-import { ErrorForClient, toldOf } from './error-for-client.js';
+import { addressOf } from './client-request.js';
+import { toldOf } from './error-for-client.js';
 
 const ISSUER = 'https://login.example';
 const client = { redirectUri: 'https://app.example/cb', state: 'a b&c' };
@@ -31,29 +31,7 @@ describe('where a stock client’s browser goes', () => {
   ])('%s', (_name, request, address) => expect(addressOf(request, ISSUER, { code: '1/2' })).toBe(address));
 });
 
-describe('an error for a client', () => {
-  it('has a text for its developers, and a cause for our log', () => {
-    const error = new ErrorForClient(client, ISSUER, {
-      error: 'invalid_request',
-      description: 'no scope',
-      cause: away,
-    });
-    expect(error).toMatchObject({
-      name: 'ErrorForClient',
-      message: 'the client is told: invalid_request',
-      error: 'invalid_request',
-      cause: away,
-      address:
-        'https://app.example/cb?error=invalid_request&error_description=no%20scope&state=a%20b%26c&iss=https%3A%2F%2Flogin.example',
-    });
-  });
-
-  it('has neither where there is none', () => {
-    const error = new ErrorForClient({ ...client, state: null }, ISSUER, { error: 'access_denied' });
-    expect('cause' in error).toBe(false);
-    expect(error.address).toBe('https://app.example/cb?error=access_denied&iss=https%3A%2F%2Flogin.example');
-  });
-
+describe('an error that a client is told', () => {
   it.each<[string, unknown, string]>([
     [
       'a provider that is away',

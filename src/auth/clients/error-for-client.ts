@@ -1,9 +1,8 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { isAway } from '../../provider/transport/provider-away.js';
-import { addressOf } from './answer-address.js';
-import type { ClientRequest } from './client-request.js';
+import { addressOf, type ClientRequest } from './client-request.js';
 
-/** What a stock client is told in its redirect (RFC 6749 §4.1.2.1). */
+/** Error codes in the redirect to a stock client (RFC 6749 §4.1.2.1). */
 export type ClientError =
   | 'unsupported_response_type'
   | 'invalid_request'
@@ -13,17 +12,17 @@ export type ClientError =
 
 interface Options {
   readonly error: ClientError;
-  /** Fixed text of our own, printable ASCII, for the client's developers; never a provider's (contract §4). */
+  /** Fixed text in printable ASCII, for developers; never a provider's (contract §4). */
   readonly description?: string;
   /** Logged, never sent. */
   readonly cause?: unknown;
 }
 
-/** An error of which a client may be told, since it is known who it is and where it is. */
+/** Error that is sent to the client, at a redirect URI that was verified. */
 export class ErrorForClient extends Error {
   override readonly name = 'ErrorForClient';
   readonly error: ClientError;
-  /** Where the browser goes with it. */
+  /** Redirect URI with the error. */
   readonly address: string;
 
   /** @param issuer PUBLIC_URL (RFC 9207) */
@@ -38,7 +37,7 @@ export class ErrorForClient extends Error {
   }
 }
 
-/** What a client is told of a fault of ours, or of the provider's. */
+/** Error code for a fault of the service or of the provider. */
 export function toldOf(fault: unknown): ClientError {
   return fault instanceof OAuthError && isAway(fault.cause) ? 'temporarily_unavailable' : 'server_error';
 }

@@ -2,7 +2,9 @@ import type { Request, Response } from 'express';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
 import type { Next } from './client-authorization.js';
-import { UNFRAMED } from './unframed.js';
+
+/** Policy of pages against clickjacking (RFC 9700 §4.16). They have no forms. */
+export const UNFRAMED = ["form-action 'none'", "frame-ancestors 'none'"] as const;
 
 /** HEAD must change nothing (RFC 9110 §9.2.1), and these requests begin a sign-in or end it. @throws OAuthError */
 export function refuseHead({ method }: Request): void {

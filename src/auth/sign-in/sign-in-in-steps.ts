@@ -4,8 +4,7 @@ import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import { isDeviceBeyond, selectDeviceFacts, upsertNamedDevice } from '../../device/device.sql.js';
 import { hasMostSessions, insertAccessToken, insertRefreshToken } from '../../token/sessions/session.sql.js';
 import { selectUser, upsertUser } from '../../user/user.sql.js';
-import type { SignIn } from './sign-in.js';
-import type { Beyond } from './sign-in-together.js';
+import type { Beyond, SignIn } from './sign-in-together.js';
 
 const USER = upsertUser({
   userId: '$1',
@@ -48,10 +47,9 @@ export class BeyondBounds extends Error {
 }
 
 /**
- * Everything that a sign-in writes, on Citus, in steps (see appendInSteps). It spans rooms: each room offers the SQL for its
- * own tables (`*.sql.ts`), and this file puts it together.
+ * All rows of a sign-in on Citus, in steps (see appendInSteps). It spans rooms.
  *
- * @param manager of the transaction in which all of it is stored, or nothing
+ * @param manager of one transaction
  * @param id of the event that announces a sign-in on a device
  * @param history `Settings.channelHistory`
  * @returns that event; undefined for a sign-in without a device

@@ -8,7 +8,27 @@ import {
   insertRefreshTokens,
 } from '../../token/sessions/session.sql.js';
 import { upsertUsers } from '../../user/user.sql.js';
-import type { SignIn } from './sign-in.js';
+import type { Session } from '../../events.js';
+import type { Identity } from '../../provider/identity/identity.js';
+import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+
+/** What a sign-in writes. */
+export interface SignIn {
+  readonly session: Session;
+  readonly provider: string;
+  readonly identity: Identity;
+  /** By what the provider may end the session (contract §6): hashes of its subject, and of its session. */
+  readonly providerSubject: Buffer | null;
+  readonly providerSession: Buffer | null;
+  readonly deviceName: string | null;
+  readonly userAgent: string | null;
+  /** The key that the session is bound to: its thumbprint (RFC 7638). Null: it is not bound (contract §5). */
+  readonly jkt: Buffer | null;
+  readonly refreshTokenHash: Buffer;
+  /** Seconds. */
+  readonly refreshTokenTtl: number;
+  readonly accessToken: IssuedAccessToken;
+}
 
 /** What each sign-in brings: the column, its type, and its value. */
 const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])[] = [
@@ -32,8 +52,7 @@ const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])
   ['token', 'text', ({ accessToken }) => accessToken.token],
 ];
 const names = COLUMNS.map(([name]) => name).join(', ');
-// Behind a SELECT the length of the first array is not known to the planner. Otherwise each plan for the present arrays would look
-// cheaper than the kept one, and planning takes as long as one sign-in.
+// The SELECT hides the array's length from the planner, so that it keeps the generic plan: planning costs as much as a sign-in.
 const arrays = COLUMNS.map(([, type], i) =>
   i === 0 ? `(SELECT $1::${type}[])` : `$${i + 1}::${type}[]`,
 ).join(', ');
@@ -41,13 +60,11 @@ const HISTORY = `$${COLUMNS.length + 1}`;
 const PATIENCE = `$${COLUMNS.length + 2}`;
 
 /**
- * Everything that sign-ins write, in one statement and so in one transaction: all of it is stored, or nothing. It spans
- * rooms: each room offers the SQL for its own tables (`*.sql.ts`), and this file puts it together.
- * A sign-in on a device is announced on the user's channel (contract §7).
+ * All rows of sign-ins in one statement, so that they are stored together or not at all. It spans rooms: each room offers the SQL
+ * for its tables (`*.sql.ts`).
  *
- * All users are locked first, then all devices, then all counters, and tokens come last, each in the order of their keys: so
- * does whoever removes a user (users.service.ts) or ends sessions of several (sign-out.service.ts), and so nobody waits in a
- * circle. PostgreSQL says in no order in which the members of a `WITH` are done that do not name each other.
+ * Locks are taken in one order, against deadlocks with removals (users.service.ts) and sign-outs (sign-out.service.ts): users,
+ * devices, counters, tokens, each by key. The members of the `WITH` name each other, since PostgreSQL orders them by that alone.
  */
 const RECORD = {
   name: 'sign-in',
@@ -92,7 +109,7 @@ type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | nu
     unknown
   >;
 
-/** What a user has too many of for a sign-in (contract §4, POST /oauth2/token). */
+/** Bound of the user that a sign-in exceeds (contract §4, POST /oauth2/token). */
 export type Beyond = 'session' | 'device';
 
 /**

@@ -10,39 +10,35 @@ import { removeSignedOutLongest } from '../../device/device.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
 import { ARE_STORED, isProofUsed } from '../../token/sessions/session.sql.js';
-import type { SignIn } from './sign-in.js';
 import { BeyondBounds, signInInSteps } from './sign-in-in-steps.js';
-import { signInTogether, type Beyond, type SignedInRow } from './sign-in-together.js';
+import { signInTogether, type Beyond, type SignedInRow, type SignIn } from './sign-in-together.js';
 
-/**
- * How long a shared statement waits for a lock. Mostly another sign-in of the user has it, for one commit; nobody else is to
- * wait for a user who is being removed, or signed out by somebody who has stopped.
- */
+/** Lock timeout of a batch: one locked user must not delay the others. */
 const PATIENCE = '50ms';
-/** SQLSTATEs of a statement that was undone because of what others hold: serialization_failure, deadlock_detected, … */
+/** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
 const IN_THE_WAY = new Set<unknown>(['40001', '40P01', '55P03']);
 
-/** How long after its call a sign-in that waits for others of its user may begin: somebody waits for an answer (contract §3). */
+/** Longest wait of a sign-in for others of its user (contract §3). */
 const LATEST_MS = 1000;
 
-/** Attempts of a sign-in on a new device to make room for it: a concurrent sign-in of the user may take the room. */
+/** Attempts to make room for a new device: a concurrent sign-in may take the room. */
 const TRIES = 3;
 /** Seconds. A session may end at any time. */
 const RETRY_AFTER = '60';
 
 /** The event of a sign-in, if it has one, or what the user has too many of. */
 type Recorded = SignedInRow | undefined | Beyond;
-/** What became of a sign-in that was to share a statement; it may have to go alone, or its proof was used. */
+/** Outcome of a batched sign-in. ALONE: it has to be written alone. USED: its proof was used before. */
 type Shared = Recorded | typeof ALONE | typeof USED;
 const ALONE = Symbol('alone');
 const USED = Symbol('used');
 
-/** Writes sign-ins. It spans rooms only to tell their errors apart; the statements do, too. */
+/** Writes sign-ins. It spans rooms: their errors tell why a sign-in was refused. */
 @Injectable()
 export class SignInStore {
-  /** Sign-ins that arrive together share a statement: 340 µs of the database for one alone, 65 to 75 each for 32. */
+  /** Batches concurrent sign-ins into one statement (docs/benchmark.md). */
   private readonly together: (signIn: SignIn) => Promise<Shared>;
-  /** The last sign-in of each user who has some that go alone, until it has ended. */
+  /** Last sign-in of each user that is written alone, until it has ended. */
   private readonly turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -56,8 +52,8 @@ export class SignInStore {
 
   /**
    * Records a sign-in. Once this has returned, its tokens survive a crash.
-   * @throws OAuthError `invalid_dpop_proof` when a token was issued for its proof before, to the same user; `slow_down` when
-   *   the user has too many sessions or devices (contract §4): then nothing is written
+   * @throws OAuthError `invalid_dpop_proof` if its proof was used before; `slow_down` if the user has too many sessions or
+   *   devices (contract §4)
    */
   async record(signIn: SignIn): Promise<void> {
     const { session, provider } = signIn;
@@ -71,7 +67,7 @@ export class SignInStore {
 
   private async recordOnce(signIn: SignIn): Promise<Recorded> {
     try {
-      // On Citus each goes alone: users of many nodes would be written in many steps, and committed in two phases on all of them.
+      // On Citus a batch for users of many nodes would be committed in two phases on all of them.
       return await (this.sql.distributed ? this.recordInSteps(signIn) : this.recordAtOnce(signIn));
     } catch (error) {
       if (error instanceof BeyondBounds) return error.beyond;
@@ -99,7 +95,7 @@ export class SignInStore {
   }
 
   /**
-   * One of a user at a time: they would wait for each other's locks, each with a connection that others need.
+   * One of a user at a time: each that waits for a lock would hold a connection.
    * @param began when the caller began to wait, by `performance.now()`
    */
   private async inTurn<Result>(userId: string, began: number, work: () => Promise<Result>): Promise<Result> {
@@ -115,8 +111,8 @@ export class SignInStore {
   }
 
   /**
-   * The first sign-in of each user shares the statement: no row can be written twice in one. The others go alone then, and so do
-   * all where something is in the way of one.
+   * Batches the first sign-in of each user, since one statement cannot write a row twice. The others are written alone, and all
+   * are if the batch meets a lock.
    */
   private async share(signIns: readonly SignIn[]): Promise<Shared[]> {
     const firsts = new Map<string, SignIn>();
@@ -137,10 +133,7 @@ export class SignInStore {
     }
   }
 
-  /**
-   * One look finds all whose proofs were used before. Halves would find them as well, but whoever sends a hundred at once would
-   * keep everybody waiting for two hundred statements, one after the other.
-   */
+  /** One statement finds all used proofs. Bisection would need 200 statements for 100 of them, while all others wait. */
   private async shareWithoutUsed(signIns: readonly SignIn[], error: unknown): Promise<Shared[]> {
     const userIds = signIns.map(({ session }) => session.userId);
     const jtis = signIns.map(({ accessToken }) => accessToken.jti);

@@ -15,7 +15,7 @@ import { userIdOf } from '../../user/user-id.js';
 import { SignInStore } from './sign-in.store.js';
 import type { IssuedTokens } from '../token.dto.js';
 
-/** Whom a provider has verified. */
+/** Identity that a provider has verified. */
 export interface Verified {
   readonly provider: string;
   readonly identity: Identity;
@@ -23,21 +23,21 @@ export interface Verified {
   readonly asked: number;
 }
 
-/** On what they sign in, as the request says (spec §2.4). */
+/** Device of the sign-in (spec §2.4). */
 export interface DeviceFields {
   readonly device_id?: string;
   readonly device_name?: string;
   readonly user_agent?: string;
 }
 
-/** What a request brings beside its parameters. */
+/** Headers of the request. */
 export interface Call {
-  /** Judged already; the session is bound to its key (contract §5). */
+  /** Validated; the session is bound to its key (contract §5). */
   readonly proof: DpopProof | undefined;
   readonly userAgentHeader: string | undefined;
 }
 
-/** The end of every sign-in: the user, the device and the session are written, and the tokens issued. */
+/** Last step of each sign-in: writes user, device and session, and issues the tokens. */
 @Injectable()
 export class TokenIssuer {
   constructor(
@@ -48,7 +48,7 @@ export class TokenIssuer {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** @throws OAuthError `invalid_grant` where the provider has logged them out since it was asked */
+  /** @throws OAuthError `invalid_grant` if the provider has logged the user out since it was asked */
   async issue(verified: Verified, device: DeviceFields, call: Call): Promise<IssuedTokens> {
     const { session, tokens } = await this.record(verified, device, call);
     if (await this.loggedOut.since(verified.asked, verified.provider, verified.identity)) {

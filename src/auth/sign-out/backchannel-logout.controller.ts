@@ -3,10 +3,7 @@ import { Public } from '../../token/guard/access.js';
 import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
 
-/**
- * The endpoint of one provider. Each has its own, so that under any other name there is no such path, whatever the method and
- * the body (contract §6).
- */
+/** Endpoint of one provider: under any other name the path does not exist (contract §6). */
 export function backchannelLogoutOf(provider: string): Type {
   @Controller(`providers/${provider}`)
   class BackchannelLogoutController {

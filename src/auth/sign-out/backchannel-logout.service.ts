@@ -13,7 +13,7 @@ import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/provide
 
 type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
-/** What a logout has ended so far. */
+/** Users and sessions of a logout so far. */
 class Ended {
   readonly userIds = new Set<string>();
   sessions = 0;
@@ -34,12 +34,12 @@ export class BackchannelLogout {
   ) {}
 
   /**
-   * Ends the sessions that a logout token names. A bad token is counted, which never refuses a good one (contract §2).
+   * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused (contract §2).
    *
-   * @param provider the name of one whose adapter is `oidc`
-   * @param address that the token came from
-   * @throws OAuthError `invalid_request` for a bad token, and for one that was obeyed before; `server_error`, with
-   *   Retry-After, when it could not be judged or obeyed: then it can be sent again
+   * @param provider with the adapter `oidc`
+   * @param address of the sender
+   * @throws OAuthError `invalid_request` for a bad or used token; `server_error` with Retry-After if the token can be sent
+   *   again
    */
   async obey(provider: string, token: string, address: string | undefined): Promise<void> {
     try {
@@ -78,9 +78,8 @@ export class BackchannelLogout {
   }
 
   /**
-   * Stores the `jti` in the transaction of the last slice (contract §6). After a failure before that, a repeat of the token ends the
-   * other sessions. The commit writes in any case, so a 200 that ended nothing is confirmed as well (see CONFIRM_READ). Each slice
-   * stores the `jti` first and deletes it if sessions are left: two requests with one token wait for each other here.
+   * Stores the `jti` in the transaction of the last slice (contract §6), so that a token can be repeated after a failure. Each
+   * slice stores the `jti` first and deletes it if sessions are left: two requests with one token wait for each other here.
    */
   private async endSlice(
     transaction: ChannelTransaction,
@@ -98,10 +97,7 @@ export class BackchannelLogout {
     return slice;
   }
 
-  /**
-   * Once more: a sign-in may have been committed since, before it could find what was remembered. All others have ended, so it
-   * is no failure of the logout where the database goes away just now.
-   */
+  /** Ends sessions of sign-ins that were committed since, before they could see the logout. A failure here is only logged. */
   private async endLate(ended: Ended, names: NamesAtProvider): Promise<void> {
     try {
       await this.inSlices(ended, (transaction) => this.signOuts.signOutAtProvider(names, transaction));

@@ -6,7 +6,7 @@ import type { ClientRequest } from '../clients/client-request.js';
 @Expires()
 @Entity('authorization_states')
 export class AuthorizationState {
-  /** SHA-256 of the state: a copy of the database lets nobody finish a sign-in. */
+  /** SHA-256 of the state: a copy of the database finishes no sign-in. */
   @PrimaryColumn('bytea', { name: 'state_hash' })
   stateHash!: Buffer;
 

@@ -9,12 +9,12 @@ import type { AdapterMemory } from '../../provider/provider-adapter.js';
 /** A state of ours (contract §4): 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
 
-/** As which a state is stored, in either flow (authorization-state.entity.ts). */
+/** Key of a state in authorization_states. */
 export function hashOfState(state: string): Buffer {
   return createHash('sha256').update(state).digest();
 }
 
-/** What a state stands for, see authorization-state.entity.ts. */
+/** Sign-in of a state, see authorization-state.entity.ts. */
 export interface PendingSignIn {
   readonly provider: string;
   readonly redirectUri: string;
@@ -48,7 +48,7 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// On Citus each state goes alone: a statement for those of many nodes would commit in two phases on all of them.
+// On Citus a batch for many nodes would be committed in two phases on all of them.
 const SAVE_ONE = {
   name: 'state-save',
   text: `
@@ -72,21 +72,16 @@ type Spent = PendingSignIn & { readonly fresh: boolean };
 
 @Injectable()
 export class StateService {
-  private readonly saveState: (state: State) => Promise<unknown>;
-  private readonly spend: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
+  private readonly saveBatched: (state: State) => Promise<unknown>;
+  private readonly spendBatched: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
 
   constructor(
     private readonly sql: Sql,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
-    this.saveState = sql.distributed
-      ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
-      : sql.together('state-save', (states: State[]) => this.saveTogether(states));
-    // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
-    this.spend = sql.distributed
-      ? (stateHash) => this.spendOne(stateHash)
-      : sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
+    // After a timeout a state may still be saved or spent: the sign-in begins anew (contract §3).
+    this.saveBatched = sql.together('state-save', (states: State[]) => this.saveEach(states));
+    this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
   /** A new state: 256 random bits as 64 hex characters (contract §4). */
@@ -95,20 +90,23 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveState({ hash: hashOfState(state), signIn });
+    const stored = { hash: hashOfState(state), signIn };
+    if (this.sql.distributed) await this.sql.query(SAVE_ONE, this.valuesOf(stored));
+    else await this.saveBatched(stored);
   }
 
   /**
-   * Spends a state: whatever happens afterwards, it is gone.
-   * @throws OAuthError `invalid_grant` when it is unknown, used or expired.
+   * Deletes a state, and returns its sign-in.
+   * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const signIn = await this.spend(hashOfState(state));
+    const hash = hashOfState(state);
+    const signIn = await (this.sql.distributed ? this.spendOne(hash) : this.spendBatched(hash));
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
 
-  private async saveTogether(states: State[]): Promise<State[]> {
+  private async saveEach(states: State[]): Promise<State[]> {
     const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
     const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
     await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
@@ -121,13 +119,13 @@ export class StateService {
     return [stateHash, provider, redirectUri, codeChallenge, memory, this.settings.stateTtl];
   }
 
-  private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+  private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
     const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
       const row = left.get(key);
-      left.delete(key); // the same state twice in one statement: the first one gets it
+      left.delete(key); // a state twice in one batch: the first call gets it
       return row;
     });
   }

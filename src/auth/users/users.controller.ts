@@ -17,8 +17,8 @@ import { UUID } from '../../http/parameters/uuid.js';
 
 /** A user id from the path, in lower case. */
 @Injectable()
-export class UserIdPipe implements PipeTransform<string, string> {
-  /** @throws OAuthError `invalid_request`: unlike a device's id, it was not made up by a client */
+class UserIdPipe implements PipeTransform<string, string> {
+  /** @throws OAuthError `invalid_request` */
   transform(value: string): string {
     if (!UUID.test(value)) throw new OAuthError('invalid_request', 'user_id must be a UUID');
     return value.toLowerCase();
@@ -43,7 +43,7 @@ export class UsersController {
     @Param('user_id', UserIdPipe) userId: string,
     @Body() { device_id: deviceId }: UserSignOutDto,
   ): Promise<void> {
-    await this.users.signOut(userId, deviceId?.toLowerCase());
+    await this.users.signOut(userId, deviceId);
   }
 
   /**

@@ -14,20 +14,20 @@ import { AuthorizationCodes } from '../clients/authorization-codes.js';
 import { hasDevice } from '../../device/device.sql.js';
 import { selectUser } from '../../user/user.sql.js';
 
-// It spans rooms: each room offers the SQL for its own tables (`*.sql.ts`).
+// It spans rooms: each room offers the SQL for its tables (`*.sql.ts`).
 const TARGET = {
   name: 'user-or-device',
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
 
-/** Whether there is this user, and the device where one is named. That there is none may be the end of a removal. */
+/** Whether the user exists, and the device if given. A negative result is confirmed: it may be a removal (CONFIRM_READ). */
 async function isKnown(sql: Sql, userId: string, deviceId: string | null): Promise<boolean> {
   const { length } = await sql.query(TARGET, [userId, deviceId]);
   if (length === 0) await sql.query(CONFIRM_READ, []);
   return length > 0;
 }
 
-/** What an application's backend does about a user, whichever provider they come from (contract §4). */
+/** Sign-out and removal of users by an application's backend (contract §4). */
 @Injectable()
 export class UsersService {
   constructor(
@@ -40,8 +40,7 @@ export class UsersService {
   ) {}
 
   /**
-   * Ends all sessions of a user, or of one of their devices. They may sign in again: whoever suspends them at the provider
-   * does that first.
+   * Ends all sessions of a user, or of one of their devices. The user may sign in again unless suspended at the provider.
    * @throws OAuthError `not_found`
    */
   async signOut(userId: string, deviceId: string | null = null): Promise<void> {
@@ -52,11 +51,11 @@ export class UsersService {
   }
 
   /**
-   * Signs a user out, and removes them with their devices and their channel. Their sessions stay, signed out, until they are
-   * removed like all others (session.sql.ts): instances and applications hear of their end by them. They hold ids only.
+   * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only, stay for the
+   * revocation feed (session.sql.ts).
    *
-   * What fails may be repeated: the user goes last, in one transaction with whatever has been written meanwhile. Locks are
-   * taken in the order of a sign-in: user, devices, sessions, channel. A sign-in that waits for it begins anew.
+   * A failed removal may be repeated: the user is removed last. Locks are taken in the order of a sign-in: user, devices,
+   * sessions, channel.
    * @throws OAuthError `not_found`
    */
   async remove(userId: string): Promise<void> {
@@ -71,13 +70,13 @@ export class UsersService {
       return true;
     });
     if (!wasThere) {
-      await this.sql.query(CONFIRM_READ, []); // somebody else has removed them
+      await this.sql.query(CONFIRM_READ, []); // removed concurrently
       throw noSuchTarget();
     }
     this.events.emit('user.removed', { userId });
   }
 
-  /** Ends the sessions that have begun since the sign-out: a few. */
+  /** Ends the few sessions that have begun since the sign-out. */
   private async endNew(manager: EntityManager, userId: string): Promise<void> {
     const everySession = { userId, sessionId: null, deviceId: null };
     while ((await endSessions(manager, 'all', everySession)).length === SLICE);

@@ -7,7 +7,6 @@ import request from 'supertest';
 import { DataSource } from 'typeorm';
 import { Events } from '../../src/events.js';
 import { EventStream } from '../../src/http/event-stream.js';
-import { Removal } from '../../src/removal/removal.js';
 import { EndedSessionStore, type PastPage } from '../../src/token/revocation/ended-sessions.store.js';
 import { EndedSessionStreams } from '../../src/token/revocation/ended-sessions.streams.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -169,47 +168,34 @@ describe('GET /sessions/ended', () => {
       await until(() => back.sessions.includes(later));
     });
 
-    it.each(['is committed before', 'is committed after'])(
-      'is told of one whose commit took minutes: it %s the reader is back',
-      async (when) => {
-        const late = await signIn(urlOf(0));
-        const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
-        const reader = await read(0);
-        let back!: EventStreamReader;
-        let cursor!: string;
-        await instances[0]!.app.get(DataSource).transaction(async (manager) => {
-          await endSessions(manager, 'session', session);
-          await manager.query(
-            `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
-            [session.sessionId],
-          );
-          cursor = await nextCursor(reader); // taken while it is under way
-          expect(reader.sessions).not.toContain(session.sessionId);
-          reader.close();
-          if (when === 'is committed after') back = await read(1, cursor);
-        });
-        if (when === 'is committed before') {
-          const next = await read(1); // of this sign-out all instances have told by then
-          await nextCursor(next);
-          back = await read(1, cursor);
-          expect(back.sessions).toContain(session.sessionId);
-        } else await until(() => back.sessions.includes(session.sessionId));
-        const [told] = back.of('ended').filter(({ session_id }) => session_id === session.sessionId);
-        // Until the commit its tokens could be refreshed.
-        expect(Date.parse(told!['until']!)).toBeGreaterThan(Date.now() + 3_600_000);
-      },
-    );
+    it('is sent a session whose commit took minutes, and came after the reader was back', async () => {
+      const late = await signIn(urlOf(0));
+      const session = { userId: late.user_id, sessionId: sidOf(late), deviceId: null };
+      const reader = await read(0);
+      let back!: EventStreamReader;
+      await instances[0]!.app.get(DataSource).transaction(async (manager) => {
+        await endSessions(manager, 'session', session);
+        await manager.query(
+          `UPDATE refresh_tokens SET signed_out_at = signed_out_at - interval '14 minutes' WHERE session_id = $1`,
+          [session.sessionId],
+        );
+        const cursor = await nextCursor(reader); // taken during the transaction
+        expect(reader.sessions).not.toContain(session.sessionId);
+        reader.close();
+        back = await read(1, cursor);
+      });
+      await until(() => back.sessions.includes(session.sessionId));
+      const [told] = back.of('ended').filter(({ session_id }) => session_id === session.sessionId);
+      // Until the commit its tokens could be refreshed.
+      expect(Date.parse(told!['until']!)).toBeGreaterThan(Date.now() + 3_600_000);
+    });
 
     it.each<[string, (cursor: string) => string | string[] | undefined]>([
       ['none', () => undefined],
-      ['an empty one', () => ''],
       ['a malformed one', () => 'x'],
       ['two', (cursor) => [cursor, cursor]],
       ['a very long one', (cursor) => cursor.padEnd(8000, '1')],
-      ['one of another form', (cursor) => `${cursor}-1`],
-      ['one with SQL', (cursor) => `${cursor}; SELECT 1`],
       ['one of the future', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) + 60_000))],
-      ['one of the far future', (cursor) => cursor.replace(/^\d+/, '9'.repeat(15))],
       ['one of a year ago', (cursor) => cursor.replace(/^\d+/, (ms) => String(Number(ms) - 31_536_000_000))],
     ])('with %s as cursor is told everything', async (_name, cursorFrom) => {
       const ended = await endOne();
@@ -220,36 +206,6 @@ describe('GET /sessions/ended', () => {
       const { lastEventId } = await read(0);
       expect((await read(1, cursorFrom(lastEventId))).sessions).toContain(ended);
     });
-  });
-
-  it('of more than a page, ended at one moment or at many, none is left out, and each page can be gone on from', async () => {
-    const [{ n }] = (await sql(
-      `WITH new AS (
-         INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at, signed_out_at)
-         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', t, t
-         FROM generate_series(1, 4000) AS i, LATERAL (SELECT now() - interval '1 hour' + least(i, 1500) * interval '1 s') AS at (t)
-         RETURNING 1)
-       SELECT count(*)::int AS n FROM new`,
-    )) as [{ n: number }];
-    try {
-      const ids = (await sql(`SELECT session_id FROM refresh_tokens WHERE token_hash = '\\x00'`)).map(
-        ({ session_id }) => session_id,
-      );
-      const reader = await connect(0);
-      const cursors: [string, number][] = [];
-      reader.response.on('data', () => cursors.push([reader.lastEventId, reader.sessions.length]));
-      await until(() => reader.isReady);
-      const told = new Set(reader.sessions);
-      expect(ids.filter((id) => !told.has(id as string))).toEqual([]);
-      expect(told.size).toBeGreaterThanOrEqual(n);
-      const [cursor, count] = cursors.find(([id]) => id !== '')!;
-      const first = new Set(reader.sessions.slice(0, count));
-      const rest = new Set((await read(1, cursor)).sessions);
-      expect(ids.filter((id) => !first.has(id as string) && !rest.has(id as string))).toEqual([]);
-      expect(rest.size).toBeLessThan(told.size);
-    } finally {
-      await sql(`DELETE FROM refresh_tokens WHERE token_hash = '\\x00'`);
-    }
   });
 
   it('what ends while the past is told is told as well; until all of that is told there is no cursor', async () => {
@@ -319,19 +275,6 @@ describe('GET /sessions/ended', () => {
         await until(() => rounds.every(([sid]) => reader.sessions.includes(sid)));
         for (const [sid, exp] of rounds) expect(Math.min(...tolds(reader, sid))).toBeGreaterThanOrEqual(exp);
       }
-    });
-
-    it('a session is told as long as a token of it may be alive, and forgotten then', async () => {
-      const ended = await endOne();
-      await sql(
-        `UPDATE refresh_tokens SET signed_out_at = now() - interval '1 day', expires_at = now() - interval '1 day' WHERE session_id = $1`,
-        [ended],
-      );
-      await instances[0]!.app.get(Removal).run();
-      expect((await read(0)).sessions).toContain(ended);
-      await sql(`UPDATE access_tokens SET expires_at = now() WHERE session_id = $1`, [ended]);
-      await instances[0]!.app.get(Removal).run();
-      expect((await read(0)).sessions).not.toContain(ended);
     });
   });
 

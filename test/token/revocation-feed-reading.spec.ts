@@ -262,11 +262,6 @@ describe('ended sessions', () => {
     }
     const pastIds = (pages: readonly PastPage[]): string[] => pages.flatMap(({ ended }) => idsOf(ended));
 
-    it('are none where none has ended', async () => {
-      await signedIn();
-      expect((await past()).pages).toEqual([]);
-    });
-
     it('are told, the first that ended first, and the cursor: the time of the reading', async () => {
       const device = randomUUID();
       const ids = [...(await signedOut(3600, 1, device)), ...(await signedOut(60))];

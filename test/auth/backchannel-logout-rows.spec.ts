@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
+import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
+import { ChannelHistory } from '../../src/channel/channel.history.js';
+import type { Settings } from '../../src/config/settings/settings.js';
+import { DatabaseBusy } from '../../src/database/database-busy.js';
+import { dataSourceOptions } from '../../src/database/pool/data-source.js';
+import { Sql } from '../../src/database/statements/sql.js';
+import { SignOutService } from '../../src/device/sign-out.service.js';
+import { OAuthError } from '../../src/errors/oauth-error.js';
+import { Events } from '../../src/events.js';
+import { hashIfNamed, hashOfName } from '../../src/provider/logout/hash-of-name.js';
+import { LoggedOut } from '../../src/provider/logout/logged-out.js';
+import type { Logout } from '../../src/provider/logout/logout-claims.js';
+import { rememberLogout } from '../../src/provider/logout/logout-token.store.js';
+import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
+import { signInOf } from '../support/written-sign-in.js';
+
+type Names = Pick<Logout, 'subject' | 'session'>;
+const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });
+
+/** What a valid logout token changes (contract §6), on a database without a service; backchannel-logout.spec.ts has the endpoint. */
+describe('the rows of a logout by the provider', () => {
+  let database: TestDatabase;
+  let dataSource: DataSource;
+  let events: Events;
+  beforeEach(async () => {
+    database = await createDatabase();
+    dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
+    events = new Events();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    if (dataSource.isInitialized) await dataSource.destroy();
+    await database.drop();
+  });
+
+  describe('that ends sessions', () => {
+    let sql: Sql;
+    let signOuts: SignOutService;
+    let logout: BackchannelLogout;
+    let told: unknown[];
+    let counted: unknown[];
+    let warned: unknown[];
+    /** What the token says; an error: it is bad. */
+    let verified: Logout | Error;
+
+    beforeEach(() => {
+      [told, counted, warned] = [[], [], []];
+      events.on('provider_logout.obeyed', (event) => void told.push(event));
+      sql = new Sql(dataSource, false, events);
+      const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
+      signOuts = new SignOutService(history, events);
+      logout = new BackchannelLogout(
+        {
+          verify: () => (verified instanceof Error ? Promise.reject(verified) : Promise.resolve(verified)),
+        } as never,
+        new LoggedOut(sql),
+        history,
+        signOuts,
+        { count: (...what: unknown[]) => Promise.resolve(void counted.push(what)) } as never,
+        events,
+      );
+      jest.spyOn(Logger.prototype, 'warn').mockImplementation((line: unknown) => void warned.push(line));
+    });
+
+    const obey = (what: Names | Error): Promise<void> => {
+      const rest = { jti: randomUUID(), until: Date.now() / 1000 + 120 };
+      verified = what instanceof Error ? what : { ...rest, ...what };
+      return logout.obey('corp', 'a token', '192.0.2.1');
+    };
+    const userOf = (name: string): string => signInOf(name).session.userId;
+
+    /** Sessions by their names, each of a user, with what the provider calls them. */
+    async function store(sessions: Record<string, readonly [user: string, names: Names]>): Promise<void> {
+      for (const [name, [user, { subject, session }]] of Object.entries(sessions)) {
+        const fields = {
+          refreshTokenHash: Buffer.from(name),
+          providerSubject: hashIfNamed('corp', subject),
+          providerSession: hashIfNamed('corp', session),
+        };
+        await signInTogether(sql, [signInOf(user, fields)], 1000, null);
+      }
+    }
+    async function ended(): Promise<string[]> {
+      const rows = await dataSource.query<{ name: string; over: boolean; out: boolean }[]>(
+        `SELECT convert_from(token_hash, 'utf8') AS name, expires_at <= now() AS over, signed_out_at IS NOT NULL AS out
+         FROM refresh_tokens`,
+      );
+      expect(rows.map(({ over }) => over)).toEqual(rows.map(({ out }) => out));
+      return rows
+        .filter(({ out }) => out)
+        .map(({ name }) => name)
+        .toSorted();
+    }
+
+    // A session's own name counts. By its subject a session is meant if its own name is not known, or if no session is named.
+    it.each<[string, Names, sessions: string[], users: string[]]>([
+      [
+        'a session: also those of its subjects',
+        of(null, 's'),
+        ['of u', 'of v', 's', 's of u'],
+        ['ada', 'bo', 'eve'],
+      ],
+      ['a session and its subject', of('u', 's'), ['of u', 's', 's of u'], ['ada', 'bo', 'eve']],
+      ['a session that is unknown, and its subject', of('u', 'x'), ['of u'], ['bo']],
+      ['a subject', of('u'), ['of u', 's of u', 't of u'], ['ada', 'bo']],
+      ['another subject', of('v'), ['of v', 's'], ['bo', 'eve']],
+      ['an unknown subject', of('nobody'), [], []],
+    ])('names %s', async (_what, names, sessions, users) => {
+      await store({
+        's of u': ['ada', of('u', 's')],
+        s: ['eve', of('v', 's')],
+        't of u': ['ada', of('u', 't')],
+        'of u': ['bo', of('u')],
+        'of v': ['bo', of('v')],
+        without: ['cleo', of(null)],
+      });
+      await obey(names);
+      expect(await ended()).toEqual(sessions);
+      expect(told).toEqual([
+        { provider: 'corp', userIds: users.map(userOf).toSorted(), sessions: sessions.length },
+      ]);
+      await obey(names);
+      expect(told[1]).toEqual({ provider: 'corp', userIds: [], sessions: 0 });
+      expect(counted).toEqual([]);
+    });
+
+    // Contract §2: bad tokens are counted; what is no fault of the sender is not.
+    it.each<[string, Error, boolean]>([
+      ['a bad one', new OAuthError('invalid_request', 'bad'), true],
+      ['one that could not be verified', new OAuthError('server_error', 'away'), false],
+      ['any other failure', Object.assign(new Error('x'), { error: 'invalid_request' }), false],
+    ])('is refused as its token was: %s', async (_which, error, isCounted) => {
+      await expect(obey(error)).rejects.toBe(error);
+      expect(counted).toEqual(isCounted ? [['bad_token', '192.0.2.1']] : []);
+      expect(told).toEqual([]);
+    });
+
+    // A provider that gives all sessions the same name must not end them all.
+    it.each([
+      [100, 0],
+      [101, 1],
+    ])('names a session of %i users', async (users, warnings) => {
+      const crowd = Array.from({ length: users }, (_, i) =>
+        signInOf(`user ${i}`, { providerSession: hashOfName('corp', 'all') }),
+      );
+      await signInTogether(sql, crowd, 1000, null);
+      const done = obey(of(null, 'all'));
+      if (warnings === 0) await done;
+      else
+        await expect(done).rejects.toMatchObject({
+          error: 'invalid_request',
+          description: 'the logout token names too many users',
+        });
+      const living = 'SELECT FROM refresh_tokens WHERE signed_out_at IS NULL';
+      expect(await dataSource.query(living)).toHaveLength(warnings * users);
+      expect(warned).toEqual(
+        warnings ? [expect.stringMatching(/logout token of provider corp was refused: .*100 users/)] : [],
+      );
+      expect(counted).toHaveLength(warnings);
+      expect(told).toHaveLength(1 - warnings);
+    });
+
+    it('reports sessions that began meanwhile together with the others', async () => {
+      await store({ first: ['ada', of('u')] });
+      const look = signOuts.signOutAtProvider.bind(signOuts);
+      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(async (...call) => {
+        const slice = await look(...call);
+        await store({ late: ['ada', of('u')] });
+        return slice;
+      });
+      await obey(of('u'));
+      expect(told).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 2 }]);
+    });
+
+    it('is done, with a warning, if the database goes away before the second look', async () => {
+      await store({ first: ['ada', of('u')] });
+      const away = new DatabaseBusy('away');
+      const look = signOuts.signOutAtProvider.bind(signOuts);
+      jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockRejectedValueOnce(away);
+      await obey(of('u'));
+      expect(await ended()).toEqual(['first']);
+      expect(told).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 1 }]);
+      expect(warned).toEqual([{ err: away, msg: expect.stringContaining('could not be looked for') }]);
+    });
+  });
+
+  const loggedOut = (isDistributed = false): LoggedOut =>
+    new LoggedOut(new Sql(dataSource, isDistributed, events));
+  const remember = (it: LoggedOut, logout: Names, provider = 'corp'): Promise<void> =>
+    dataSource.transaction((manager) => it.remember(manager, provider, logout));
+  const rows = (): Promise<{ hash: Buffer; left: number }[]> =>
+    dataSource.query(
+      'SELECT token_hash AS hash, extract(epoch FROM expires_at - now())::float8 AS left FROM logout_tokens',
+    );
+
+  /** The database's clock, in milliseconds. */
+  async function now(): Promise<number> {
+    const [row] = await dataSource.query<{ ms: number }[]>(
+      'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms',
+    );
+    return row!.ms;
+  }
+
+  describe.each([
+    ['asked together', false],
+    ['asked alone, as on Citus', true],
+  ])('%s', (_form, isDistributed) => {
+    // A logout of subject and session means that session, and those of the subject that have no name.
+    it.each<[Names, [identity: Names, isMeant: boolean][]]>([
+      [
+        of('u', 's'),
+        [
+          [of('u', 's'), true],
+          [of('u', null), true],
+          [of(null, 's'), true],
+          [of('u', 't'), false],
+          [of('v', null), false],
+          [of('s', 'u'), false],
+        ],
+      ],
+      [
+        of('u', null),
+        [
+          [of('u', 's'), true],
+          [of('u', null), true],
+          [of('v', 'u'), false],
+          [of('v', null), false],
+          [of(null, 'u'), false],
+        ],
+      ],
+      [
+        of(null, 's'),
+        [
+          [of('u', 's'), true],
+          [of(null, 's'), true],
+          [of('u', null), false],
+          [of('s', null), false],
+          [of('s', 't'), false],
+        ],
+      ],
+      [of(null, null), [[of('u', 's'), false]]],
+    ])('%j means whom it names', async (logout, identities) => {
+      const it = loggedOut(isDistributed);
+      const asked = await now();
+      await remember(it, logout);
+      const found = await Promise.all(identities.map(([identity]) => it.since(asked, 'corp', identity)));
+      expect(identities.map(([identity], i) => [identity, found[i]])).toEqual(identities);
+      for (const [identity] of identities) expect(await it.since(asked, 'other', identity)).toBe(false);
+    });
+
+    it('only if it came after the provider was asked', async () => {
+      const it = loggedOut(isDistributed);
+      const before = await now();
+      await remember(it, of('u', 's'));
+      const after = await now();
+      expect(
+        await Promise.all([before, after + 1, before].map((asked) => it.since(asked, 'corp', of('u', 's')))),
+      ).toEqual([true, false, true]);
+      await remember(it, of('u', 's'));
+      expect(await it.since(after, 'corp', of('u', 's'))).toBe(true); // the last one counts
+    });
+
+    it('nobody is asked about one who has no names: their provider sends no logouts', async () => {
+      const it = loggedOut(isDistributed);
+      await dataSource.destroy();
+      expect(await it.since(0, 'corp', of(null, null))).toBe(false);
+    });
+
+    it('by a statement that is planned once for each connection', async () => {
+      await loggedOut(isDistributed).since(0, 'corp', of('u', 's'));
+      const name = isDistributed ? 'logged-out-since-one' : 'logged-out-since';
+      const kept = await dataSource.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
+      expect(kept.map((row) => row.name)).toContain(name); // of the one connection that there is yet
+    });
+  });
+
+  // Instances of two versions read what the other one has written.
+  it.each<[Names, string[][]]>([
+    [
+      of('u', 's'),
+      [
+        ['session', 's'],
+        ['unnamed', 'u'],
+      ],
+    ],
+    [of('u', null), [['subject', 'u']]],
+    [of(null, 's'), [['session', 's']]],
+  ])('is kept as hashes, for two minutes: %j', async (logout, names) => {
+    await remember(loggedOut(), logout);
+    const kept = await rows();
+    const hashes = names.map((name) => hashOfName('corp', ...name).toString('hex'));
+    expect(kept.map(({ hash }) => hash.toString('hex')).toSorted()).toEqual(hashes.toSorted());
+    for (const { left } of kept) {
+      expect(left).toBeGreaterThan(90);
+      expect(left).toBeLessThanOrEqual(120);
+    }
+  });
+
+  it('is nothing where a logout names nobody', async () => {
+    await remember(loggedOut(), of(null, null));
+    expect(await rows()).toEqual([]);
+  });
+
+  // OpenID Connect Back-Channel Logout 1.0 §2.6: a `jti` is good once.
+  it('keeps the jti of each provider, until a minute after the token has expired', async () => {
+    const until = Math.floor((await now()) / 1000) + 100;
+    const obey = (jti: string, provider: string): Promise<boolean> =>
+      dataSource.transaction((manager) => rememberLogout(manager, provider, { jti, until, ...of('u') }));
+    expect(await obey('j', 'corp')).toBe(true);
+    const [{ hash, left }] = (await rows()) as [{ hash: Buffer; left: number }];
+    expect(hash).toEqual(hashOfName('corp', 'j'));
+    expect(left).toBeGreaterThan(130);
+    expect(left).toBeLessThanOrEqual(160);
+    expect(await obey('j', 'corp')).toBe(false);
+    expect(await obey('j', 'other')).toBe(true);
+  });
+});
