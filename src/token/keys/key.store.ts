@@ -62,7 +62,7 @@ const WITHDRAWAL_S = 0.85;
 
 export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
 
-export class UnknownKey extends Error {
+class UnknownKey extends Error {
   override readonly name = 'UnknownKey';
 
   constructor(kid: string) {
