@@ -4,6 +4,7 @@ import { ChannelHistory } from './channel.history.js';
 import { ChannelRemoval } from './channel.removal.js';
 import { IdempotencyStore } from './idempotency.store.js';
 import { Instance } from './instance.entity.js';
+import { Presence } from './presence.entity.js';
 import { PresenceStore } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 
@@ -12,7 +13,7 @@ import { PresenceTracker } from './presence.tracker.js';
  * what a global module does when the service stops comes after the pool of connections is closed.
  */
 @Module({
-  imports: [TypeOrmModule.forFeature([Instance])],
+  imports: [TypeOrmModule.forFeature([Instance, Presence])],
   providers: [ChannelHistory, ChannelRemoval, IdempotencyStore, PresenceStore, PresenceTracker],
   exports: [ChannelHistory, ChannelRemoval, IdempotencyStore, PresenceStore, PresenceTracker],
 })

@@ -4,6 +4,7 @@ import type { Repository } from 'typeorm';
 import { fewAtATime } from '../database/statements/few-at-a-time.js';
 import { Sql, type Statement } from '../database/statements/sql.js';
 import { Instance } from './instance.entity.js';
+import { Presence } from './presence.entity.js';
 import { GONE_AFTER_S } from './presence.sql.js';
 
 /** Stands for "no device" in the table's key. */
@@ -57,11 +58,6 @@ const ANY_DEAD = {
   name: 'presence-any-dead',
   text: `SELECT FROM instances WHERE seen_at < now() - make_interval(secs => ${2 * GONE_AFTER_S}) LIMIT 1`,
 };
-// One by one, each in a transaction of its own: instances write many at once, in no order.
-const PLACES = {
-  name: 'presence-places',
-  text: 'SELECT device_id, instance_id FROM presence WHERE user_id = $1',
-};
 // Asked at each push.
 const ONLINE = {
   name: 'presence-online',
@@ -90,6 +86,7 @@ export class PresenceStore {
 
   constructor(
     @InjectRepository(Instance) private readonly instances: Repository<Instance>,
+    @InjectRepository(Presence) private readonly places: Repository<Presence>,
     private readonly sql: Sql,
   ) {
     // On Citus the places of several users are on several nodes.
@@ -128,9 +125,10 @@ export class PresenceStore {
 
   /** The user is removed. What an instance writes after this goes when it closes their sockets. */
   async forget(userId: string): Promise<void> {
-    const places = await this.sql.query<{ device_id: string; instance_id: string }>(PLACES, [userId]);
-    await fewAtATime(places, (place) =>
-      this.sql.query(LEAVE_ONE, [place.instance_id, userId, place.device_id]),
+    const places = await this.places.findBy({ userId });
+    // One by one, each in a transaction of its own: instances write many at once, in no order.
+    await fewAtATime(places, ({ deviceId, instanceId }) =>
+      this.places.delete({ userId, deviceId, instanceId }),
     );
   }
 

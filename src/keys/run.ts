@@ -1,7 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
-import { reencryptKeys } from '../token/keys/key-reencryption.js';
 import { KeyStore, type NewKey, KeyReader } from '../token/keys/key.store.js';
 import type { Command } from './arguments.js';
 import { jsonReport, tableReport } from './report.js';
@@ -16,10 +15,8 @@ export async function run(command: Command, settings: Settings, dataSource: Data
     const keys = await new KeyReader(new Sql(dataSource)).list();
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
-  if (command.name === 'reencrypt') {
-    return reencrypted(await reencryptKeys(dataSource, oldSecretKey(), settings.secretKey));
-  }
   const store = new KeyStore(dataSource, settings);
+  if (command.name === 'reencrypt') return reencrypted(await store.reencrypt(oldSecretKey()));
   return command.name === 'rotate'
     ? rotated(await store.rotate())
     : revoked(command.kid, await store.revoke(command.kid));

@@ -21,6 +21,8 @@ import { RealtimeGateway } from './socket/realtime.gateway.js';
 import { RealtimeService } from './push/realtime.service.js';
 import { Renewals } from './socket/renewal.js';
 import { ChannelHub } from './delivery/channel-hub.js';
+import { Delivery } from './delivery/delivery.js';
+import { HistoryReads } from './delivery/user-channel.js';
 
 @Module({
   imports: [ChannelModule, DiscoveryModule, TokenModule],
@@ -37,6 +39,8 @@ import { ChannelHub } from './delivery/channel-hub.js';
     RealtimeService,
     Renewals,
     ChannelHub,
+    Delivery,
+    HistoryReads,
   ],
   exports: [RealtimeService],
 })

@@ -12,7 +12,9 @@ import { EndedSessionsController, EndedSessionStreams } from './revocation/ended
 import { IntrospectController } from './access-tokens/introspect.controller.js';
 import { JwksController } from './keys/jwks.controller.js';
 import { JwtGuard } from './guard/jwt.guard.js';
+import { KeyRing } from './keys/key-ring.js';
 import { KeyService } from './keys/key.service.js';
+import { KeyReader, KeyStore } from './keys/key.store.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { ServiceKeys } from './guard/service-keys.js';
 import { TokenInspector } from './access-tokens/token-inspector.js';
@@ -29,7 +31,10 @@ import { TokenService } from './refresh/token.service.js';
     EndedSessions,
     EndedSessionStreams,
     JwtGuard,
+    KeyReader,
+    KeyRing,
     KeyService,
+    KeyStore,
     EndedSessionStore,
     ServiceKeys,
     TokenInspector,

@@ -1,81 +1,53 @@
 import { randomUUID } from 'node:crypto';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { bearer } from '../support/bearer.js';
-import { query } from '../support/query.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
-import { SocketClient, type Ready } from '../support/socket-client.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { Channel } from '../support/channel.js';
+import type { Tokens } from '../support/sign-in.js';
+import type { Ready } from '../support/socket-client.js';
 import { until } from '../support/until.js';
 
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const KEPT = 5;
 
 /** CHANNEL_HISTORY (contract §2): each append removes what is too old. */
 describe('the length of a history', () => {
-  let provider: StubProvider;
-  let service: TestService;
+  const channel = Channel.around({ CHANNEL_HISTORY: String(KEPT) });
   let user: string;
   let device: string;
   let tokens: Tokens;
 
-  beforeAll(async () => {
-    provider = await StubProvider.start();
-    const env = { ...provider.env(), SERVICE_KEYS: SERVICE_KEY, CHANNEL_HISTORY: String(KEPT) };
-    service = await startTestService(env);
-  });
-  afterAll(async () => {
-    await service?.close();
-    await provider?.close();
-  });
   beforeEach(async () => {
     [user, device] = [randomUUID(), randomUUID()];
-    tokens = await signIn(service.url, user, { device_id: device });
+    tokens = await channel.signIn(user, { device_id: device });
   });
 
   /** Makes a history of so many events, without gaps. */
   async function historyOf(last: number): Promise<void> {
-    await query(service.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
-      tokens.user_id,
-      last,
-    ]);
-    await query(
-      service.databaseUrl,
+    await channel.sql('UPDATE channels SET last_offset = $2 WHERE user_id = $1', [tokens.user_id, last]);
+    await channel.sql(
       `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
        SELECT $1, n, gen_random_uuid(), 'n', n::text, now(), now() + interval '1 hour' FROM generate_series(2, $2::int) n`,
       [tokens.user_id, last],
     );
   }
   async function offsets(): Promise<number[]> {
-    const rows = await query<{ n: number }>(
-      service.databaseUrl,
+    const rows = await channel.sql<{ n: number }>(
       'SELECT event_offset::int AS n FROM channel_events WHERE user_id = $1 ORDER BY 1',
       [tokens.user_id],
     );
     return rows.map(({ n }) => n);
   }
-  const push = (headers = {}) =>
-    bearer(service.url, SERVICE_KEY)
-      .post('/push', { user_id: tokens.user_id, event: 'n' })
-      .set(headers)
-      .expect(202);
-  async function readyAt(offset: number): Promise<Ready> {
-    const client = SocketClient.open(service.url, { token: tokens.access_token, offset });
-    try {
-      return await client.ready();
-    } finally {
-      client.close();
-    }
-  }
+  const push = (headers = {}) => channel.push({ user_id: tokens.user_id, event: 'n' }, headers).expect(202);
+  const readyAt = (offset: number): Promise<Ready> =>
+    channel.open({ token: tokens.access_token, offset }).ready();
 
   const APPENDS: [string, () => PromiseLike<unknown>][] = [
     ['a push', () => push()],
     ['a push that is done once', () => push({ 'Idempotency-Key': randomUUID() })],
     ['an event of the service', rename],
-    ['a sign-in', () => signIn(service.url, user, { device_id: device })],
+    ['a sign-in', () => channel.signIn(user, { device_id: device })],
   ];
   function rename(): PromiseLike<unknown> {
-    return bearer(service.url, tokens.access_token)
+    return bearer(channel.url, tokens.access_token)
       .patch(`/devices/${device}`, { device_name: 'New' })
       .expect(200);
   }
@@ -97,39 +69,27 @@ describe('the length of a history', () => {
   it('with large events is read in pages of few bytes, each event once, also if the last ones are missing', async () => {
     const last = 150;
     await historyOf(last);
-    await query(
-      service.databaseUrl,
+    await channel.sql(
       `UPDATE channel_events SET data = to_json(repeat('x', 60000))::text WHERE user_id = $1 AND event_offset > 120`,
       [tokens.user_id],
     );
-    await query(service.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
-      tokens.user_id,
-      last + 5,
-    ]);
-    const page = await service.app.get(ChannelHistory).read(tokens.user_id, 120, 100);
+    await channel.sql('UPDATE channels SET last_offset = $2 WHERE user_id = $1', [tokens.user_id, last + 5]);
+    const page = await channel.service.app.get(ChannelHistory).read(tokens.user_id, 120, 100);
     expect(page.map(({ offset }) => offset)).toEqual([121, 122, 123, 124, 125]);
 
-    const client = SocketClient.open(service.url, { token: tokens.access_token, offset: 1 });
-    try {
-      await push();
-      const heard = () => client.received.flatMap(({ event, meta }) => (event === 'n' ? [meta!.offset] : []));
-      await until(() => heard().at(-1) === last + 6);
-      expect(heard()).toEqual([...Array.from({ length: last - 1 }, (_, i) => i + 2), last + 6]);
-    } finally {
-      client.close();
-    }
+    const client = channel.open({ token: tokens.access_token, offset: 1 });
+    await push();
+    const heard = () => client.received.flatMap(({ event, meta }) => (event === 'n' ? [meta!.offset] : []));
+    await until(() => heard().at(-1) === last + 6);
+    expect(heard()).toEqual([...Array.from({ length: last - 1 }, (_, i) => i + 2), last + 6]);
   });
 
   it('of another user stays as it is', async () => {
     await historyOf(99);
-    const other = await signIn(service.url, randomUUID(), { device_id: device });
-    const before = await query(service.databaseUrl, 'SELECT FROM channel_events WHERE user_id = $1', [
-      other.user_id,
-    ]);
+    const other = await channel.signIn(randomUUID(), { device_id: device });
+    const before = await channel.sql('SELECT FROM channel_events WHERE user_id = $1', [other.user_id]);
     await push();
-    const after = await query(service.databaseUrl, 'SELECT FROM channel_events WHERE user_id = $1', [
-      other.user_id,
-    ]);
+    const after = await channel.sql('SELECT FROM channel_events WHERE user_id = $1', [other.user_id]);
     expect(after).toHaveLength(before.length);
   });
 
@@ -143,9 +103,7 @@ describe('the length of a history', () => {
 
   /** Appends until the next append that removes. */
   async function historyLeap(): Promise<void> {
-    await query(service.databaseUrl, 'UPDATE channels SET last_offset = 29999 WHERE user_id = $1', [
-      tokens.user_id,
-    ]);
+    await channel.sql('UPDATE channels SET last_offset = 29999 WHERE user_id = $1', [tokens.user_id]);
     await push();
   }
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
 import { clientFor } from '../../src/database/pool/client.js';
 import { dataSourceOptions, type Database } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
@@ -48,7 +47,7 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
     });
     const { url, app } = service;
     await Promise.all(Array.from({ length: 6 }, () => person(url)));
-    await new KeyStore(app.get(DataSource), service.settings).rotate();
+    await app.get(KeyStore).rotate();
     await app.get(Removal).run();
     await Promise.all(Array.from({ length: 6 }, () => person(url)));
     expect(service.log.filter((line) => /"level":"(?:error|fatal)"/.test(line))).toEqual([]);

@@ -9,7 +9,6 @@ const SPANNING = [
   'auth/users/users.service.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',
-  'realtime/push/push-in-steps.ts',
   'realtime/push/push.store.ts',
 ];
 

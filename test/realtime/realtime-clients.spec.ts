@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer } from '../support/bearer.js';
 import { needs } from '../support/installed.js';
@@ -89,7 +88,7 @@ describe('the example clients', () => {
     const { kid } = JSON.parse(Buffer.from(tokens.access_token.split('.')[0]!, 'base64url').toString()) as {
       kid: string;
     };
-    await new KeyStore(service.app.get(DataSource), service.settings).revoke(kid);
+    await service.app.get(KeyStore).revoke(kid);
     await again;
     socket.disconnect();
     expect(asked).toEqual([false, true]);

@@ -24,19 +24,6 @@ const LENIENCY = 5;
 /** What is added in full: by so much sockets may be told later than the contract says, so many at once, on a machine that they share with their clients. */
 const ALLOWANCE_MS = 250;
 
-it('of instances that start together, none is left running when another one fails', async () => {
-  const cluster = await Cluster.create();
-  const started = cluster.start();
-  try {
-    await expect(cluster.start({ PUBLIC_URL: 'nonsense' })).rejects.toThrow('PUBLIC_URL');
-    expect(cluster.instances).toEqual([]); // the first one is still starting
-  } finally {
-    await cluster.close();
-  }
-  const { child } = await started;
-  expect([child.exitCode, child.signalCode]).toEqual([null, 'SIGKILL']);
-});
-
 /** Three instances with one database and one Redis, which the third reaches through a proxy (P8 and P9 of security.md). */
 needs({ 'redis-server': hasRedis }).describe('several instances', () => {
   let redis: RedisServer;

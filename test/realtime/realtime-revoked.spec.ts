@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { DataSource } from 'typeorm';
 import { Events } from '../../src/events.js';
 import { Handshake } from '../../src/realtime/admission/handshake.js';
 import { Renewals } from '../../src/realtime/socket/renewal.js';
@@ -51,7 +50,7 @@ describe('sockets of a revoked key', () => {
       startTestService({ ...env, DATABASE_URL: database.url }),
       startTestService({ ...env, DATABASE_URL: throughProxy.href }),
     ]);
-    store = new KeyStore(a.app.get(DataSource), a.settings);
+    store = a.app.get(KeyStore);
     tokens = await signIn(a.url);
   });
   afterEach(async () => {

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
-import { Sql } from '../../src/database/statements/sql.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
 import { bearer } from '../support/bearer.js';
@@ -45,7 +43,7 @@ describe('key rotation', () => {
       PUBLIC_URL: 'http://localhost:9',
     };
     instances = await Promise.all([startTestService(env), startTestService(env)]);
-    store = new KeyStore(instances[0]!.app.get(DataSource), instances[0]!.settings);
+    store = instances[0]!.app.get(KeyStore);
     tokens = await signIn(instances[0]!.url);
   });
   afterEach(async () => {
@@ -53,7 +51,7 @@ describe('key rotation', () => {
     await database.drop();
   });
 
-  const list = () => new KeyReader(new Sql(instances[0]!.app.get(DataSource))).list();
+  const list = () => instances[0]!.app.get(KeyReader).list();
 
   async function newToken({ url }: TestService): Promise<string> {
     const { refresh_token } = tokens;

@@ -1,9 +1,8 @@
 import { jest } from '@jest/globals';
-import { DataSource } from 'typeorm';
 import request from 'supertest';
 import { secretKey } from '../../src/config/secrets/secret-key.js';
 import { Clock } from '../../src/database/clock.js';
-import { Sql } from '../../src/database/statements/sql.js';
+import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
 import { bearer } from '../support/bearer.js';
@@ -13,7 +12,6 @@ import { startTestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/until.js';
-import { decryptPrivateKey } from '../../src/token/keys/key-cipher.js';
 
 type Jwks = { keys: { kid: string; d?: string }[] };
 
@@ -85,9 +83,10 @@ describe('signing keys (contract §5)', () => {
         database.url,
         'SELECT encrypted_private_key AS bytes FROM signing_keys',
       );
-      const keyOf = (secret: string) => secretKey.parse(secret).derive('signing-keys');
-      expect(decryptPrivateKey(row!.bytes, kid, keyOf('5e'.repeat(32))).equals(privateKey)).toBe(true);
-      expect(() => decryptPrivateKey(row!.bytes, kid, keyOf('5f'.repeat(32)))).toThrow();
+      const decrypt = (secret: string) =>
+        new KeyCipher(secretKey.parse(secret)).decrypt({ kid, encryptedPrivateKey: row!.bytes });
+      expect(decrypt('5e'.repeat(32)).equals(privateKey)).toBe(true);
+      expect(() => decrypt('5f'.repeat(32))).toThrow();
 
       const { text } = await request(service.url).get('/.well-known/jwks.json');
       expect(text).toContain(kid);
@@ -101,7 +100,7 @@ describe('signing keys (contract §5)', () => {
   it('that were stored with another SECRET_KEY are retired with a warning, and still published', async () => {
     const first = await start();
     const [old] = await kids(first.url);
-    await new KeyStore(first.app.get(DataSource), first.settings).rotate(); // a waiting key is lost as well
+    await first.app.get(KeyStore).rotate(); // a waiting key is lost as well
     await first.close();
     const second = await start(ANOTHER_SECRET);
     try {
@@ -130,10 +129,9 @@ describe('signing keys (contract §5)', () => {
   it('stay published as long as the longest token of any instance may live', async () => {
     const hour = await start();
     const longer = await start({ ACCESS_TOKEN_TTL: '7200' });
-    const dataSource = hour.app.get(DataSource);
-    const keys = () => new KeyReader(new Sql(dataSource)).list();
+    const keys = () => hour.app.get(KeyReader).list();
     try {
-      await new KeyStore(dataSource, hour.settings).rotate();
+      await hour.app.get(KeyStore).rotate();
       const [next, old] = await keys();
       expect(old!.endsAt!.getTime() - next!.activeAt.getTime()).toBe((7200 + 60) * 1000);
       // The other instance has longer tokens than the one that made the key, and says so when it reads that key.
@@ -153,7 +151,7 @@ describe('signing keys (contract §5)', () => {
       );
       await until(() => service.log.some((line) => line.includes('Signing key bad is not a valid key')));
       const signing = service.app.get(KeyService).signing.kid;
-      await new KeyStore(service.app.get(DataSource), service.settings).revoke(signing);
+      await service.app.get(KeyStore).revoke(signing);
       await until(async () => !(await kids(service.url)).includes(signing));
       expect(await kids(service.url)).toHaveLength(1);
       expect(service.log.filter((line) => line.includes('is not a valid key'))).toHaveLength(1);
@@ -193,7 +191,7 @@ describe('signing keys (contract §5)', () => {
       await bearer(service.url, access_token).get('/me').expect(200);
 
       await query(database.url, 'ALTER TABLE hidden RENAME TO signing_keys');
-      const { kid } = await new KeyStore(service.app.get(DataSource), service.settings).rotate();
+      const { kid } = await service.app.get(KeyStore).rotate();
       await until(async () => (await kids(service.url)).includes(kid));
     } finally {
       await service.close();

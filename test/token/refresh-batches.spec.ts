@@ -1,7 +1,6 @@
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import request from 'supertest';
-import { DataSource } from 'typeorm';
 import { Clock } from '../../src/database/clock.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
@@ -71,10 +70,10 @@ describe('refreshes that wait for their statement', () => {
   }
 
   it('are signed with the key and by the clock of the moment at which it is made', async () => {
-    const { app, settings, databaseUrl } = service;
+    const { app, databaseUrl } = service;
     const [keys, clock] = [app.get(KeyService), app.get(Clock)];
     const before = keys.signing.kid;
-    const { kid } = await new KeyStore(app.get(DataSource), settings).rotate();
+    const { kid } = await app.get(KeyStore).rotate();
     await until(() => keys.jwks.keys.length === 2);
     const { answers } = await held();
     await query(databaseUrl, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);

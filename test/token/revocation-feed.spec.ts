@@ -280,7 +280,7 @@ describe('GET /sessions/ended', () => {
 
   it('a withdrawn key is told to all who listen, and to all who come later', async () => {
     const listening = [await read(0), await read(1)];
-    const store = new KeyStore(instances[0]!.app.get(DataSource), instances[0]!.settings);
+    const store = instances[0]!.app.get(KeyStore);
     const { access_token } = await signIn(urlOf(0));
     const { kid } = JSON.parse(Buffer.from(access_token.split('.')[0]!, 'base64url').toString()) as {
       kid: string;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
@@ -8,9 +8,9 @@ import type { Clock } from '../../src/database/clock.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql, type Statement } from '../../src/database/statements/sql.js';
 import { Events, type ServiceState } from '../../src/events.js';
-import type { UnreadableKey } from '../../src/token/keys/key-errors.js';
-import { reencryptKeys } from '../../src/token/keys/key-reencryption.js';
+import { KeyCipher, type UnreadableKey } from '../../src/token/keys/key-cipher.js';
 import type { KeyLife } from '../../src/token/keys/key-life.js';
+import { KeyRing } from '../../src/token/keys/key-ring.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
 import { encodePart } from '../../src/token/keys/sign-jwt.js';
@@ -125,7 +125,7 @@ describe('stored signing keys', () => {
     it('a waiting key of another SECRET_KEY is removed where another one signs', async () => {
       const kid = await first();
       await storeOf().rotate();
-      await reencryptKeys(dataSource, SECRET, OTHER);
+      await storeOf(OTHER).reencrypt(SECRET);
       await query('UPDATE signing_keys SET encrypted_private_key = $2 WHERE kid <> $1', [
         kid,
         Buffer.alloc(60),
@@ -253,11 +253,11 @@ describe('stored signing keys', () => {
   describe('encrypted anew', () => {
     it('are all read with the new SECRET_KEY alone; another time changes nothing', async () => {
       const [signing] = await two();
-      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(2);
+      expect(await storeOf(OTHER).reencrypt(SECRET)).toBe(2);
       expect(await storeOf(OTHER).ensureSigningKey(neverAsked)).toBeUndefined();
       await expect(storeOf().rotate()).rejects.toMatchObject({ kid: signing });
       const before = await rows();
-      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(0);
+      expect(await storeOf(OTHER).reencrypt(SECRET)).toBe(0);
       expect(await rows()).toEqual(before);
     });
 
@@ -268,7 +268,7 @@ describe('stored signing keys', () => {
         Buffer.alloc(60),
       ]);
       const before = await rows();
-      await expect(reencryptKeys(dataSource, SECRET, OTHER)).rejects.toMatchObject({
+      await expect(storeOf(OTHER).reencrypt(SECRET)).rejects.toMatchObject({
         name: 'UnreadableKey',
         kid: signing,
       });
@@ -281,8 +281,20 @@ describe('stored signing keys', () => {
         published,
         Buffer.alloc(60),
       ]);
-      expect(await reencryptKeys(dataSource, SECRET, OTHER)).toBe(1);
+      expect(await storeOf(OTHER).reencrypt(SECRET)).toBe(1);
     });
+  });
+
+  it('are encrypted anew each time, and read only with their SECRET_KEY, their kid and all of their bytes', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const cipher = new KeyCipher(SECRET);
+    const encrypted = cipher.encrypt(privateKey, 'a');
+    expect(cipher.decrypt({ kid: 'a', encryptedPrivateKey: encrypted }).equals(privateKey)).toBe(true);
+    expect(cipher.encrypt(privateKey, 'a').equals(encrypted)).toBe(false);
+    const flipped = Buffer.from(encrypted.map((byte, i) => (i === 40 ? byte ^ 1 : byte)));
+    for (const bytes of [flipped, encrypted.subarray(0, -1), Buffer.alloc(0)])
+      expect(() => cipher.decrypt({ kid: 'a', encryptedPrivateKey: bytes })).toThrow('cannot be decrypted');
+    expect(() => cipher.decrypt({ kid: 'b', encryptedPrivateKey: encrypted })).toThrow('cannot be decrypted');
   });
 
   describe('of an instance', () => {
@@ -312,7 +324,14 @@ describe('stored signing keys', () => {
     function make(settings: Partial<Settings> = {}): KeyService {
       const clock = { now: () => now } as Clock;
       const all = { secretKey: SECRET, accessTokenTtl: 3600, production: true, ...settings } as Settings;
-      const service = new KeyService(dataSource, sql, clock, events, all);
+      const service = new KeyService(
+        new KeyStore(dataSource, all),
+        new KeyReader(sql),
+        new KeyRing(),
+        clock,
+        events,
+        all,
+      );
       services.push(service);
       return service;
     }
@@ -480,7 +499,7 @@ describe('stored signing keys', () => {
       expect(await states()).toEqual(['next', 'signing']);
       expect(logged.warn).toEqual([]);
       await query(`UPDATE signing_keys SET active_at = active_at - interval '180 days'`);
-      await reencryptKeys(dataSource, SECRET, OTHER); // it fails, and goes on
+      await storeOf(OTHER).reencrypt(SECRET); // it fails, and goes on
       jest.advanceTimersByTime(60_000);
       for (let left = 100; left > 0 && logged.warn.length === 0; left--) await settled();
       expect(logged.warn).toEqual([

@@ -9,6 +9,7 @@ import { Channel } from '../../src/channel/channel.entity.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { Instance } from '../../src/channel/instance.entity.js';
+import { Presence } from '../../src/channel/presence.entity.js';
 import { PresenceStore } from '../../src/channel/presence.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
@@ -48,7 +49,7 @@ describe.each([
 
   beforeEach(async () => {
     database = await createDatabase();
-    const entities = [Channel, Device, Instance, StoredChannelEvent, User];
+    const entities = [Channel, Device, Instance, Presence, StoredChannelEvent, User];
     dataSource = await new DataSource({
       ...unhurriedOptions(dataSourceOptions(database.url, 4)),
       entities,
@@ -59,7 +60,11 @@ describe.each([
     events.on('user.removed', (event) => void told.push(['removed', event]));
     sql = new WatchedSql(dataSource, isDistributed, events);
     const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
-    const presence = new PresenceStore(dataSource.getRepository(Instance), sql);
+    const presence = new PresenceStore(
+      dataSource.getRepository(Instance),
+      dataSource.getRepository(Presence),
+      sql,
+    );
     channels = new ChannelRemoval(dataSource, presence);
     codes = new AuthorizationCodes(sql);
     const signOuts = new SignOutService(history, events);

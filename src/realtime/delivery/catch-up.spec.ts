@@ -1,5 +1,8 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import type { ChannelHistory } from '../../channel/channel.history.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { Events } from '../../events.js';
 import { CatchUp } from './catch-up.js';
 import type { UserChannel } from './user-channel.js';
 import { HistoryReads } from './user-channel.js';
@@ -76,7 +79,9 @@ it('pages of histories are read a few at a time, in turn, also when some fail', 
     new Promise((resolve, reject) =>
       open.push({ userId, end: (error) => (error ? reject(error) : resolve([])) }),
     );
-  const reads = new HistoryReads({ read, state: () => Promise.reject(new Error('not asked')) }, 2);
+  const reads = new HistoryReads({ read } as unknown as ChannelHistory, new Events(), {
+    databasePoolSize: 4,
+  } as Settings);
   const results = ['a', 'b', 'c', 'd', 'e'].map((userId) => reads.read(userId, 0, 100).catch(String));
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const order: string[] = [];

@@ -1,7 +1,5 @@
-import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
-import type { Settings } from '../../config/settings/settings.js';
-import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Events } from '../../events.js';
 import { CatchUp } from './catch-up.js';
 import type { Connection } from '../socket/connection.js';
@@ -17,26 +15,16 @@ const SWEEP_EVERY_MS = 15_000;
 @Injectable()
 export class ChannelHub implements OnApplicationShutdown {
   private readonly channels = new Map<string, UserChannel>();
-  private readonly delivery = new Delivery();
-  private readonly reads: HistoryReads;
   private readonly sweeps: NodeJS.Timeout;
 
   constructor(
     history: ChannelHistory,
+    private readonly reads: HistoryReads,
+    private readonly delivery: Delivery,
     private readonly fanout: Fanout,
     events: Events,
-    @Inject(SETTINGS) { databasePoolSize }: Settings,
   ) {
-    this.reads = new HistoryReads(history, Math.ceil(databasePoolSize / 2), (read) =>
-      events.emit('history.read', read),
-    );
-    events.on('state.asked', (tell) =>
-      tell({
-        connectedUsers: this.channels.size,
-        historyReadsWaiting: this.reads.waitingCount,
-        deliveries: this.delivery.count,
-      }),
-    );
+    events.on('state.asked', (tell) => tell({ connectedUsers: this.channels.size }));
     const catchUp = new CatchUp(history, this.channels);
     this.sweeps = setInterval(() => catchUp.everyone(), SWEEP_EVERY_MS).unref();
     events.on('channel.appended', (event) => {

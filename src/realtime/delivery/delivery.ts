@@ -1,16 +1,21 @@
-import { Logger } from '@nestjs/common';
-import type { ChannelEvent } from '../../events.js';
+import { Injectable, Logger } from '@nestjs/common';
+import { Events, type ChannelEvent } from '../../events.js';
 import { Connection } from '../socket/connection.js';
 
 /** How many faulty events are remembered, so that each is logged once and not whenever a client connects. */
 const MOST_TOLD = 1000;
 
 /** Gives events to connections. One that cannot be given to anybody (an old row, one that others wrote) is skipped. */
+@Injectable()
 export class Delivery {
   private readonly logger = new Logger(Delivery.name);
   private readonly told = new Set<string>();
   /** Events given to connections since the start, each connection counted. */
-  count = 0;
+  private count = 0;
+
+  constructor(events: Events) {
+    events.on('state.asked', (tell) => tell({ deliveries: this.count }));
+  }
 
   /** Never throws, so that the caller can go on with the next event. */
   deliver(event: ChannelEvent, connections: readonly Connection[]): void {

@@ -1,30 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
 import { isDatabaseAway } from '../../errors/database-error.js';
-import type { ChannelEvent } from '../../events.js';
+import { Events, type ChannelEvent } from '../../events.js';
 import type { Connection } from '../socket/connection.js';
 import type { Delivery } from './delivery.js';
 import type { ResumePoint } from '../admission/handshake.js';
-import type { ChannelHistory, HistoryState } from '../../channel/channel.history.js';
+import { ChannelHistory, type HistoryState } from '../../channel/channel.history.js';
 
-/** The history as channels read it: a few pages at a time, so that thousands who missed something leave room for requests. */
+/** Reads histories for channels: as many pages at a time as half of the pool, so that requests have room beside catch-up. */
+@Injectable()
 export class HistoryReads {
+  private readonly most: number;
   private running = 0;
-  /** Those who wait to begin, one for each open connection at most. */
+  /** Reads that wait to begin, one for each open connection at most. */
   private readonly waiting = new Set<() => void>();
 
-  /**
-   * @param most pages at a time
-   * @param told of each page: how many events it had, and the seconds since it was asked for
-   */
   constructor(
-    private readonly history: Pick<ChannelHistory, 'state' | 'read'>,
-    private readonly most: number,
-    private readonly told: (read: { events: number; seconds: number }) => void = () => undefined,
-  ) {}
-
-  get waitingCount(): number {
-    return this.waiting.size;
+    private readonly history: ChannelHistory,
+    private readonly events: Events,
+    @Inject(SETTINGS) { databasePoolSize }: Settings,
+  ) {
+    this.most = Math.ceil(databasePoolSize / 2);
+    events.on('state.asked', (tell) => tell({ historyReadsWaiting: this.waiting.size }));
   }
 
   state(userId: string, offset: number): Promise<HistoryState> {
@@ -37,7 +36,10 @@ export class HistoryReads {
     else await new Promise<void>((begin) => this.waiting.add(begin));
     try {
       const page = await this.history.read(userId, after, limit);
-      this.told({ events: page.length, seconds: (performance.now() - began) / 1000 });
+      this.events.emit('history.read', {
+        events: page.length,
+        seconds: (performance.now() - began) / 1000,
+      });
       return page;
     } finally {
       const [next] = this.waiting;

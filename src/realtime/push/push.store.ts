@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { appendInSteps } from '../../channel/append-in-steps.js';
 import { appendEvent } from '../../channel/append.sql.js';
 import { IdempotencyStore, type IdempotentRequest } from '../../channel/idempotency.store.js';
 import type { Settings } from '../../config/settings/settings.js';
@@ -8,7 +9,6 @@ import { Sql } from '../../database/statements/sql.js';
 import { hasDevice } from '../../device/device.sql.js';
 import type { ChannelEvent } from '../../events.js';
 import { holdUser, selectUser } from '../../user/user.sql.js';
-import { pushInSteps } from './push-in-steps.js';
 
 /** A push as it is stored; `ttl` in seconds. */
 export type NewEvent = Omit<ChannelEvent, 'offset' | 'sentAt'> & { readonly ttl: number };
@@ -46,6 +46,11 @@ const PUSH = {
 };
 
 const IS_TARGET_OF_MANY = `(n.device_id IS NULL OR ${hasDevice('n.user_id', 'n.device_id')})`;
+
+// A push on Citus, in steps (see appendInSteps).
+const IS_TARGET_IN_STEPS = `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`;
+const HELD_IN_STEPS = holdUser('$1', IS_TARGET_IN_STEPS);
+const UNKEPT_IN_STEPS = `SELECT now() AS sent_at FROM (${selectUser('$1', IS_TARGET_IN_STEPS)}) AS target`;
 
 /** The targets of pushes with a `ttl` of 0, which write nothing: those that came together are looked for together. */
 const UNKEPT = {
@@ -114,15 +119,20 @@ export class PushStore {
   }
 
   private async pushIn(manager: EntityManager, event: NewEvent): Promise<Row | undefined> {
-    if (this.sql.distributed) {
-      return pushInSteps(
-        manager,
-        { ...event, data: JSON.stringify(event.data) },
-        this.settings.channelHistory,
-      );
-    }
+    if (this.sql.distributed) return this.pushInSteps(manager, event);
     const [row] = await manager.query<Row[]>(PUSH.text, this.values(event));
     return row;
+  }
+
+  private async pushInSteps(manager: EntityManager, event: NewEvent): Promise<Row | undefined> {
+    const target = [event.userId, event.deviceId];
+    if (event.ttl === 0) {
+      const [unkept] = await manager.query<{ sent_at: Date }[]>(UNKEPT_IN_STEPS, target);
+      return unkept && { ...unkept, event_offset: null };
+    }
+    const [user] = await manager.query<unknown[]>(HELD_IN_STEPS, target);
+    const stored = { ...event, data: JSON.stringify(event.data) };
+    return user === undefined ? undefined : appendInSteps(manager, stored, this.settings.channelHistory);
   }
 
   private values({ userId, id, event, data, deviceId, ttl }: NewEvent): unknown[] {

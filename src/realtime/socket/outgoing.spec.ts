@@ -15,7 +15,6 @@ const CONNECT = Buffer.from([0x81, 0x82, 0, 0, 0, 0, 0x34, 0x30]); // "40", mask
 
 /** A frame of Socket.IO's own for `2["n",…,{"offset":1}]` has 4 + this many bytes besides the data's JSON. */
 const AROUND = Buffer.byteLength('42["n",,{"offset":1}]');
-const textOf = (payload: number): string => 'x'.repeat(payload - AROUND - 2);
 const buffersIn = (value: unknown): unknown[] =>
   Buffer.isBuffer(value)
     ? [value]
@@ -72,19 +71,8 @@ describe('what goes out', () => {
     while (!holds()) await new Promise((resolve) => setImmediate(resolve));
   }
 
-  it.each<[string, unknown]>([
-    ['nothing', null],
-    ['ASCII', { text: 'hello', n: [1, 2.5e300, true] }],
-    ['several bytes a character', 'ä€😀'.repeat(30)],
-    ['half a character', '\ud800'],
-    ['names of objects', JSON.parse('{"__proto__":1,"toJSON":2,"constructor":3}')],
-    ['what Socket.IO calls an attachment', { _placeholder: true, num: 0 }],
-    ['125 bytes', textOf(125)],
-    ['126 bytes', textOf(126)],
-    ['65,535 bytes', textOf(65_535)],
-    ['65,536 bytes', textOf(65_536)],
-    ['400,000 bytes', 'é'.repeat(200_000)],
-  ])('is to the byte what Socket.IO sends: %s', async (_name, data) => {
+  it.each([125, 126, 65_535, 65_536])('is to the byte what Socket.IO sends: %i bytes', async (length) => {
+    const data = 'x'.repeat(length - AROUND - 2);
     const [theirs, ours] = [await open(), await open()];
     theirs.socket.emit('n', data, { offset: 1 });
     theirs.socket.emit('end');

@@ -11,12 +11,13 @@ import type { AccessTokenVerifier, VerifiedToken } from '../access-tokens/access
 import { JwtGuard } from './jwt.guard.js';
 import { ServiceKeys } from './service-keys.js';
 
-const GOOD = 'a-good-token';
-const KEYS: Record<string, ServiceRight[]> = { reader: ['read'], pusher: ['push'] };
+const GOOD = 'a-good_token.~+/==';
+const KEYS: Record<string, ServiceRight[]> = { reader: ['read'], pusher: ['push'], 'a:b+c%': ['read'] };
 const session: Session = { userId: 'u', sessionId: 's', deviceId: null };
 const away = new Error('the database is away');
 
-const basic = (password: string): string => `Basic ${Buffer.from(`client:${password}`).toString('base64')}`;
+const basic = (password: string, user = 'client'): string =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 describe('who may come in (contract §4)', () => {
   let guard: JwtGuard;
@@ -106,7 +107,16 @@ describe('who may come in (contract §4)', () => {
     ['user', `Bearer ${GOOD}`, 'in', false],
     ['user', 'Bearer bad', BAD_TOKEN, true],
     ['user', 'Bearer', BAD_TOKEN, true],
-    ['user', 'Bearer a b', BAD_TOKEN, true],
+    ['user', `bearer   ${GOOD}`, 'in', false],
+    ...['Bearer ', 'Bearer a b', 'Bearer =a', 'Bearer a=b', 'Bearer é'].map(
+      (header): [Route, string, string, boolean] => ['user', header, BAD_TOKEN, true],
+    ),
+    ...[`Bearer${GOOD}`, `x Bearer ${GOOD}`, ''].map((header): [Route, string, string, boolean] => [
+      'user',
+      header,
+      NO_TOKEN,
+      true,
+    ]),
     ['user', 'Basic YTpi', NO_TOKEN, true],
     ['user', 'Bearer reader', BAD_TOKEN, true],
     ['read', undefined, NO_TOKEN, false],
@@ -119,7 +129,13 @@ describe('who may come in (contract §4)', () => {
     ['introspect', 'Bearer reader', 'in', false],
     ['introspect', basic('reader'), 'in', false],
     ['introspect', basic('%72eader'), 'in', false],
+    ['introspect', basic('reader', ''), 'in', false],
+    ['introspect', basic('reader').replace('Basic ', 'bASIC  '), 'in', false],
+    ['introspect', basic('a:b+c%'), 'in', false], // a plus is no blank; a stray % stays
     ['introspect', basic('pusher'), TOO_LITTLE, false],
+    ['introspect', `${basic('reader')} x`, NO_TOKEN, true],
+    ['introspect', `Basic ${Buffer.from('reader').toString('base64')}`, NO_TOKEN, true],
+    ['introspect', `Basic ${'='.repeat(10_000)}`, NO_TOKEN, true],
     ['introspect', basic('bad'), NO_TOKEN, true], // no challenge for Basic: a browser would ask for a password
     ['introspect', 'Bearer bad', BAD_TOKEN, true],
   ])('%s with %s: %s', async (route, authorization, expected, counts) => {

@@ -16,12 +16,12 @@ const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 const SCHEME = /^Bearer(?: |$)/i;
 
 /** The token of an `Authorization` header, or undefined where it holds no bearer token. */
-export function readBearerToken(header = ''): string | undefined {
+function readBearerToken(header = ''): string | undefined {
   return BEARER.exec(header)?.[1];
 }
 
 /** Whether an `Authorization` header is of the scheme Bearer, whatever follows. */
-export function isOfSchemeBearer(header = ''): boolean {
+function isOfSchemeBearer(header = ''): boolean {
   return SCHEME.test(header);
 }
 
@@ -158,7 +158,7 @@ function tokenOfHandshake({ auth, headers }: Socket['handshake']): string | unde
  * undone. The user name is not looked at.
  * @returns undefined where the header holds no user name and password
  */
-export function readBasicPasswords(header?: string): readonly string[] | undefined {
+function readBasicPasswords(header?: string): readonly string[] | undefined {
   const password = readBasic(header)?.password;
   return password === undefined ? undefined : [password, percentDecoded(password)];
 }

@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import type { KeyLife } from './key-life.js';
 import { encodePart } from './sign-jwt.js';
 import type { PublicJwk } from './signing-key.entity.js';
@@ -46,6 +47,7 @@ export interface KeyChanges {
 }
 
 /** The keys of one instance, in memory: requests read from here, and do not wait for the database. */
+@Injectable()
 export class KeyRing {
   private keys = new Map<string, RingKey>();
   private current: Signer | undefined;

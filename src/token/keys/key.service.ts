@@ -1,14 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { DataSource } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { DatabaseBusy, MOST_WAITING } from '../../database/database-busy.js';
-import { Sql } from '../../database/statements/sql.js';
 import { Events } from '../../events.js';
-import { KeyCipher } from './key-cipher.js';
-import type { UnreadableKey } from './key-errors.js';
+import type { UnreadableKey } from './key-cipher.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
 import { KeyStore, KeyReader, type ReadKey } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
@@ -25,10 +22,6 @@ const KNOWN_FOR_MS = 100;
 @Injectable()
 export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(KeyService.name);
-  private readonly ring = new KeyRing();
-  private readonly cipher: KeyCipher;
-  private readonly reader: KeyReader;
-  private readonly store: KeyStore;
   private nextReading?: NodeJS.Timeout;
   /** That is under way: one at a time, so that what is older never replaces what is newer. */
   private reading: Promise<void> | undefined;
@@ -44,15 +37,13 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly unreadable = new Set<string>();
 
   constructor(
-    dataSource: DataSource,
-    sql: Sql,
+    private readonly store: KeyStore,
+    private readonly reader: KeyReader,
+    private readonly ring: KeyRing,
     private readonly clock: Clock,
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.cipher = new KeyCipher(settings.secretKey);
-    this.reader = new KeyReader(sql);
-    this.store = new KeyStore(dataSource, settings);
     events.on('state.asked', (tell) => {
       if (this.ring.signer) tell({ signingKeyActiveAt: this.ring.signer.activeAt });
     });
@@ -193,7 +184,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private privateKeyOf({ kid, encryptedPrivateKey }: ReadKey): KeyObject | undefined {
     if (!encryptedPrivateKey) return undefined;
     try {
-      return this.cipher.decrypt({ kid, encryptedPrivateKey });
+      return this.store.decrypt({ kid, encryptedPrivateKey });
     } catch {
       this.logger.error(
         `Signing key ${kid} was stored with another SECRET_KEY: this instance cannot use it.`,

@@ -1,11 +1,13 @@
-import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { In, LessThan, type DataSource, type EntityManager } from 'typeorm';
+import { generateKeyPairSync, randomUUID, type KeyObject } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { DataSource, In, LessThan, type EntityManager } from 'typeorm';
+import type { SecretKey } from '../../config/secrets/secret-key.js';
 import type { Settings } from '../../config/settings/settings.js';
-import { KeyCipher } from './key-cipher.js';
-import { UnknownKey, UnreadableKey } from './key-errors.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
+import { Sql } from '../../database/statements/sql.js';
+import { KeyCipher, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
-import type { Sql } from '../../database/statements/sql.js';
 
 /** With the private part, still encrypted, only where it is needed and not known yet. */
 export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };
@@ -27,6 +29,7 @@ const READ = {
  * Reads the signing keys. SQL by hand: a key's state follows from its neighbours and the database's clock (KEY_LIVES), and
  * every instance asks twice a second.
  */
+@Injectable()
 export class KeyReader {
   constructor(private readonly sql: Sql) {}
 
@@ -47,25 +50,6 @@ export class KeyReader {
 /** Any fixed number will do, as long as every version of the service takes the same. */
 const LOCK = 0x6c6b_0002;
 
-/**
- * All changes of the signing keys go through here, one after the other: instances that start together make only one key,
- * and only one of them rotates.
- *
- * @param change is given all keys, newest first, and runs in one transaction
- */
-export function changeKeys<Result>(
-  dataSource: DataSource,
-  change: (manager: EntityManager, keys: StoredKey[]) => Promise<Result>,
-): Promise<Result> {
-  return dataSource.transaction(async (manager) => {
-    await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-    const keys = await manager.query<StoredKey[]>(
-      `SELECT * FROM ${KEY_LIVES} ORDER BY "activeAt" DESC, kid DESC`,
-    );
-    return change(manager, keys);
-  });
-}
-
 /** Seconds from a key's publication to its first use (contract §5): twice what a client may cache the JWKS. */
 const LEAD_S = 600;
 /** Seconds: 90 days (contract §5). */
@@ -78,14 +62,23 @@ const WITHDRAWAL_S = 0.85;
 
 export type NewKey = Pick<KeyLife, 'kid' | 'activeAt'>;
 
+class UnknownKey extends Error {
+  override readonly name = 'UnknownKey';
+
+  constructor(kid: string) {
+    super(`There is no signing key ${kid}.`);
+  }
+}
+
 /** Makes and withdraws signing keys in the database: for the service and for the command `keys`. */
+@Injectable()
 export class KeyStore {
   private readonly cipher: KeyCipher;
   private readonly tokenTtl: number;
 
   constructor(
     private readonly dataSource: DataSource,
-    settings: Pick<Settings, 'secretKey' | 'accessTokenTtl'>,
+    @Inject(SETTINGS) settings: Pick<Settings, 'secretKey' | 'accessTokenTtl'>,
   ) {
     this.cipher = new KeyCipher(settings.secretKey);
     this.tokenTtl = settings.accessTokenTtl;
@@ -96,7 +89,7 @@ export class KeyStore {
    * @param onUnreadable is told of each key that was stored with another SECRET_KEY: throws, or lets it be replaced
    */
   ensureSigningKey(onUnreadable: (error: UnreadableKey) => void): Promise<NewKey | undefined> {
-    return changeKeys(this.dataSource, async (manager, keys) => {
+    return this.change(async (manager, keys) => {
       const usable = keys.filter(isUsable);
       const unreadable = usable.filter((key) => !this.cipher.canRead(key));
       for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
@@ -113,7 +106,7 @@ export class KeyStore {
    * @throws UnreadableKey when the other keys were stored with another SECRET_KEY: the service could not use the new one
    */
   rotate(): Promise<NewKey & { readonly made: boolean }> {
-    return changeKeys(this.dataSource, async (manager, keys) => {
+    return this.change(async (manager, keys) => {
       const waiting = keys.find(({ state }) => state === 'next');
       if (waiting) return { kid: waiting.kid, activeAt: waiting.activeAt, made: false };
       return { ...(await this.makeNext(manager, keys)), made: true };
@@ -125,7 +118,7 @@ export class KeyStore {
    * @throws UnreadableKey as `rotate` does
    */
   rotateIfDue(): Promise<NewKey | undefined> {
-    return changeKeys(this.dataSource, async (manager, keys) => {
+    return this.change(async (manager, keys) => {
       const newest = keys.find(isUsable);
       return newest && newest.age >= ROTATE_AFTER_S ? this.makeNext(manager, keys) : undefined;
     });
@@ -137,7 +130,7 @@ export class KeyStore {
    * @throws UnknownKey; UnreadableKey as `rotate` does. Then nothing has changed.
    */
   revoke(kid: string): Promise<NewKey | undefined> {
-    return changeKeys(this.dataSource, async (manager, keys) => {
+    return this.change(async (manager, keys) => {
       const key = keys.find((candidate) => candidate.kid === kid);
       if (!key) throw new UnknownKey(kid);
       if (key.revokedAt) return undefined;
@@ -169,6 +162,46 @@ export class KeyStore {
       { kid: In(shorter), tokenTtl: LessThan(tokenTtl) },
       { tokenTtl },
     );
+  }
+
+  /**
+   * Encrypts every private part anew, in one transaction, after SECRET_KEY was changed (docs/keys.md).
+   * @param former SECRET_KEY with which the keys are stored
+   * @returns how many; keys that are encrypted with the current SECRET_KEY are passed over, so this may be repeated
+   * @throws UnreadableKey if a key in use was stored with neither; nothing has changed then
+   */
+  reencrypt(former: SecretKey): Promise<number> {
+    const from = new KeyCipher(former);
+    return this.change(async (manager, keys) => {
+      const pending = keys.filter((key) => !this.cipher.canRead(key));
+      const readable = pending.filter((key) => from.canRead(key));
+      for (const key of readable) {
+        const encryptedPrivateKey = this.cipher.encrypt(from.decrypt(key), key.kid);
+        await manager.update(SigningKey, { kid: key.kid }, { encryptedPrivateKey });
+      }
+      const lost = pending.find((key) => isUsable(key) && !readable.includes(key));
+      if (lost) throw new UnreadableKey(lost.kid); // a key that signs no more may stay unreadable
+      return readable.length;
+    });
+  }
+
+  /** @throws UnreadableKey */
+  decrypt(key: Pick<StoredKey, 'kid' | 'encryptedPrivateKey'>): KeyObject {
+    return this.cipher.decrypt(key);
+  }
+
+  /**
+   * Makes all changes of the signing keys one after the other: instances that start at the same time make only one key, and
+   * only one of them rotates.
+   * @param change is given all keys, newest first, and runs in one transaction
+   */
+  private change<Result>(
+    change: (manager: EntityManager, keys: StoredKey[]) => Promise<Result>,
+  ): Promise<Result> {
+    return this.dataSource.transaction(async (manager) => {
+      await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
+      return change(manager, await manager.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES} ${NEWEST_FIRST}`));
+    });
   }
 
   private makeNext(manager: EntityManager, keys: StoredKey[]): Promise<NewKey> {
