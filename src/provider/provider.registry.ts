@@ -3,7 +3,7 @@ import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Events } from '../events.js';
-import { loadAdapter } from './custom/load-adapter.js';
+import { loadAdapter } from './custom/custom-adapters.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';

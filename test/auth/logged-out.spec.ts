@@ -2,9 +2,9 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
-import { hashOfName } from '../../src/provider/logout/hash-of-name.js';
+import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LoggedOut } from '../../src/provider/logout/logged-out.js';
-import { rememberLogout } from '../../src/provider/logout/logout-token.store.js';
+import { rememberLogout } from '../../src/provider/logout/logged-out.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 
 interface Names {

@@ -13,7 +13,7 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { Events } from '../../src/events.js';
-import { hashOfName } from '../../src/provider/logout/hash-of-name.js';
+import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LoggedOut } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';

@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { isAway } from '../../provider/transport/provider-away.js';
+import { isAway } from '../../provider/transport/provider-answer.js';
 import { addressOf } from './answer-address.js';
 import type { ClientRequest } from './client-request.js';
 
