@@ -95,7 +95,7 @@ describe('what is not supported', () => {
     ...['RS256', 'PS384', 'ES512', 'EdDSA', 'Ed25519'].map((alg): [object] => [
       { [ALGORITHMS]: ['HS256', alg] },
     ]),
-  ])('is not %j, with the settings %j', (changes, options) => {
+  ])('is not %j, with the settings %j', (changes, ...[options]) => {
     expect(linesOf(changes, options)).toEqual([]);
   });
 

@@ -173,6 +173,7 @@ function explained(
   token: 'idToken' | 'userinfo' = 'idToken',
 ): Error {
   const known = withoutSecrets(error);
+  if (known instanceof Unsupported) return known;
   const { message } = known;
   const isEncrypted = message.includes('JWE decryption is not configured');
   if (!isEncrypted && !/JWT "alg" header parameter|unsupported JWS algorithm/.test(message)) return known;
