@@ -19,7 +19,7 @@ export class ProviderRegistry {
   ) {}
 
   /**
-   * Gives each provider its adapter. Adapters of integrators were checked before the start (check-adapters.ts).
+   * Gives each provider its adapter. Adapters of integrators were checked before the start (custom-adapters.ts).
    * Sends nothing to any provider.
    * @param builtIn the adapters that come with the service, by name
    */

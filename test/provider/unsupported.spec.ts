@@ -23,7 +23,9 @@ describe('what is not supported', () => {
     return unsupportedIn(document, options).map(({ message }) => message);
   };
   const http = (jwks_uri: string) => ({
-    ...{ issuer: 'http://a/https:', authorization_endpoint: 'http://a', token_endpoint: 'http://a' },
+    issuer: 'http://a/https:',
+    authorization_endpoint: 'http://a',
+    token_endpoint: 'http://a',
     jwks_uri,
   });
 
@@ -111,7 +113,7 @@ describe('what is not supported', () => {
   describe('at a provider', () => {
     // Its document lists them for the clients that want them.
     const OFFERED = { encryption: { enabled: true }, jwtUserinfo: { enabled: true } };
-    const ALGORITHMS: OidcIssuer['enabledJWA'] = {
+    const OFFERED_ALGORITHMS: OidcIssuer['enabledJWA'] = {
       idTokenSigningAlgValues: ['ES256', 'HS256'],
       userinfoSigningAlgValues: ['ES256', 'HS256'],
       idTokenEncryptionAlgValues: ['dir'],
@@ -122,7 +124,7 @@ describe('what is not supported', () => {
     beforeAll(async () => {
       proxy = await TamperingProxy.start();
       issuer = await OidcIssuer.start(proxy.url);
-      issuer.restart({ features: OFFERED, enabledJWA: ALGORITHMS });
+      issuer.restart({ features: OFFERED, enabledJWA: OFFERED_ALGORITHMS });
       proxy.target = issuer.port;
       service = await startTestService({
         PROVIDERS_CORP_ADAPTER: 'oidc',
