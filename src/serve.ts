@@ -6,7 +6,7 @@ import { createLog } from './operations/log.js';
 import { hasColors, isReadable, logOutput } from './operations/log-output.js';
 import { watchProcess } from './operations/metrics/process-metrics.js';
 import { welcome } from './operations/welcome.js';
-import { checkAdapters } from './provider/custom/check-adapters.js';
+import { checkAdapters } from './provider/custom/custom-adapters.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
 import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 

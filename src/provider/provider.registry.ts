@@ -3,7 +3,7 @@ import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Events } from '../events.js';
-import { loadAdapter } from './custom/load-adapter.js';
+import { loadAdapter } from './custom/custom-adapters.js';
 import { withPreset } from './presets.js';
 import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
@@ -19,7 +19,7 @@ export class ProviderRegistry {
   ) {}
 
   /**
-   * Gives each provider its adapter. Adapters of integrators were checked before the start (check-adapters.ts).
+   * Gives each provider its adapter. Adapters of integrators were checked before the start (custom-adapters.ts).
    * Sends nothing to any provider.
    * @param builtIn the adapters that come with the service, by name
    */

@@ -258,6 +258,53 @@ describe('a provider', () => {
       await expect(provider.exchange(CODE, true)).resolves.toMatchObject({ providerUserId: 'u' });
     });
 
+    const ISS = 'https://id.example';
+    const judged = (issuer: unknown, own?: string): Promise<void> =>
+      providerOf({ issuer } as Partial<ProviderAdapter>, {
+        settings: providerSettings('corp', own === undefined ? {} : { issuer: own }),
+      }).checkIssuer(ISS);
+
+    it.each<[string, unknown, string?]>([
+      ['the adapter itself', 'own'],
+      ['what the adapter says', () => ISS],
+      ['what the adapter finds out', () => Promise.resolve(ISS)],
+      ['what was set, where the adapter has none', undefined, ISS],
+      ['what was set, where the adapter does not know', () => undefined, ISS],
+    ])('by %s', async (_name, issuer, ...[own]) => {
+      await expect(judged(issuer, own)).resolves.toBeUndefined();
+    });
+
+    it.each<[string, unknown, string, string?]>([
+      ['another server', () => 'https://other.example', 'the callback names another issuer'],
+      ['another server, though it was set', () => 'https://other.example', 'names another issuer', ISS],
+      ['another server than was set', undefined, 'names another issuer', 'https://other.example'],
+      ['one that only begins alike', () => `${ISS}/`, 'names another issuer'],
+      ['one that cannot be compared', undefined, 'the issuer of the callback cannot be judged'],
+    ])('and refused if it names %s', async (_name, issuer, message, ...[own]) => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+      const error = await failure(judged(issuer, own)).finally(() => warn.mockRestore());
+      expect(error).toMatchObject({ error: 'invalid_grant' });
+      expect((error.cause as Error).message).toContain(message);
+    });
+
+    it('and the log says what to set if it cannot be compared', async () => {
+      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+      await failure(judged(undefined));
+      expect(warn.mock.calls[0]).toEqual([
+        'a callback of provider corp has an iss, and was refused: set providers.corp.issuer to what it must be',
+      ]);
+      expect(warn.mock.contexts[0]).toMatchObject({ context: 'CallbackIssuer' });
+      warn.mockRestore();
+    });
+
+    it('of an adapter that says a number, which is its fault', async () => {
+      const error = await failure(judged(() => 7));
+      expect(error).toMatchObject({
+        error: 'server_error',
+        cause: { message: 'the adapter has an issuer that is not text' },
+      });
+    });
+
     it('which is compared where it names one', async () => {
       await expect(oidc().checkIssuer(stub.url)).resolves.toBeUndefined();
       expect(await failure(oidc().checkIssuer('https://evil.example'))).toMatchObject({

@@ -7,10 +7,8 @@ import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
 import { checkAdapter, oneLine, within } from './custom/check-adapter.js';
-import { checkIssuer } from './callback-issuer.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { askedOf, ProviderRefusal } from './transport/provider-answer.js';
-import { isAway } from './transport/provider-away.js';
+import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
@@ -20,6 +18,7 @@ import type {
 import { refusalLine } from './refusal-line.js';
 
 const logger = new Logger('Provider');
+const issuerLogger = new Logger('CallbackIssuer');
 /** Anyone can cause these with a bad code. The log limits the lines of each context, so that they hide no others. */
 const codeLogger = new Logger('ProviderCode');
 
@@ -116,17 +115,34 @@ export class Provider {
     return within(this.deadlineMs, isKnown()).catch(() => false);
   }
 
-  /** RFC 9207 §2.4: in a callback of ours it must be there where the provider announces it. */
+  /**
+   * Checks `iss` of a callback before its code is sent anywhere (contract §6; RFC 9207 §2.4): in a mix-up attack another server
+   * made the code, and this provider would learn it (RFC 9700 §4.4). In a callback of ours it is required if the provider
+   * announces it.
+   * @throws ProviderRefusal `invalid_grant` if it names another server, is missing, or cannot be compared
+   */
   private async judgeIssuer(
     settings: ProviderSettings,
     iss: string | undefined,
     isOurCallback: boolean,
   ): Promise<void> {
-    if (iss !== undefined) return checkIssuer(this.adapter, settings, iss);
-    if (!isOurCallback || !(this.adapter instanceof OidcAdapter)) return;
-    if (await this.adapter.announcesIssuer(settings)) {
+    const { adapter } = this;
+    if (iss === undefined) {
+      if (!isOurCallback || !(adapter instanceof OidcAdapter)) return;
+      if (!(await adapter.announcesIssuer(settings))) return;
       throw new ProviderRefusal('invalid_grant', 'the callback names no issuer');
     }
+    if (adapter.issuer === 'own') return;
+    const expected: unknown = (await adapter.issuer?.(settings)) ?? settings.issuer;
+    if (expected === undefined) {
+      const { name, variables } = settings;
+      issuerLogger.warn(
+        `a callback of provider ${name} has an iss, and was refused: set ${variables.issuer} to what it must be`,
+      );
+      throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be judged');
+    }
+    if (typeof expected !== 'string') throw new Error('the adapter has an issuer that is not text');
+    if (iss !== expected) throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
   }
 
   /**

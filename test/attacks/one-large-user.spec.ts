@@ -6,7 +6,7 @@ import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
-import { hashOfName } from '../../src/provider/logout/hash-of-name.js';
+import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LogoutTokens } from '../../src/provider/logout/logout-tokens.js';
 import { bearer } from '../support/bearer.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';

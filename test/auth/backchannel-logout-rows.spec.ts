@@ -12,10 +12,10 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { Events } from '../../src/events.js';
-import { hashIfNamed, hashOfName } from '../../src/provider/logout/hash-of-name.js';
+import { hashIfNamed, hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LoggedOut } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
-import { rememberLogout } from '../../src/provider/logout/logout-token.store.js';
+import { rememberLogout } from '../../src/provider/logout/logged-out.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
 import { signInOf } from '../support/written-sign-in.js';
 

@@ -8,7 +8,7 @@ import request from 'supertest';
 import type { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
 import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { adapterChecks, type Play } from '../../src/provider/adapter-test.js';
-import { checkAdapters } from '../../src/provider/custom/check-adapters.js';
+import { checkAdapters } from '../../src/provider/custom/custom-adapters.js';
 import { Provider } from '../../src/provider/provider.js';
 import type { ProviderAdapter } from '../../src/provider/provider-adapter.js';
 import { createDatabase } from '../support/database.js';

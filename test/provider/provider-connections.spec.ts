@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describeError } from '../../src/operations/log.js';
-import { isAway } from '../../src/provider/transport/provider-away.js';
+import { isAway } from '../../src/provider/transport/provider-answer.js';
 import {
   ProviderHttp,
   type ProviderRequest,

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { isAway } from '../../src/provider/transport/provider-away.js';
+import { isAway } from '../../src/provider/transport/provider-answer.js';
 import {
   ProviderHttp,
   type ProviderRequest,

@@ -1,5 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { isAway } from '../../provider/transport/provider-away.js';
+import { isAway } from '../../provider/transport/provider-answer.js';
 import { addressOf, type ClientRequest } from './client-request.js';
 
 /** Error codes in the redirect to a stock client (RFC 6749 §4.1.2.1). */

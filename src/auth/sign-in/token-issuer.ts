@@ -6,7 +6,7 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import type { Session } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import { hashIfNamed } from '../../provider/logout/hash-of-name.js';
+import { hashIfNamed } from '../../provider/logout/logged-out.js';
 import { LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';

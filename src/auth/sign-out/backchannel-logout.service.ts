@@ -4,10 +4,10 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { hashIfNamed, hashOfName } from '../../provider/logout/hash-of-name.js';
+import { hashIfNamed, hashOfName } from '../../provider/logout/logged-out.js';
 import { LoggedOut } from '../../provider/logout/logged-out.js';
 import type { Logout } from '../../provider/logout/logout-claims.js';
-import { forgetLogout, rememberLogout } from '../../provider/logout/logout-token.store.js';
+import { forgetLogout, rememberLogout } from '../../provider/logout/logged-out.js';
 import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
 import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/provider-sessions.store.js';
 

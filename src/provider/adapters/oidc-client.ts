@@ -1,11 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { types } from 'node:util';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { askedIn, askedOf, badAnswer, readAnswer, readObject } from '../transport/provider-answer.js';
+import {
+  askedOf,
+  badAnswer,
+  isAway,
+  ProviderRefusal,
+  readAnswer,
+  readObject,
+} from '../transport/provider-answer.js';
 import type { ProviderHttp, ProviderResponse } from '../transport/provider-http.js';
 import { clientAuthentication } from './client-authentication.js';
-import { isJwt, judgeToken } from './judge-token.js';
-import { Unsupported } from './unsupported.js';
+import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
 
 /** Seconds for a discovery document. Several requests may wait for it, so it does not follow the signal of one of them. */
@@ -24,7 +31,8 @@ export async function discover(
   const metadata = usedMetadata(readObject(answer));
   // A slash at the end must not matter: settings have none (contract §2), some issuers do.
   if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
-    throw Object.assign(new Unsupported('issuer', nameOf(metadata.issuer)), { asked: askedIn(answer) });
+    const line = advice('issuer', nameOf(metadata.issuer));
+    throw new Unsupported(provider.name, [badAnswer(line, answer)]);
   }
   return metadata;
 }
@@ -116,24 +124,44 @@ function libraryFetch(
       signal: signal ?? librarySignal ?? AbortSignal.timeout(DISCOVERY_SECONDS * 1000),
     });
     await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
-    if (method === 'POST') return json(usedTokens(readTokens(answer)));
+    if (method === 'POST') return json(usedTokens(readAnswer(answer)));
     // The code was good already, so no error of these is the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
     if (url === keysAt) return json(usedKeys(readObject(answer)));
-    if (isJwt(answer.contentType)) {
-      judgeToken(answer.body, answer.contentType);
-      return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } });
+    if (/^\s*application\/jwt\s*(?:;|$)/i.test(answer.contentType ?? '')) {
+      return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } }); // Core §5.3.2
     }
     return json(readObject(answer));
   };
 }
 
-function readTokens(answer: ProviderResponse): Readonly<Record<string, unknown>> {
-  const tokens = readAnswer(answer);
-  judgeToken(answer.body, undefined);
-  return tokens;
-}
-
 function json(body: object): Response {
   return Response.json(body);
+}
+
+/**
+ * Returns an error of openid-client without its causes: they hold bodies, claims and tokens, and errors are logged with all their
+ * causes. Only the library's fixed texts are kept.
+ */
+export function withoutSecrets(error: unknown): Error {
+  const words: string[] = [];
+  let known: string | undefined; // the code of a provider that is away
+  for (let at = error; types.isNativeError(at); at = at.cause) {
+    if (at instanceof Unsupported || at instanceof ProviderRefusal) return at;
+    const code = codeOf(at);
+    if (isAway({ code })) known ??= code;
+    const said = at.message || code;
+    if (at.name !== 'SyntaxError' && !words.includes(said)) words.push(said); // the parser quotes what it could not read
+  }
+  const asked = askedOf(error);
+  return Object.assign(
+    new Error(words.join(': ') || 'unknown error'),
+    known !== undefined && { code: known },
+    asked !== undefined && { asked },
+  );
+}
+
+/** The code of a failed connection, whose message may be empty. */
+function codeOf(error: Error & { code?: unknown }): string {
+  return typeof error.code === 'string' ? error.code : error.name;
 }

@@ -1,16 +1,20 @@
 import { createHash } from 'node:crypto';
-import { OpenIdStub } from '../../../test/support/openid-stub.js';
+import { jest } from '@jest/globals';
+import type { ServerMetadata } from 'openid-client';
+import { OpenIdStub, type Said } from '../../../test/support/openid-stub.js';
 import type { ProviderSettings } from '../../config/providers/provider-settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
-import { OidcAdapter } from './oidc.adapter.js';
-import { UnsupportedProvider } from './unsupported.js';
+import { fetchKeys, withoutSecrets } from './oidc-client.js';
+import { atHashMatches, OidcAdapter } from './oidc.adapter.js';
+import { Unsupported } from './unsupported.js';
 
 const REDIRECT_URI = 'https://app.example/cb?a=1';
 const MEMORY = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
+const DOCUMENT = '/.well-known/openid-configuration';
 
-/** An OpenID provider without a service around it (contract §6). */
+/** An OpenID provider without a service around it (contract §6); test/provider/oidc.spec.ts has whole sign-ins. */
 describe('the adapter oidc', () => {
   let stub: OpenIdStub;
   let http: ProviderHttp;
@@ -54,54 +58,104 @@ describe('the adapter oidc', () => {
       (error: unknown) => error as Error,
     );
 
-  const json = (body: object): [number, string] => [200, JSON.stringify(body)];
+  describe('reads the discovery document', () => {
+    const documents = (): number => stub.paths.filter((path) => path === DOCUMENT).length;
+    const check = (more?: Partial<ProviderSettings>): Promise<void> => adapter.check(stub.settings(more));
+    afterEach(() => jest.restoreAllMocks());
 
-  describe('a check', () => {
-    it('reads the discovery document, which is then there for the first sign-in', async () => {
-      await adapter.check(stub.settings());
-      await begin();
-      expect(stub.paths).toEqual(['/.well-known/openid-configuration']);
+    it('once for all who come at once, and again after an hour or a failure', async () => {
+      stub.said = { '/token': [200, '{"error":"invalid_grant"}'] };
+      await Promise.allSettled([check(), exchange(), exchange(), begin()]);
+      expect(documents()).toBe(1);
+      const clock = jest.spyOn(Date, 'now');
+      const began = Date.now();
+      clock.mockReturnValue(began + 3_599_000);
+      await check();
+      expect(documents()).toBe(1);
+      clock.mockReturnValue(began + 3_601_000);
+      stub.said = { [DOCUMENT]: [500, '{}'] };
+      await expect(Promise.all([check(), check()])).rejects.toThrow('cannot be had');
+      expect(documents()).toBe(2);
+      stub.said = {};
+      await check();
+      expect(documents()).toBe(3);
     });
 
-    it('tells all that makes the provider unusable, with no code that would stop the start', async () => {
+    it.each(['', '/'])('of its issuer, whether or not that ends with a slash: "%s"', async (slash) => {
+      stub.metadata = { issuer: stub.url + slash };
+      expect(await adapter.issuer(stub.settings())).toBe(stub.url + slash);
+      expect(stub.paths).toEqual([DOCUMENT]);
+    });
+
+    it('below a path', async () => {
+      const url = `${stub.url}/realms/a`;
+      const addresses = { authorization_endpoint: url, token_endpoint: url, jwks_uri: url };
+      stub.said = { [`/realms/a${DOCUMENT}`]: [200, JSON.stringify({ issuer: url, ...addresses })] };
+      await check({ url });
+    });
+
+    // OpenID Connect Discovery §4.3: it could speak for any other provider.
+    it.each([
+      ['https://other.example', 'https://other.example'],
+      ['HTTPS://OTHER.example', 'HTTPS://OTHER.example'],
+      ['<url>//', '<url>//'],
+      ['<url>/x', '<url>/x'],
+      ['<url>/%2F', '<url>/%2F'],
+      [`https://${'a'.repeat(201)}`, 'which is no address'],
+      ['javascript:https://a', 'which is no address'],
+      ['https://a b', 'which is no address'],
+      ['https://a\u001b[1m', 'which is no address'],
+    ])('but not one that names another issuer: %s', async (issuer, named) => {
+      stub.metadata = { issuer: issuer.replace('<url>', stub.url) };
+      const error = await failure(check());
+      expect(error).toBeInstanceOf(Unsupported);
+      expect(error.message).toContain(`another issuer (${named.replace('<url>', stub.url)})`);
+      expect(error).toMatchObject({ asked: { url: stub.url + DOCUMENT, status: 200 } });
+    });
+
+    it.each<[string, Said]>([
+      ['an error', [500, '{}']],
+      ['no JSON', [200, '{"s3cret', { 'Content-Type': 'application/json' }]],
+      ['a redirect', [302, '', { Location: '/other' }]],
+    ])('but not an answer that is %s', async (_name, said) => {
+      stub.said = { [DOCUMENT]: said };
+      const error = await failure(check());
+      expect(stub.paths).toEqual([DOCUMENT]);
+      expect([error.message.includes('s3cret'), error.cause]).toEqual([false, undefined]);
+    });
+
+    it('and reports all that makes the provider unusable, with no code that would stop the start', async () => {
       stub.metadata = { token_endpoint: undefined, response_types_supported: ['token'] };
-      const error = await failure(adapter.check(stub.settings()));
-      expect(error).toBeInstanceOf(UnsupportedProvider);
-      expect(error.name).toBe('UnsupportedProvider'); // as the log has it
-      expect((error as UnsupportedProvider).errors).toMatchObject([
-        { name: 'Unsupported', kind: 'addresses' },
-        { name: 'Unsupported', kind: 'codeFlow' },
-      ]);
+      const error = await failure(check());
+      expect(error).toBeInstanceOf(Unsupported);
+      expect(error.name).toBe('Unsupported'); // as the log has it
+      expect((error as Unsupported).errors).toHaveLength(2);
       expect(error.message).toMatch(/^provider corp cannot be used: .*token_endpoint.* — .*code flow/);
       expect(error).not.toHaveProperty('error');
     });
+  });
 
-    it('tells of another issuer in the same way', async () => {
-      stub.metadata = { issuer: 'https://other.example' };
-      const error = await failure(adapter.check(stub.settings()));
-      expect(error).toBeInstanceOf(UnsupportedProvider);
-      expect(error.message).toContain('names another issuer (https://other.example)');
+  describe('has keys for logout tokens', () => {
+    const keysOf = (jwksUri: string | undefined, url = stub.url): Promise<unknown> =>
+      fetchKeys(http, stub.settings({ url }), { jwks_uri: jwksUri } as ServerMetadata);
+
+    it('as the provider publishes them', async () => {
+      const { d: _private, ...key } = stub.key.jwk;
+      expect(await keysOf(`${stub.url}/jwks`)).toEqual({ keys: [key] });
     });
 
-    it('takes the word of the settings for how the secret is sent', async () => {
-      stub.metadata = { token_endpoint_auth_methods_supported: ['private_key_jwt'] };
-      const options = { token_endpoint_auth_method: 'client_secret_post' };
-      await expect(adapter.check(stub.settings())).rejects.toThrow('takes no client secret');
-      await expect(adapter.check(stub.settings({ options }))).resolves.toBeUndefined();
+    it.each([
+      [undefined, 'http:', 'the discovery document names no jwks_uri'],
+      ['http://127.0.0.1:1', 'https://id.example', 'the jwks_uri is not https'],
+      ['nothttps://127.0.0.1:1', 'https://id.example', 'the jwks_uri is not https'],
+    ])('but not from %s of a provider at %s', async (jwksUri, url, message) => {
+      expect((await failure(keysOf(jwksUri, url))).message).toBe(message);
     });
 
-    it('that failed is made again: what was changed at the provider counts at once', async () => {
-      stub.said = { '/.well-known/openid-configuration': [500, '{}'] };
-      await failure(adapter.check(stub.settings()));
-      stub.said = {};
-      await expect(adapter.check(stub.settings())).resolves.toBeUndefined();
-    });
-
-    it('says nothing of what the provider sent in place of a document', async () => {
-      stub.said = { '/.well-known/openid-configuration': [200, '{"s3cret'] };
-      const error = await failure(adapter.check(stub.settings()));
-      expect(error.message).not.toContain('s3cret');
-      expect(error.cause).toBeUndefined();
+    it.each([204, 302, 404, 500])('but not from an answer with status %i', async (status) => {
+      stub.said = { '/jwks': [status, '{"keys":[]}'] };
+      const error = await failure(keysOf(`${stub.url}/jwks`));
+      expect(error.message).toBe(`the jwks_uri answered with status ${status}`);
     });
   });
 
@@ -147,11 +201,6 @@ describe('the adapter oidc', () => {
     expect(await exchange(memory, options)).toMatchObject({ provider_user_id: 'ada' });
     const form = new URLSearchParams(stub.requests.find(({ path }) => path === '/token')!.body);
     expect(form.has('code_verifier')).toBe(kept.includes('codeVerifier'));
-  });
-
-  it('knows what `iss` must be', async () => {
-    stub.metadata = { issuer: `${stub.url}/` };
-    expect(await adapter.issuer(stub.settings())).toBe(`${stub.url}/`);
   });
 
   it.each([
@@ -226,11 +275,52 @@ describe('the adapter oidc', () => {
       expect((await exchange()).email_verified).toBe(expected);
     });
 
+    it('and reads userinfo that is a signed JWT by its type', async () => {
+      stub.metadata = { userinfo_signing_alg_values_supported: ['ES256'] };
+      stub.seen = ({ path }) => {
+        if (path === '/jwks') stub.claims = { name: 'Ada' };
+        stub.said = { '/me': [200, stub.idToken(), { 'Content-Type': ' Application/JWT; charset=utf-8' }] };
+      };
+      expect(await exchange()).toMatchObject({ username: 'Ada' });
+    });
+
+    it.each(['text/html', 'application/jwt', undefined])('in JSON of the type %s', async (type) => {
+      const body = JSON.stringify({ access_token: 't', id_token: stub.idToken() });
+      stub.said = { '/token': [200, body, type === undefined ? {} : { 'Content-Type': type }] };
+      expect(await exchange()).toMatchObject({ provider_user_id: 'ada' });
+    });
+
+    it('with keys that are fetched each time', async () => {
+      await exchange();
+      await exchange();
+      expect(stub.paths.filter((path) => path === '/jwks')).toHaveLength(2);
+    });
+
     it('of somebody about whom the userinfo endpoint tells of somebody else: not at all', async () => {
       stub.user = { sub: 'eve' };
       expect((await failure(exchange())).message).toMatch(/sub/);
     });
   });
+
+  // The form where the provider takes it (contract §6); Basic is the default of OpenID Connect Discovery §3.
+  it.each<[unknown, string | undefined, boolean]>([
+    [undefined, undefined, false],
+    [['client_secret_basic'], undefined, false],
+    [['client_secret_post'], undefined, true],
+    [['client_secret_basic', 'client_secret_post'], undefined, true],
+    [['client_secret_basic', 'client_secret_post'], 'client_secret_basic', false],
+    [['client_secret_basic'], 'client_secret_post', true],
+    [['private_key_jwt'], 'client_secret_basic', false],
+  ])(
+    'sends the secret as a provider of %j takes it, or the setting %s says',
+    async (methods, own, inForm) => {
+      stub.metadata = { token_endpoint_auth_methods_supported: methods };
+      await exchange(MEMORY, own === undefined ? {} : { token_endpoint_auth_method: own });
+      const { body, rawHeaders } = stub.requests.find(({ path }) => path === '/token')!;
+      expect(new URLSearchParams(body).get('client_secret')).toBe(inForm ? 'a client secret' : null);
+      expect(rawHeaders.some((value) => value.startsWith('Basic '))).toBe(!inForm);
+    },
+  );
 
   describe('refuses', () => {
     it.each([
@@ -280,19 +370,78 @@ describe('the adapter oidc', () => {
       });
     });
 
-    it('an ID token that is encrypted, with what to change at which provider', async () => {
-      stub.token = { id_token: 'e30.a.b.c.d' };
+    it.each<[string, () => void, RegExp]>([
+      ['encrypted ID tokens', () => (stub.token = { id_token: 'e30.a.b.c.d' }), /it encrypts ID tokens/],
+      ['ID tokens with a MAC', () => (stub.header = { alg: 'HS256' }), /it signs ID tokens .* RS256/],
+      ['unsigned ID tokens', () => (stub.header = { alg: 'none' }), /it signs ID tokens/],
+      [
+        'MACs that its document lists',
+        () => {
+          stub.header = { alg: 'HS256' };
+          stub.metadata = { id_token_signing_alg_values_supported: ['ES256', 'HS256', 'none'] };
+        },
+        /it signs ID tokens/,
+      ],
+      ['encrypted userinfo', () => userinfo('e30.a.b.c.d'), /it encrypts userinfo/],
+      [
+        'userinfo with a MAC',
+        () => userinfo('eyJhbGciOiJIUzI1NiJ9.e30.x'),
+        /it signs userinfo .* none, RS256/,
+      ],
+    ])('%s, with what to change at which provider', async (_name, change, message) => {
+      change();
       const error = await failure(exchange());
-      expect(error).toBeInstanceOf(UnsupportedProvider);
-      expect(error.message).toMatch(/^provider corp cannot be used: it encrypts ID tokens/);
+      expect(error).toBeInstanceOf(Unsupported);
+      expect(error.message).toMatch(new RegExp(`^provider corp cannot be used: ${message.source}`));
+    });
+    const userinfo = (jwt: string): unknown =>
+      (stub.said = { '/me': [200, jwt, { 'Content-Type': 'application/jwt' }] });
+
+    it('a signature that no key of the provider made', async () => {
+      const [head, body] = stub.idToken().split('.');
+      stub.token = { id_token: `${head}.${body}.${Buffer.alloc(64, 1).toString('base64url')}` };
+      expect((await failure(exchange())).message).toContain('JWT signature verification failed');
     });
 
-    it('what the provider refuses, by its word alone', async () => {
-      stub.said = { '/token': [403, '{"error":"invalid_grant","error_description":"s3cret"}'] };
-      expect(await failure(exchange())).toMatchObject({
+    // contract §3: an error is known by its code, whatever its status and its type.
+    it.each<[number, Record<string, string>]>([
+      [403, { 'Content-Type': 'application/json' }],
+      [200, { 'Content-Type': 'application/json' }],
+      [500, {}],
+      [400, { 'Content-Type': 'text/html' }],
+      [401, { 'WWW-Authenticate': 'Basic realm="x"' }],
+    ])('what the provider refuses, by its word alone: %i %j', async (status, headers) => {
+      stub.said = { '/token': [status, '{"error":"invalid_grant","error_description":"s3cret"}', headers] };
+      const error = await failure(exchange());
+      expect(error).toBeInstanceOf(ProviderRefusal);
+      expect(error).toMatchObject({
         error: 'invalid_grant',
-        message: 'the provider answered with status 403: invalid_grant',
+        message: `the provider answered with status ${status}: invalid_grant`,
+        asked: { url: `${stub.url}/token`, status, error: 'invalid_grant' },
       });
+    });
+
+    it.each<[string, number, string]>([
+      ['is no JSON', 200, '<html>'],
+      ['has an error that is no code', 500, '{"error":7}'],
+      ['is a list', 200, '[]'],
+      ['has no error', 503, '{}'],
+    ])('an answer that %s, and says what was asked', async (_name, status, body) => {
+      stub.said = { '/token': [status, body] };
+      const error = await failure(exchange());
+      expect(error).toMatchObject({ asked: { url: `${stub.url}/token`, status } });
+      expect(['invalid_grant', 'invalid_client', 'invalid_request']).not.toContain(
+        (error as { error?: unknown }).error,
+      );
+    });
+
+    it('to send the secret over http if the issuer is https', async () => {
+      const url = 'https://id.example';
+      const body = JSON.stringify({ issuer: url, token_endpoint: `${stub.url}/token` });
+      const document = { status: 200, body: Buffer.from(body), url: '', contentType: undefined };
+      const ofDocument = { send: () => Promise.resolve(document) } as unknown as ProviderHttp;
+      const error = await failure(new OidcAdapter(ofDocument).check(stub.settings({ url })));
+      expect(error.message).toContain('usable address (authorization_endpoint, token_endpoint, jwks_uri)');
     });
 
     it.each<[string, object]>([
@@ -307,10 +456,18 @@ describe('the adapter oidc', () => {
     });
   });
 
-  it('takes an at_hash that is right', async () => {
-    const half = createHash('sha256').update('an access token').digest().subarray(0, 16);
-    stub.claims = { at_hash: half.toString('base64url') };
-    expect(await exchange()).toMatchObject({ provider_user_id: 'ada' });
+  it.each([
+    ['RS256', 'sha256'],
+    ['ES384', 'sha384'],
+    ['PS512', 'sha512'],
+    ['Ed25519', 'sha512'],
+  ])('compares at_hash with the left half of the hash of %s', (alg, hash) => {
+    const digest = createHash(hash).update('access').digest();
+    const half = digest.subarray(0, digest.length / 2).toString('base64url');
+    const idToken = `${Buffer.from(JSON.stringify({ alg })).toString('base64url')}.e30.c2ln`;
+    expect(atHashMatches(idToken, 'access', half)).toBe(true);
+    expect(atHashMatches(idToken, 'access2', half)).toBe(false);
+    expect(atHashMatches(idToken, 'access', half.slice(1))).toBe(false);
   });
 
   it('ends when its time is over', async () => {
@@ -348,9 +505,35 @@ describe('the adapter oidc', () => {
     });
   });
 
-  it('shares one request for the document among those that come at once', async () => {
-    stub.said = { '/token': json({ error: 'invalid_grant' }) };
-    await Promise.allSettled([exchange(), exchange(), begin()]);
-    expect(stub.paths.filter((path) => path.startsWith('/.well-known'))).toHaveLength(1);
+  // Errors are logged with their causes.
+  describe('has an error of openid-client', () => {
+    const coded = (code: unknown, message = ''): Error => Object.assign(new Error(message), { code });
+
+    it.each<[string, unknown, string, string?]>([
+      ['one text', new Error('unexpected response'), 'unexpected response'],
+      [
+        'those of its causes',
+        new Error('a', { cause: new TypeError('b', { cause: new Error('c') }) }),
+        'a: b: c',
+      ],
+      ['each text once', new Error('a', { cause: new Error('b', { cause: new Error('a') }) }), 'a: b'],
+      ['not what a parser quotes', new Error('a', { cause: new SyntaxError('"s3cret" is no JSON') }), 'a'],
+      ['not causes that are no errors', new Error('a', { cause: { body: 's3cret' } }), 'a'],
+      ['the code of one without a text', new Error('a', { cause: coded('EPIPE') }), 'a: EPIPE', 'EPIPE'],
+      ['its name, where the code is no text', coded(7), 'Error'],
+      ['no code that says something else', coded('CERT_HAS_EXPIRED', 'x'), 'x'],
+      ['of no error', 's3cret', 'unknown error'],
+    ])('without its causes, with the fixed texts of the library: %s', (_name, error, message, ...[code]) => {
+      const known = withoutSecrets(error) as Error & { code?: string };
+      expect([known.message, known.cause, known.code]).toEqual([message, undefined, code]);
+    });
+
+    it('as it is where it is ours, wherever that lies, and with what was asked', () => {
+      const refusal = new ProviderRefusal('access_denied', 'the provider answered');
+      expect(withoutSecrets(new Error('a', { cause: refusal }))).toBe(refusal);
+      const asked = { url: 'https://id.example/token', status: 500 };
+      const error = new Error('a', { cause: Object.assign(new Error('b'), { asked }) });
+      expect(withoutSecrets(error)).toMatchObject({ message: 'a: b', asked });
+    });
   });
 });

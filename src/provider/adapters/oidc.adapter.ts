@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, isComplete } from '../identity/claims.js';
@@ -13,13 +15,9 @@ import type {
 } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
-import { atHashMatches } from './at-hash.js';
-import { judgeMetadata } from './judge-metadata.js';
-import { configure, discover } from './oidc-client.js';
-import { OidcDiscovery } from './oidc-discovery.js';
-import { withoutSecrets } from './oidc-error.js';
+import { configure, discover, withoutSecrets } from './oidc-client.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
-import { Unsupported, UnsupportedProvider } from './unsupported.js';
+import { advice, Unsupported, unsupportedIn } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
 /** What its end of a session is told. */
@@ -30,18 +28,22 @@ export interface LogoutRequest {
   readonly hint: string;
 }
 
+/** Milliseconds for which a discovery document is used. */
+const LIFE = 3_600_000;
+
 /** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow, with PKCE and a nonce unless the settings say `off`. */
 @Injectable()
 export class OidcAdapter implements ProviderAdapter {
-  private readonly discovery: OidcDiscovery;
+  private readonly kept = new Map<
+    string,
+    { readonly until: number; metadata: Promise<client.ServerMetadata> }
+  >();
 
-  constructor(private readonly http: ProviderHttp) {
-    this.discovery = new OidcDiscovery((provider) => discoverUsable(http, provider));
-  }
+  constructor(private readonly http: ProviderHttp) {}
 
   /**
    * Looks at the discovery document, which is then there for the first sign-in.
-   * @throws UnsupportedProvider when it shows that nobody can sign in: no code of spec §7.3, so that what another party
+   * @throws Unsupported when it shows that nobody can sign in: no code of spec §7.3, so that what another party
    *   publishes never keeps the service from starting
    */
   async check(provider: ProviderSettings): Promise<void> {
@@ -122,16 +124,30 @@ export class OidcAdapter implements ProviderAdapter {
     const accessToken = accessTokenIn(tokens);
     if (isComplete(claims, options) || accessToken === undefined) return identity;
     if (!configuration.serverMetadata().userinfo_endpoint) return identity;
-    const more = await client.fetchUserInfo(configuration, accessToken, claims.sub); // compares sub
+    const more = await client
+      .fetchUserInfo(configuration, accessToken, claims.sub) // compares sub
+      .catch((error: unknown) => {
+        throw explained(provider, error, 'userinfo');
+      });
     // Either of the two may call the address unverified: the other may not mention it, or be older.
     const doubt = callsUnverified(more) ? { email_verified: false } : {};
     return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
   }
 
+  /**
+   * The discovery document: fetched when first needed, so that a provider that is away affects no other; kept for an hour, and
+   * fetched again after every failure. Concurrent calls share one request.
+   */
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
-    return this.discovery.of(provider).catch((error: unknown) => {
-      throw explained(provider, error);
+    const kept = this.kept.get(provider.name);
+    if (kept && kept.until > Date.now()) return kept.metadata;
+    const metadata = discoverUsable(this.http, provider);
+    const entry = { until: Date.now() + LIFE, metadata };
+    this.kept.set(provider.name, entry);
+    metadata.catch(() => {
+      if (this.kept.get(provider.name) === entry) this.kept.delete(provider.name);
     });
+    return metadata;
   }
 }
 
@@ -140,15 +156,30 @@ async function discoverUsable(
   http: ProviderHttp,
   provider: ProviderSettings,
 ): Promise<client.ServerMetadata> {
-  const metadata = await discover(http, provider);
-  const found = judgeMetadata(metadata, provider.options);
-  if (found.length > 0) throw new UnsupportedProvider(provider.name, found);
-  return metadata;
+  try {
+    const metadata = await discover(http, provider);
+    const found = unsupportedIn(metadata, provider.options);
+    if (found.length > 0) throw new Unsupported(provider.name, found);
+    return metadata;
+  } catch (error) {
+    throw withoutSecrets(error);
+  }
 }
 
-function explained({ name }: ProviderSettings, error: unknown): Error {
+/** An error of a sign-in, with what to change at the provider if openid-client's words show it. */
+function explained(
+  { name }: ProviderSettings,
+  error: unknown,
+  token: 'idToken' | 'userinfo' = 'idToken',
+): Error {
   const known = withoutSecrets(error);
-  return known instanceof Unsupported ? new UnsupportedProvider(name, [known]) : known;
+  if (known instanceof Unsupported) return known;
+  const { message } = known;
+  const isEncrypted = message.includes('JWE decryption is not configured');
+  if (!isEncrypted && !/JWT "alg" header parameter|unsupported JWS algorithm/.test(message)) return known;
+  return new Unsupported(name, [
+    new Error(advice(`${token}${isEncrypted ? 'Encryption' : 'Signature'}`, message)),
+  ]);
 }
 
 function usesNonce({ options }: ProviderSettings): boolean {
@@ -179,4 +210,17 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
     throw new Error('the at_hash of the ID token is not the one of the access token');
   }
   return claims;
+}
+
+/**
+ * Whether an ID token's `at_hash` belongs to its access token (OpenID Connect Core §3.1.3.6): the left half of the hash that the
+ * token's own algorithm uses. openid-client leaves this to its caller.
+ *
+ * @param idToken a JWT whose signature has been verified
+ */
+export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
+  const { alg } = decodeProtectedHeader(idToken);
+  const size = /256|384/.exec(alg ?? '')?.[0] ?? '512'; // Ed25519 uses SHA-512
+  const hash = createHash(`sha${size}`).update(accessToken).digest();
+  return hash.subarray(0, hash.length / 2).toString('base64url') === atHash;
 }

@@ -1,81 +1,115 @@
-import { askedOf, type Asked } from '../transport/provider-answer.js';
+import type { ServerMetadata } from 'openid-client';
+import type { ProviderSettings } from '../../config/settings/settings.js';
+import { parseUrl } from '../../config/urls/urls.js';
+import { askedOf } from '../transport/provider-answer.js';
+import { usesPkce } from './provider-pkce.js';
+
+type Options = ProviderSettings['options'];
 
 /**
- * What real OpenID providers do that Latchkey does not support (contract §6): what is found, and what to change. The table in
- * docs/providers.md ("Not supported") says where that is in the usual products; test/provider/unsupported.spec.ts compares the two.
+ * What OpenID providers do that is not supported (contract §6): what was found, and what to change. The table in
+ * docs/providers.md ("Not supported") has the same rows; test/provider/unsupported.spec.ts compares the two.
  */
 export const UNSUPPORTED = {
-  issuer: {
-    found: 'its discovery document names another issuer',
-    change: 'its public address; or here, the url of the provider, to the issuer that it names',
-  },
-  addresses: {
-    found: 'its discovery document lacks a usable address',
-    change: 'its public address, so that all its addresses are https where the issuer is',
-  },
-  codeFlow: {
-    found: 'it does not offer the authorization code flow',
-    change: 'response type code (grant type authorization_code): on',
-  },
-  publicClients: {
-    found: 'it takes public clients only',
-    change: 'client authentication: on, with a client secret',
-  },
-  clientKeys: {
-    found: 'it takes no client secret at its token endpoint',
-    change: 'client authentication to client_secret_basic or client_secret_post, not by key or certificate',
-  },
-  pushedRequests: {
-    found: 'it demands pushed authorization requests',
-    change: 'pushed authorization requests (PAR): not required',
-  },
-  requestObjects: {
-    found: 'it demands signed request objects',
-    change: 'request objects (JAR): not required',
-  },
-  pkceMethod: {
-    found: 'it lists methods of PKCE without S256',
-    change: 'PKCE code challenge method: S256; or here, pkce of the provider to off',
-  },
-  idTokenSignature: {
-    found: 'it signs ID tokens in a way that cannot be verified with a public key of its jwks_uri',
-    change: 'ID token signature algorithm: RS256 or ES256',
-  },
-  idTokenEncryption: {
-    found: 'it encrypts ID tokens',
-    change: 'ID token encryption: off',
-  },
-  userinfoSignature: {
-    found: 'it signs userinfo in a way that cannot be verified with a public key of its jwks_uri',
-    change: 'userinfo signature algorithm: none, RS256 or ES256',
-  },
-  userinfoEncryption: {
-    found: 'it encrypts userinfo',
-    change: 'userinfo encryption: off',
-  },
+  issuer: [
+    'its discovery document names another issuer',
+    'its public address; or here, the url of the provider, to the issuer that it names',
+  ],
+  addresses: [
+    'its discovery document lacks a usable address',
+    'its public address, so that all its addresses are https where the issuer is',
+  ],
+  codeFlow: [
+    'it does not offer the authorization code flow',
+    'response type code (grant type authorization_code): on',
+  ],
+  publicClients: ['it takes public clients only', 'client authentication: on, with a client secret'],
+  clientKeys: [
+    'it takes no client secret at its token endpoint',
+    'client authentication to client_secret_basic or client_secret_post, not by key or certificate',
+  ],
+  pushedRequests: [
+    'it demands pushed authorization requests',
+    'pushed authorization requests (PAR): not required',
+  ],
+  requestObjects: ['it demands signed request objects', 'request objects (JAR): not required'],
+  pkceMethod: [
+    'it lists methods of PKCE without S256',
+    'PKCE code challenge method: S256; or here, pkce of the provider to off',
+  ],
+  idTokenSignature: [
+    'it signs ID tokens in a way that cannot be verified with a public key of its jwks_uri',
+    'ID token signature algorithm: RS256 or ES256',
+  ],
+  idTokenEncryption: ['it encrypts ID tokens', 'ID token encryption: off'],
+  userinfoSignature: [
+    'it signs userinfo in a way that cannot be verified with a public key of its jwks_uri',
+    'userinfo signature algorithm: none, RS256 or ES256',
+  ],
+  userinfoEncryption: ['it encrypts userinfo', 'userinfo encryption: off'],
 } as const;
 
-/** One thing that was found. */
-export class Unsupported extends Error {
-  override readonly name = 'Unsupported';
+/** @param seen for the log: nothing secret, nothing long */
+export function advice(kind: keyof typeof UNSUPPORTED, seen: string): string {
+  const [found, change] = UNSUPPORTED[kind];
+  return `${found} (${seen}), which is not supported; change at the provider: ${change}`;
+}
 
-  /** @param detail what was seen; nothing secret, and nothing long */
-  constructor(
-    readonly kind: keyof typeof UNSUPPORTED,
-    detail: string,
-  ) {
-    const { found, change } = UNSUPPORTED[kind];
-    super(`${found} (${detail}), which is not supported; change at the provider: ${change}`);
+/** No sign-in works at the provider until its operator changes a setting; an error for each. */
+export class Unsupported extends AggregateError {
+  override readonly name = 'Unsupported';
+  readonly asked = askedOf(this.errors[0]);
+
+  constructor(provider: string, errors: readonly Error[]) {
+    super(errors, `provider ${provider} cannot be used: ${errors.map(({ message }) => message).join(' — ')}`);
   }
 }
 
-/** A provider with which nobody can sign in until somebody changes its settings: all that was found about it. */
-export class UnsupportedProvider extends AggregateError {
-  override readonly name = 'UnsupportedProvider';
-  readonly asked: Asked | undefined;
+/** Algorithms of public keys (RFC 8725 §3.1: neither `none` nor a MAC, whose key is the client secret). */
+export const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
+const NEVER = /^$/;
+const chosenHere = (options: Options): boolean => options['token_endpoint_auth_method'] !== undefined;
+const withoutPkce = (options: Options): boolean => !usesPkce(options, 'on');
 
-  constructor(provider: string, errors: readonly Unsupported[]) {
-    super(errors, `provider ${provider} cannot be used: ${errors.map(({ message }) => message).join(' — ')}`);
-    this.asked = errors.map(askedOf).find((asked) => asked !== undefined);
-  }
+type Rule = readonly [keyof typeof UNSUPPORTED, string, RegExp, isLifted?: (options: Options) => boolean];
+
+/** One value of each list must match. `response_modes_supported` is not checked: Slack lists form_post alone, and sends a query. */
+const RULES: readonly Rule[] = [
+  ['codeFlow', 'response_types_supported', /^code$/],
+  ['codeFlow', 'grant_types_supported', /^authorization_code$/],
+  ['publicClients', 'token_endpoint_auth_methods_supported', /^(?!none$)/, chosenHere],
+  ['clientKeys', 'token_endpoint_auth_methods_supported', /^client_secret_(?:basic|post)$/, chosenHere],
+  ['pushedRequests', 'require_pushed_authorization_requests', NEVER], // RFC 9126 §5
+  ['requestObjects', 'require_signed_request_object', NEVER], // RFC 9101 §10.5
+  ['pkceMethod', 'code_challenge_methods_supported', /^S256$/, withoutPkce],
+  ['idTokenSignature', 'id_token_signing_alg_values_supported', ASYMMETRIC],
+];
+
+/**
+ * What in a discovery document shows that no sign-in works. A member that is absent is no finding: the sign-in then shows it.
+ * @param metadata with members of the right types only, and flags only if they are true (usedMetadata)
+ */
+export function unsupportedIn(metadata: ServerMetadata, options: Options): Error[] {
+  const members = metadata as Readonly<Record<string, unknown>>;
+  const scheme = /^https:/i.test(metadata.issuer) ? /^https:/i : /^https?:/i;
+  const addresses = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'].filter((name) => {
+    const address = String(members[name]);
+    return parseUrl(address) === undefined || !scheme.test(address);
+  });
+  const found = RULES.filter(([, name, needed, isLifted]) => {
+    const isThere = members[name] !== undefined && !isLifted?.(options);
+    return isThere && !valuesOf(members, name).some((value) => needed.test(value));
+  }).map(([kind, name]) => advice(kind, `${name}: ${printable(valuesOf(members, name))}`));
+  if (addresses.length > 0) found.unshift(advice('addresses', addresses.join(', ')));
+  return found.map((line) => new Error(line));
+}
+
+function valuesOf(members: Readonly<Record<string, unknown>>, name: string): string[] {
+  return [members[name]].flat().map(String);
+}
+
+/** Values of the provider go into the log only if they are names. */
+function printable(values: readonly string[]): string {
+  const names = values.filter((value) => /^[\w -]{1,40}$/.test(value)).slice(0, 10);
+  return names.join(', ') || 'no known name';
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { providerSettings } from '../../../test/support/provider-settings.js';
 import type { InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
-import { checkAdapters } from './check-adapters.js';
+import { checkAdapters } from './custom-adapters.js';
 
 const ACCEPTED =
   'contract, oidc, oauth2, github, discord, google, a file that begins with ./ or /, or the name of an installed package';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { loadAdapter } from './load-adapter.js';
+import { loadAdapter } from './custom-adapters.js';
 
 const METHODS = 'authorizationUrl() {}, exchange() {}';
 let folder: string;

@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql } from '../../database/statements/sql.js';
-import { hashOfName } from './hash-of-name.js';
 import type { Logout } from './logout-claims.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
@@ -103,3 +103,52 @@ const ofSession = (provider: string, session: string): Buffer => hashOfName(prov
 const ofSubject = (provider: string, subject: string): Buffer => hashOfName(provider, 'subject', subject);
 /** Of the subject's sessions only those that the provider gave no name. */
 const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(provider, 'unnamed', subject);
+
+/**
+ * SHA-256 of a provider and something that it named (a subject, a session, the `jti` of a logout token): all that the database
+ * keeps of it. As a JSON array, so that no other texts give the same.
+ */
+export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
+  return createHash('sha256')
+    .update(JSON.stringify([provider, ...names]))
+    .digest();
+}
+
+/** The same of something that may have no name. */
+export function hashIfNamed(provider: string, name: string | null): Buffer | null {
+  return name === null ? null : hashOfName(provider, name);
+}
+
+/** Seconds beyond its end: instances know the database's clock only so well. */
+const LONGER_S = 60;
+
+// Of two that have the same token, the second waits for the first one's transaction.
+const REMEMBER_TOKEN = `
+  INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
+  ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
+
+/**
+ * Remembers that a logout token is obeyed, until it is good no more.
+ *
+ * @param manager of the transaction that obeys it
+ * @returns whether it was not obeyed before
+ */
+export async function rememberLogout(
+  manager: EntityManager,
+  provider: string,
+  { jti, until }: Logout,
+): Promise<boolean> {
+  const rows = await manager.query<unknown[]>(REMEMBER_TOKEN, [hashOfName(provider, jti), until + LONGER_S]);
+  return rows.length > 0;
+}
+
+const FORGET = 'DELETE FROM logout_tokens WHERE token_hash = $1';
+
+/** Deletes what `rememberLogout` has stored, for a transaction that does not end all sessions. */
+export async function forgetLogout(
+  manager: EntityManager,
+  provider: string,
+  { jti }: Pick<Logout, 'jti'>,
+): Promise<void> {
+  await manager.query(FORGET, [hashOfName(provider, jti)]);
+}

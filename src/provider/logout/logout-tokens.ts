@@ -3,15 +3,13 @@ import { createLocalJWKSet, decodeProtectedHeader, errors, jwtVerify, type JSONW
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { discover, fetchKeys } from '../adapters/oidc-client.js';
-import { withoutSecrets } from '../adapters/oidc-error.js';
+import { discover, fetchKeys, withoutSecrets } from '../adapters/oidc-client.js';
+import { ASYMMETRIC } from '../adapters/unsupported.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { ProviderRegistry } from '../provider.registry.js';
 import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 
-/** Neither `none` nor a MAC (RFC 8725 §3.1): the latter's key would be the client secret. */
-const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 /** What a provider signs with that does not say (OpenID Connect Core §3.1.3.7). */
 const USUAL = ['RS256'];
 

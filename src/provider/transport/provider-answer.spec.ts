@@ -1,4 +1,4 @@
-import { askedOf, ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
+import { askedOf, isAway, ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
 
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const url = 'https://id.example/token';
@@ -87,4 +87,23 @@ describe('a provider’s answer', () => {
   ])('of %s is refused without quoting it', (_name, body, what) => {
     expect(() => readJson(body)).toThrow(new Error(`the provider answered with ${what}`));
   });
+});
+
+describe('whether a provider is away', () => {
+  const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  const round: { cause?: unknown } = {};
+  round.cause = round;
+
+  it.each<[string, unknown, boolean]>([
+    ['a refused connection', refused, true],
+    ['one below others', new TypeError('a', { cause: new Error('b', { cause: refused }) }), true],
+    ['its time limit', { code: 'OAUTH_TIMEOUT' }, true],
+    ['a certificate', { code: 'CERT_HAS_EXPIRED' }, false],
+    ['a code that only begins like one', { code: 'ECONNREFUSED_BY_POLICY' }, false],
+    ['a code that only ends like one', { code: 'NOT_ETIMEDOUT' }, false],
+    ['a code that is no text', { code: ['ETIMEDOUT'] }, false],
+    ['a cause that is null', { code: 'E', cause: null }, false],
+    ['no error', undefined, false],
+    ['a circle', round, false],
+  ])('%s', (_name, error, expected) => expect(isAway(error)).toBe(expected));
 });

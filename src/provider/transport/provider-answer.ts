@@ -85,15 +85,34 @@ export function badAnswer(message: string, response: Response): Error {
 
 /** What was asked when an error came, if the error or one of its causes says so. */
 export function askedOf(error: unknown): Asked | undefined {
-  for (let at = error, depth = 0; depth < 8 && typeof at === 'object' && at !== null; depth++) {
-    const { asked, cause } = at as { readonly asked?: Asked; readonly cause?: unknown };
-    if (asked !== undefined) return asked;
-    at = cause;
-  }
-  return undefined;
+  return chain(error).find(({ asked }) => asked !== undefined)?.asked;
 }
 
-export function askedIn({ url, status, body }: Response): Asked {
+/** Codes of Node.js, axios and openid-client. */
+const AWAY =
+  /^(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|HOSTUNREACH|NETUNREACH|NOTFOUND|PIPE|TIMEDOUT|AI_AGAIN)|UND_ERR_(?:CONNECT_TIMEOUT|HEADERS_TIMEOUT|BODY_TIMEOUT|SOCKET)|OAUTH_TIMEOUT)$/;
+
+/** Whether an error, or what caused it, says that a provider is away or slow, and not that its answer is wrong. */
+export function isAway(error: unknown): boolean {
+  return chain(error).some(({ code }) => typeof code === 'string' && AWAY.test(code));
+}
+
+interface Link {
+  readonly asked?: Asked;
+  readonly code?: unknown;
+  readonly cause?: unknown;
+}
+
+/** An error and its causes, eight at most: they may form a circle. */
+function chain(error: unknown): Link[] {
+  const links: Link[] = [];
+  for (let at = error; typeof at === 'object' && at !== null && links.length < 8; at = (at as Link).cause) {
+    links.push(at);
+  }
+  return links;
+}
+
+function askedIn({ url, status, body }: Response): Asked {
   const asked = { url, status };
   try {
     const { error, error_description: description } = readJson(body);
