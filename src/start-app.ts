@@ -56,11 +56,11 @@ export async function startApp(
 
 async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
   const { port, host, metricsPort = 0 } = settings;
-  const at = (variable: string, value: number) => async (error: unknown) => {
-    throw await listenFault(error, { variable, port: value, host });
+  const at = (variable: string, value: number) => (error: unknown) => {
+    throw listenFault(error, variable, value, host);
   };
   await app.get(MetricsServer).listen().catch(at('METRICS_PORT', metricsPort));
-  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) await at('PORT', port)({ code: 'EADDRINUSE' });
+  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) at('PORT', port)({ code: 'EADDRINUSE' });
   await app.listen(port, host).catch(at('PORT', port));
 }
 
