@@ -14,7 +14,6 @@ import { directWay } from './database/pool/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
 import { createApp } from './http/server/create-app.js';
 import { isTakenAtIpv6, listenFault } from './http/server/listen-fault.js';
-import { stopListening } from './http/server/stop-listening.js';
 import { NestLog } from './operations/log.js';
 import { ProviderRegistry } from './provider/provider.registry.js';
 import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
@@ -57,11 +56,11 @@ export async function startApp(
 
 async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
   const { port, host, metricsPort = 0 } = settings;
-  const at = (variable: string, value: number) => async (error: unknown) => {
-    throw await listenFault(error, { variable, port: value, host });
+  const at = (variable: string, value: number) => (error: unknown) => {
+    throw listenFault(error, variable, value, host);
   };
   await app.get(MetricsServer).listen().catch(at('METRICS_PORT', metricsPort));
-  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) await at('PORT', port)({ code: 'EADDRINUSE' });
+  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) at('PORT', port)({ code: 'EADDRINUSE' });
   await app.listen(port, host).catch(at('PORT', port));
 }
 
@@ -83,7 +82,7 @@ export function running(
       app.get(Readiness).stop();
       closeConnectionsAfterAnswer(app.getHttpServer());
       await delay(settings.shutdownDelay * 1000);
-      await stopListening(app.getHttpServer());
+      app.getHttpServer().close(); // before sockets are notified: they must not come back here
       await app.close();
       await database?.stop();
     },

@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { json } from 'node:stream/consumers';
-import { roomWithin } from '../../src/http/server/open-files.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
@@ -17,20 +16,6 @@ const STRANGERS = 100;
 const UPGRADE =
   'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
-
-describe('room for connections', () => {
-  it.each([
-    [LIMIT, 10, CONNECTIONS, SOCKETS],
-    [64, 50, 16, 8], // far too few: a part is better than none
-    [1024, 10, 950, 918],
-    [65_536, 20, 63_468, 61_420],
-  ])(
-    '%s files, %s of them for the database: %s connections, %s of them sockets',
-    (limit, pool, connections, sockets) => {
-      expect(roomWithin(limit, pool)).toEqual({ connections, sockets });
-    },
-  );
-});
 
 /** Whatever strangers open: requests go on, and the log says what is wrong. Windows knows no such limit. */
 needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors', () => {
@@ -118,9 +103,9 @@ needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors
     for (const { answer } of idle) void answer.then((text) => (dropped += Number(text === 'closed')));
     await until(() => dropped > STRANGERS - (CONNECTIONS - SOCKETS));
     expect(await refresh()).toBe(200);
-    expect(linesOf('File descriptors run out, sockets are refused: 423 connections are open')).toHaveLength(
-      1,
-    );
+    expect(
+      linesOf('File descriptors run out, sockets are refused: the process may open 512 files'),
+    ).toHaveLength(1);
     expect(linesOf('File descriptors run out')).toHaveLength(1); // once a minute
 
     strangers.splice(0).forEach(({ socket }) => socket.destroy());

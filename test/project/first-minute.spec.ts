@@ -50,28 +50,25 @@ describe('the first minute', () => {
     expect(service.output()).not.toMatch(/[{}\u001b]|Nest/); // oxlint-disable-line no-control-regex
   });
 
-  it.each(['127.0.0.1', '::1'])(
-    'a port that is taken at %s: one line, with the next free one',
-    async (at) => {
-      const taken = createServer().listen(0, at);
-      await once(taken, 'listening');
-      try {
-        const { port } = taken.address() as AddressInfo;
-        const other = await spawnService(as({ PORT: String(port) }));
-        expect(await other.ended).toBe(1);
-        const [, ...said] = other
-          .output()
-          .trim()
-          .split('\n')
-          .filter((line) => !line.includes('key_made'));
-        const [, free] = /PORT=(\d+)/.exec(said.join()) ?? [];
-        expect(said).toEqual([`Port ${port} is taken by another program. Try: PORT=${free} npm start`]);
-        expect(Number(free)).toBeGreaterThan(port);
-      } finally {
-        taken.close();
-      }
-    },
-  );
+  it.each(['127.0.0.1', '::1'])('a port that is taken at %s: one line, which says what to do', async (at) => {
+    const taken = createServer().listen(0, at);
+    await once(taken, 'listening');
+    try {
+      const { port } = taken.address() as AddressInfo;
+      const other = await spawnService(as({ PORT: String(port) }));
+      expect(await other.ended).toBe(1);
+      const [, ...said] = other
+        .output()
+        .trim()
+        .split('\n')
+        .filter((line) => !line.includes('key_made'));
+      expect(said).toEqual([
+        `Port ${port} is taken by another program. Stop that program, or set PORT to another port.`,
+      ]);
+    } finally {
+      taken.close();
+    }
+  });
 
   it('a directory that cannot be written: one line, and nothing is left', async () => {
     writeFileSync(join(folder, 'file'), '');

@@ -5,96 +5,74 @@ import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 
-/** The least that is sensible in production: some systems begin with 1024, which is over with a few hundred sockets. */
+/** Some systems allow 1024 files by default, which are used up by a few hundred sockets. */
 const LOW = 4096;
 const RETRY_AFTER_S = 5;
 const WARN_EVERY_MS = 60_000;
-
-/** How many connections may be open at once. */
-export interface Room {
-  /** Of all kinds: beyond it Node.js closes each new one as soon as it is accepted. */
-  readonly connections: number;
-  /** When so many are open, no further socket is let in: the rest is for requests. */
-  readonly sockets: number;
-}
+const REMEDY = 'Raise it: `ulimit -n`, `LimitNOFILE=` of systemd, `nofile` of a container.';
 
 /**
- * Each connection takes a file descriptor, and so do those to the database, to Redis and to providers. Without any left,
- * Node.js drops new connections and says nothing, and the service cannot reach its database either. So some are kept back.
+ * Keeps file descriptors for the database, Redis and providers: if connections of clients took all, the service could not reach its
+ * database, and Node.js would drop new connections without a word.
  */
 @Injectable()
 export class OpenFiles implements OnApplicationBootstrap {
   private readonly logger = new Logger(OpenFiles.name);
   private readonly limit = openFileLimit();
-  private readonly room: Room;
+  /** Of all kinds; Node.js closes further ones as soon as they are accepted. */
+  private readonly mostConnections: number;
+  /** If so many connections are open, no further socket is admitted: the rest is for requests. */
+  private readonly mostBeforeSocket: number;
   private warnedAt = -Infinity;
 
   constructor(
     private readonly http: HttpAdapterHost,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.room = roomWithin(this.limit, settings.databasePoolSize);
+    const part = Math.ceil(this.limit / 32);
+    const rest = this.limit - settings.databasePoolSize - Math.max(64, part);
+    this.mostConnections = Math.max(part, rest);
+    this.mostBeforeSocket = this.mostConnections - Math.max(16, part);
   }
 
   onApplicationBootstrap(): void {
     if (this.limit === Infinity) return;
-    const { server, limit } = this;
-    const { connections, sockets } = this.room;
-    server.maxConnections = connections;
-    server.on('drop', () => this.warn(`connections are refused: ${connections} are open`));
-    if (!this.settings.production || limit >= LOW) return;
-    this.logger.warn(
-      `The process may open ${limit} files, which allows for ${sockets} sockets. Raise it: ${REMEDY}.`,
-    );
+    this.server.maxConnections = this.mostConnections;
+    this.server.on('drop', () => this.warn('connections are refused'));
+    if (this.settings.production && this.limit < LOW)
+      this.logger.warn(
+        `The process may open ${this.limit} files, which allows for ${this.mostBeforeSocket} sockets. ${REMEDY}`,
+      );
   }
 
-  /** @throws OAuthError `slow_down` when the rest of the descriptors is for requests */
+  /** @throws OAuthError `slow_down` if the rest of the descriptors is for requests */
   async assertRoomForSocket(): Promise<void> {
     if (this.limit === Infinity) return;
-    const open = await this.openConnections();
-    if (open <= this.room.sockets) return; // it is among them
-    this.warn(`sockets are refused: ${open} connections are open`);
+    const open = await new Promise<number>((resolve, reject) =>
+      this.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    );
+    if (open <= this.mostBeforeSocket) return; // the socket's own connection is counted already
+    this.warn('sockets are refused');
     throw new OAuthError('slow_down', 'too many connections are open', {
       headers: { 'Retry-After': String(RETRY_AFTER_S) },
     });
-  }
-
-  private openConnections(): Promise<number> {
-    return new Promise((resolve, reject) =>
-      this.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
-    );
   }
 
   private get server(): Server {
     return this.http.httpAdapter.getHttpServer() as Server;
   }
 
-  private warn(what: string): void {
+  private warn(effect: string): void {
     const now = performance.now();
     if (now - this.warnedAt < WARN_EVERY_MS) return;
     this.warnedAt = now;
     this.logger.warn(
-      `File descriptors run out, ${what}, and the process may open ${this.limit} files. Raise it: ${REMEDY}.`,
+      `File descriptors run out, ${effect}: the process may open ${this.limit} files. ${REMEDY}`,
     );
   }
 }
 
-const REMEDY = '`ulimit -n`, `LimitNOFILE=` of systemd, `nofile` of a container';
-
-/**
- * @param limit of open files
- * @param poolSize connections to the database
- */
-export function roomWithin(limit: number, poolSize: number): Room {
-  const connections = Math.max(limit / 4, limit - poolSize - Math.max(64, limit / 32));
-  const sockets = Math.max(connections / 2, connections - Math.max(16, limit / 32));
-  return { connections: Math.floor(connections), sockets: Math.floor(sockets) };
-}
-
-/**
- * How many files the process may open: Node.js has raised it to the hard limit when it started. Infinity where there is no limit,
- * or none that is known (Windows).
- */
+/** Node.js has raised it to the hard limit at its start. @returns Infinity if there is no limit, or none is known (Windows) */
 function openFileLimit(): number {
   const report = Object.assign(process.report, { excludeNetwork: true }); // else it would look up names of other machines
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
