@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { swc } from './start/swc.js';
-import { runTogether } from './test/support/together.js';
 
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
@@ -35,12 +34,6 @@ const leftOut = [
   ...(process.env.BROWSER === 'chromium' ? [] : ['test/browsers/chromium/']),
   ...(isWhole ? ['test/infra/', ...(all ? [] : SLOW)] : []),
 ];
-const shared = isWhole
-  ? runTogether(import.meta.dirname, (path) => leftOut.some((start) => path.startsWith(start)))
-  : named.some((name) => name.includes('together'))
-    ? []
-    : ['test/together/'];
-
 /** @type {import('jest').Config} */
 export default {
   testEnvironment: '<rootDir>/test/support/openapi/environment.mjs', // Node.js, and every answer is compared with docs/openapi.json
@@ -48,7 +41,7 @@ export default {
   testEnvironmentOptions: { customExportConditions: ['@latchkey/source', 'node', 'node-addons'] },
   roots: ['<rootDir>/src', '<rootDir>/test', '<rootDir>/packages'],
   testMatch: ['**/*.spec.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...[...leftOut, ...shared].map((path) => `<rootDir>/${path}`)],
+  testPathIgnorePatterns: ['/node_modules/', ...leftOut.map((path) => `<rootDir>/${path}`)],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: {
@@ -59,7 +52,6 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
-  testSequencer: '<rootDir>/test/support/longest-first.js',
   testTimeout: 180_000, // tests may wait for the processor
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.
   maxWorkers: Math.min(4, 2 * availableParallelism()),
