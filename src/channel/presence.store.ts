@@ -92,10 +92,9 @@ export class PresenceStore {
     @InjectRepository(Instance) private readonly instances: Repository<Instance>,
     private readonly sql: Sql,
   ) {
-    // On Citus the places of several users are on several nodes.
-    this.onlineDevices = sql.distributed
-      ? (userId) => this.onlineDevicesOf(userId)
-      : sql.together('presence-online', (userIds: string[]) => this.onlineDevicesOfEach(userIds));
+    this.onlineDevices = sql.together('presence-online', (userIds: string[]) =>
+      this.onlineDevicesOfEach(userIds),
+    );
   }
 
   /** @returns false when the instance is not known: it was gone too long, or the tables were emptied by a crash. */

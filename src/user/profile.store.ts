@@ -21,10 +21,7 @@ export class ProfileStore {
   readonly find: (userId: string) => Promise<Profile | undefined>;
 
   constructor(private readonly sql: Sql) {
-    // On Citus several users are on several nodes.
-    this.find = sql.distributed
-      ? (userId) => this.findOne(userId)
-      : sql.together('profile', (userIds: string[]) => this.findEach(userIds));
+    this.find = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
   }
 
   private async findOne(userId: string): Promise<Profile | undefined> {

@@ -48,7 +48,7 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// On Citus each state goes alone: a statement for those of many nodes would commit in two phases on all of them.
+// A state that comes alone, as every one does on Citus.
 const SAVE_ONE = {
   name: 'state-save',
   text: `
@@ -80,13 +80,9 @@ export class StateService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     // States that arrive together share a statement. One whose request was given up may still be saved: nobody knows it.
-    this.saveState = sql.distributed
-      ? (state) => sql.query(SAVE_ONE, this.valuesOf(state))
-      : sql.together('state-save', (states: State[]) => this.saveTogether(states));
+    this.saveState = sql.together('state-save', (states: State[]) => this.saveTogether(states));
     // A request that was given up may still spend its state: as after any other error, the sign-in begins anew (contract §3).
-    this.spend = sql.distributed
-      ? (stateHash) => this.spendOne(stateHash)
-      : sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
+    this.spend = sql.together('state-consume', (hashes: Buffer[]) => this.spendTogether(hashes));
   }
 
   /** A new state: 256 random bits as 64 hex characters (contract §4). */
@@ -109,6 +105,10 @@ export class StateService {
   }
 
   private async saveTogether(states: State[]): Promise<State[]> {
+    if (states.length === 1) {
+      await this.sql.query(SAVE_ONE, this.valuesOf(states[0]!));
+      return states;
+    }
     const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
     const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
     await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
@@ -122,6 +122,7 @@ export class StateService {
   }
 
   private async spendTogether(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+    if (hashes.length === 1) return [await this.spendOne(hashes[0]!)];
     const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
