@@ -69,7 +69,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   );
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    child.once('exit', (code, by) => resolve(by ?? `exit code ${code}`));
   });
 
   const closed = new Promise((resolve) => void child.once('close', resolve));
