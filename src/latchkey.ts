@@ -64,7 +64,6 @@ Settings are environment variables, or lines of a file .env in the working direc
 
 /** `latchkey <command> …`. @returns the exit code; 2: there is no such command */
 async function main([name, ...argv]: readonly string[]): Promise<number> {
-  delete process.env['NODE_PG_FORCE_NATIVE']; // as in main.ts
   const command = COMMANDS.get(name ?? '');
   if (command) return command.run(argv);
   if (name === '--help' || name === '-h') return print(USAGE);

@@ -7,7 +7,6 @@ const told = new Promise<NodeJS.Signals>((resolve) => {
 });
 
 async function main(): Promise<void> {
-  delete process.env['NODE_PG_FORCE_NATIVE']; // pg would load `pg-native`, which is not installed
   const loaded = await Promise.race([import('./serve.js'), told]);
   if (typeof loaded === 'object') await loaded.serve(told);
   process.exit(0); // also where it was told to stop during the start (contract §1)
