@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { DynamicModule } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
@@ -9,6 +10,7 @@ import type { Settings } from './config/settings/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/pool/data-source.js';
 import { migrateOnce } from './database/start/migrate.js';
+import { patiently, type Patience } from './database/start/patiently.js';
 import { Sql } from './database/statements/sql.js';
 import { directWay } from './database/pool/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
@@ -23,13 +25,23 @@ import type { Service } from './start.js';
 import { tellTimeOf } from './http/server/express.adapter.js';
 
 /**
- * Migrates the database and starts the application on it. One attempt.
+ * Migrates the database and starts the application on it.
  *
  * @param settings with the URL of the database
  * @returns the application, which listens
- * @throws DatabaseErrors, after which another attempt may help, and faults of the settings
  */
-export async function startApp(
+export function startApp(
+  settings: Settings,
+  log: Logger,
+  patience: Patience,
+): Promise<NestExpressApplication> {
+  const module = AppModule.with(settings); // once: TypeORM's module warns of a second one
+  return patiently((msLeft) => attempt(module, settings, log, msLeft, patience.signal), patience);
+}
+
+/** @throws DatabaseErrors, after which another attempt may help, and faults of the settings */
+async function attempt(
+  module: DynamicModule,
   settings: Settings,
   log: Logger,
   msLeft: number,
@@ -39,7 +51,7 @@ export async function startApp(
   const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, signal);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
-  const app = await createApp(AppModule.with(settings), settings, { pino: log, nest: new NestLog(log) });
+  const app = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
   try {
     tellTimeOf(app.get(Clock));
     if (app.get(Sql).distributed) await spreadNewTables(direct);

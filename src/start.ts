@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings/settings.js';
 import { withoutEnvironment } from './database/embedded-url.js';
-import { patiently, type Patience } from './database/start/patiently.js';
+import type { Patience } from './database/start/patiently.js';
 
 /** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
 const PATIENCE_MS = 30_000;
@@ -42,7 +42,7 @@ export async function startService(
       settings.databaseUrl ?? withoutEnvironment((await unlessAborted(embedded!, signal)).url);
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
     const complete = { ...settings, databaseUrl, databaseDirectUrl };
-    const starting = patiently((msLeft) => startApp(complete, log, msLeft, signal), patience);
+    const starting = startApp(complete, log, patience);
     return running(await unlessAborted(starting, signal), settings, await embedded);
   } catch (error) {
     await Promise.race([takeDown(embedded), delay(FAREWELL_MS, undefined, { ref: false })]);

@@ -122,10 +122,7 @@ export class ChannelHistory {
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    // On Citus the histories of several users are on several nodes.
-    this.stateOf = sql.distributed
-      ? (viewpoint) => this.stateAt(viewpoint)
-      : sql.together('history-state', (viewpoints: Viewpoint[]) => this.states(viewpoints));
+    this.stateOf = sql.together('history-state', (viewpoints: Viewpoint[]) => this.states(viewpoints));
   }
 
   /** Runs work in a transaction, and tells of the events that it appended once they are committed. */

@@ -20,11 +20,11 @@ export class ProfileStore {
   }
 
   /**
-   * Finds a profile; concurrent calls are batched into one statement, except on Citus, where users are on several nodes.
+   * Finds a profile; concurrent calls are batched into one statement.
    * @returns undefined if there is no such user
    */
   find(userId: string): Promise<Profile | undefined> {
-    return this.sql.distributed ? this.findOne(userId) : this.findBatched(userId);
+    return this.findBatched(userId);
   }
 
   private async findOne(userId: string): Promise<Profile | undefined> {

@@ -109,9 +109,7 @@ describe('what is good for one exchange', () => {
       const state = states.make();
       await states.save(state, named);
       await states.consume(state);
-      expect(await statements()).toEqual(
-        isDistributed ? ['state-consume', 'state-save'] : ['states-consume', 'states-save'],
-      );
+      expect(await statements()).toEqual(['state-consume', 'state-save']);
       expect(told).toEqual(
         isDistributed
           ? []

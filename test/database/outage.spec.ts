@@ -1,4 +1,9 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import request from 'supertest';
+import { parseSettings } from '../../src/config/settings/parse-settings.js';
+import { createLog } from '../../src/operations/log.js';
+import { startService } from '../../src/start.js';
 import { createDatabase } from '../support/database.js';
 import { isFull, reportPromise } from '../support/proof.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -98,4 +103,28 @@ describe('a database outage', () => {
       if (status === 200) return;
     }
   }
+});
+
+it('a start that is tried again makes the modules once', async () => {
+  const database = await createDatabase();
+  const stopping = new AbortController();
+  let attempts = 0;
+  const closing = createServer((socket) => {
+    socket.destroy();
+    if (++attempts === 3) stopping.abort();
+  }).listen(0, '127.0.0.1');
+  await once(closing, 'listening');
+  const { port } = closing.address() as AddressInfo;
+  const lines: string[] = [];
+  const log = createLog('debug', { write: (line) => void lines.push(line) });
+  const settings = parseSettings({
+    SECRET_KEY: '5e'.repeat(32),
+    DATABASE_URL: `postgres://latchkey@127.0.0.1:${port}/latchkey`,
+    DATABASE_DIRECT_URL: database.url, // the migrations succeed
+  });
+  await expect(startService(settings, log, stopping.signal)).rejects.toThrow(/abort/);
+  expect(lines.join('')).toMatch(/waiting for the database/);
+  expect(lines.join('')).not.toMatch(/already registered/);
+  closing.close();
+  await database.drop();
 });

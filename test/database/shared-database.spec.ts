@@ -30,6 +30,7 @@ describe('a database with tables of another application', () => {
   it.each([
     ['users', 'CREATE TABLE users (id int)'],
     ['users', 'CREATE VIEW users AS SELECT 1 AS id'],
+    ['refresh_tokens_open', 'CREATE TABLE other (id int); CREATE INDEX refresh_tokens_open ON other (id)'],
     ['presence', 'CREATE TYPE presence AS ENUM ($$here$$)'],
     ['logout_tokens', 'CREATE TABLE logout_tokens (id int)'], // of the eighth migration
     ['authorization_codes', 'CREATE TABLE authorization_codes (id int)'], // of the tenth
@@ -41,7 +42,7 @@ describe('a database with tables of another application', () => {
       await query(database.url, `INSERT INTO migrations VALUES (1, 1, 'Other1', '')`);
     const before = await tables();
     await expect(start()).rejects.toThrow(
-      new RegExp(`"${name}" in schema "public" is not a table of the service; .* a schema of its own`),
+      new RegExp(`"${name}" in schema "public" does not belong to the service; .* a schema of its own`),
     );
     expect(await tables()).toEqual(before);
   });
@@ -83,8 +84,52 @@ describe('a database with tables of another application', () => {
     expect((await tables()).filter((name) => name.startsWith('app.'))).toEqual([]);
   });
 
+  it.each(['pg_catalog, public', '"pg_temp",public', 'pg_catalog', 'pg_temp, "$user"'])(
+    'makes its tables in schema public if search_path is %s',
+    async (path) => {
+      await query(
+        database.url,
+        `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET search_path = ${path}`,
+      );
+      service = await start();
+      await request(service.url).get('/health/ready').expect(200);
+      expect(await tables()).toContain('public.signing_keys');
+    },
+  );
+
+  it('says which right the role lacks, at the first start and later', async () => {
+    const [role, other] = [randomBytes(4), randomBytes(4)].map((bytes) => `role_${bytes.toString('hex')}`);
+    const url = new URL(database.url);
+    [url.username, url.password] = [role!, 'secret-of-the-role'];
+    await query(
+      database.url,
+      `CREATE ROLE ${other}; CREATE ROLE ${role} LOGIN PASSWORD '${url.password}' IN ROLE ${other}`,
+    );
+    try {
+      await query(
+        database.url,
+        `ALTER SCHEMA public OWNER TO ${role}; ALTER ROLE ${role} SET role = ${other}`,
+      );
+      await expect(start(url.href)).rejects.toThrow(
+        /^the database cannot be used: permission denied for schema public; .*RESET role/,
+      );
+      await query(database.url, `ALTER ROLE ${role} RESET role`);
+      service = await start(url.href);
+      await service.close();
+      service = undefined;
+      await query(database.url, `ALTER ROLE ${role} SET role = ${other}`);
+      await expect(start(url.href)).rejects.toThrow(
+        /^the database cannot be used: permission denied for table migrations; .*RESET role/,
+      );
+    } finally {
+      await query(database.url, `DROP OWNED BY ${role}, ${other}; DROP ROLE ${role}, ${other}`);
+    }
+  });
+
   it('refuses a search_path that names no schema', async () => {
-    await expect(start(withPath('latchkay'))).rejects.toThrow(/search_path \(latchkay\) names no schema/);
+    await expect(start(withPath('latchkay'))).rejects.toThrow(
+      /search_path \(latchkay\) begins with no schema/,
+    );
   });
 });
 

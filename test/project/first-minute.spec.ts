@@ -95,6 +95,8 @@ describe('the first minute', () => {
   it('a directory below /proc: one line, where Node.js would try to make it without end', async () => {
     const other = await spawnService(as({ DATABASE_URL: '', DATA_DIR: '/proc/latchkey' }));
     expect(await other.ended).toBe(1);
-    expect(other.output()).toContain('DATA_DIR: was "/proc/latchkey"; accepted: a directory on a disk\n');
+    expect(other.output()).toContain(
+      'DATA_DIR: was "/proc/latchkey"; accepted: a directory on a disk, without ~ for a home directory\n',
+    );
   });
 });

@@ -308,6 +308,23 @@ describe('beside others', () => {
     expect(await removal.run()).toEqual({ authorization_states: 1 });
   });
 
+  it('a row that cannot be removed is passed over, and all others go', async () => {
+    await insert['sample_codes']!(1500, `now() - i * interval '1 s'`);
+    const [stuck] = await sql('SELECT encode(code_hash, $1) AS hash FROM sample_codes OFFSET 700 LIMIT 1', [
+      'hex',
+    ]);
+    const hash = stuck!['hash'] as string;
+    await sql(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$`);
+    await sql(
+      `CREATE TRIGGER refuse BEFORE DELETE ON sample_codes FOR EACH ROW
+       WHEN (OLD.code_hash = decode('${hash}', 'hex')) EXECUTE FUNCTION refuse()`,
+    );
+    expect(await removal.run()).toMatchObject({ sample_codes: 1499 });
+    expect(await sql(`SELECT encode(code_hash, 'hex') AS hash FROM sample_codes`)).toEqual([{ hash }]);
+    await sql('DROP FUNCTION refuse CASCADE');
+    expect(await removal.run()).toMatchObject({ sample_codes: 1 });
+  });
+
   it('a table that fails causes a warning, and does not delay the others', async () => {
     for (const table of TABLES) await insert[table]!(1, `now() - interval '1 minute'`);
     const warn = jest.spyOn(Logger.prototype, 'warn');

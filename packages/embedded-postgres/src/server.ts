@@ -6,6 +6,10 @@ import type { Binaries } from './binaries.js';
 import { signalPostmaster } from './postmaster.js';
 
 const STOP_PATIENCE_MS = 5000;
+/** After which a server that does not end is killed: one that reads a named pipe or `/dev/zero` handles no other signal. */
+const KILL_AFTER_MS = 8000;
+/** A server that recovers reports its progress every 10 s (`log_startup_progress_interval`). */
+const SILENCE_MS = 20_000;
 
 /** Neither statements nor their values may reach a log: the client reports its errors. */
 export const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
@@ -20,6 +24,10 @@ export interface ServerOptions {
   readonly host?: string;
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
+  /** Ends the start: the process is killed. */
+  readonly signal?: AbortSignal;
+  /** The longest time without a line of the log before the server is ready. */
+  readonly silenceMs?: number;
 }
 
 export interface Server {
@@ -31,9 +39,21 @@ export interface Server {
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL and resolves once it accepts connections, however long recovery takes. */
+/**
+ * Starts PostgreSQL and resolves once it accepts connections, however long recovery takes.
+ * @throws with the reason if it ends before, or is killed since it hangs
+ */
 export async function startServer(options: ServerOptions): Promise<Server> {
-  const { binaries, account, path, host = LOOPBACK, port, settings = [] } = options;
+  const {
+    binaries,
+    account,
+    path,
+    host = LOOPBACK,
+    port,
+    settings = [],
+    signal,
+    silenceMs = SILENCE_MS,
+  } = options;
   const address = { host, port };
   const [command, ...before] = diesWithParent(binaries.postgres, account);
   const child = spawn(
@@ -49,22 +69,37 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   );
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
-    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+    child.once('exit', (code, by) => resolve(by ?? `exit code ${code}`));
   });
 
   const closed = new Promise((resolve) => void child.once('close', resolve));
   const lastLines: string[] = [];
   const lines = createInterface({ input: child.stderr });
+  const kill = (): void => void child.kill('SIGKILL');
+  signal?.addEventListener('abort', kill);
+  if (signal?.aborted) kill();
+  let isSilent = false;
+  const silence = setTimeout(() => {
+    isSilent = true;
+    kill();
+  }, silenceMs);
   const ready = new Promise<true>((resolve) => {
     lines.on('line', (line) => {
+      silence.refresh();
       lastLines.push(line);
       if (lastLines.length > 10) lastLines.shift();
       if (/ready to accept (read-only )?connections/.test(line)) resolve(true);
     });
   });
   const outcome = await Promise.race([ready, ended]);
+  clearTimeout(silence);
+  signal?.removeEventListener('abort', kill);
   if (outcome !== true) {
     await closed; // its last lines may still be on their way
+    if (isSilent)
+      throw new Error(
+        `PostgreSQL hung for ${silenceMs / 1000} s and was killed: see whether a file in ${path} (postgresql.conf, pg_hba.conf, …) is a link to a device, or a named pipe`,
+      );
     throw new Error(lastLines.find((line) => line.includes('FATAL')) ?? outcome);
   }
 
@@ -75,9 +110,12 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     running: () => child.exitCode === null && child.signalCode === null,
     async stop() {
       signalPostmaster(pid, 'INT', binaries.pgCtl);
-      const impatience = setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_PATIENCE_MS);
+      const timers = [
+        setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_PATIENCE_MS),
+        setTimeout(kill, KILL_AFTER_MS),
+      ];
       await ended;
-      clearTimeout(impatience);
+      for (const timer of timers) clearTimeout(timer);
     },
   };
 }

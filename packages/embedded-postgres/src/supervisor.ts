@@ -32,6 +32,8 @@ export class Supervisor {
   private looking?: NodeJS.Timeout;
   private watching?: Promise<void>;
   private stopping = false;
+  /** Aborted by `stop`, and by the end of the process: a server that is not ready yet is killed. */
+  private readonly starting = new AbortController();
 
   constructor(
     private readonly cluster: Cluster,
@@ -61,6 +63,7 @@ export class Supervisor {
   /** Resolves when no process is left. */
   async stop(): Promise<void> {
     this.stopping = true;
+    this.starting.abort();
     await this.takeDown();
     await this.watching;
     await this.takeDown(); // a restart may have brought up another server meanwhile
@@ -85,7 +88,8 @@ export class Supervisor {
       await takeOver(path, password, binaries, this.log);
       refuseSpecialFiles(path);
       try {
-        return await startServer({ ...this.cluster, ...(this.socket?.open() ?? (await chooseTcp())) });
+        const address = this.socket?.open() ?? (await chooseTcp());
+        return await startServer({ ...this.cluster, ...address, signal: this.starting.signal });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;
       }
@@ -124,6 +128,7 @@ export class Supervisor {
 
   /** For an end of the process without `stop`, where the operating system does not stop the server. */
   private readonly signalStop = (): void => {
+    this.starting.abort();
     if (this.server?.running()) signalPostmaster(this.server.pid, 'INT', this.cluster.binaries.pgCtl);
   };
 }

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -340,6 +340,35 @@ describe('when something is killed', () => {
     writeFileSync(unfinished, '');
     await start();
     expect(existsSync(unfinished)).toBe(false);
+  });
+});
+
+// As after the check of the files (refuseSpecialFiles): another program replaces one just before it is read.
+describe('a server that waits for a named pipe in place of its configuration', () => {
+  const hang = async (file: string, options: Partial<Parameters<typeof startServer>[0]>): Promise<Error> => {
+    use(mkdtempSync(join(ROOM, 'hangs-')));
+    await (await start()).stop();
+    const path = join(cluster, file);
+    rmSync(path);
+    execFileSync('mkfifo', ['-m', '644', path]);
+    const account = postgresAccount();
+    const binaries = postgresBinaries(account, () => dataDir);
+    const starting = startServer({ binaries, account, path: cluster, port: await freePort(), ...options });
+    return starting.then(
+      () => new Error('it runs'),
+      (error: Error) => error,
+    );
+  };
+
+  it.each(['postgresql.conf', 'pg_hba.conf'])('%s is killed, and the start says why', async (file) => {
+    const { message } = await hang(file, { silenceMs: 1000 });
+    expect(message).toMatch(/^PostgreSQL hung for 1 s and was killed: see whether a file in .*named pipe$/);
+    const left = readPostmaster(cluster);
+    expect(left === undefined || !isAlive(left.pid)).toBe(true);
+  });
+
+  it('is killed if the start is called off', async () => {
+    expect((await hang('postgresql.conf', { signal: AbortSignal.timeout(500) })).message).toBe('SIGKILL');
   });
 });
 

@@ -48,7 +48,7 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// On Citus a batch for many nodes would be committed in two phases on all of them.
+// A state that comes alone, as every one does on Citus.
 const SAVE_ONE = {
   name: 'state-save',
   text: `
@@ -90,9 +90,7 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    const stored = { hash: hashOfState(state), signIn };
-    if (this.sql.distributed) await this.sql.query(SAVE_ONE, this.valuesOf(stored));
-    else await this.saveBatched(stored);
+    await this.saveBatched({ hash: hashOfState(state), signIn });
   }
 
   /**
@@ -100,13 +98,16 @@ export class StateService {
    * @throws OAuthError `invalid_grant` if the state is unknown, used or expired
    */
   async consume(state: string): Promise<PendingSignIn> {
-    const hash = hashOfState(state);
-    const signIn = await (this.sql.distributed ? this.spendOne(hash) : this.spendBatched(hash));
+    const signIn = await this.spendBatched(hashOfState(state));
     if (!signIn) throw new OAuthError('invalid_grant', 'state is unknown, used or expired');
     return signIn;
   }
 
   private async saveEach(states: State[]): Promise<State[]> {
+    if (states.length === 1) {
+      await this.sql.query(SAVE_ONE, this.valuesOf(states[0]!));
+      return states;
+    }
     const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
     const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
     await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
@@ -120,6 +121,7 @@ export class StateService {
   }
 
   private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
+    if (hashes.length === 1) return [await this.spendOne(hashes[0]!)];
     const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {

@@ -56,9 +56,12 @@ export const text = kind('text on one line, not blank', (value) =>
   value.trim() === '' || /[\u0000-\u001f\u007f]/.test(value) ? undefined : value,
 );
 
-/** A directory that may have to be made. Below /proc none can be, and Node.js would try without end (`mkdir` with `recursive`). */
-export const directory = kind('a directory on a disk', (value) =>
-  /^\/proc(?:\/|$)/.test(resolve(value)) ? undefined : text.parse(value),
+/**
+ * A directory that may have to be made. Below /proc none can be, and Node.js would try without end (`mkdir` with `recursive`).
+ * Only a shell expands `~`, not a file `.env`.
+ */
+export const directory = kind('a directory on a disk, without ~ for a home directory', (value) =>
+  /^\/proc(?:\/|$)/.test(resolve(value)) || /^~[^/]*(?:\/|$)/.test(value) ? undefined : text.parse(value),
 );
 
 /** An address or host name to listen on, without brackets. It is written into URLs, which know neither zones nor all dotted numbers. */

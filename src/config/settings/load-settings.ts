@@ -13,6 +13,8 @@ import { passOnToOpenTelemetry } from './traces.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
 import { read } from './setting-row.js';
 
+delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, would load `pg-native`, which is not installed
+
 const OLD_KEY = 'OLD_SECRET_KEY';
 
 /**

@@ -195,6 +195,8 @@ describe('a value that is not accepted', () => {
     ['DATABASE_DIRECT_URL', 'direct.example'],
     ['DATABASE_POOL_SIZE', '0'],
     ['DATA_DIR', ' '],
+    ['DATA_DIR', '~/data'],
+    ['DATA_DIR', '~latchkey'],
     ['REDIS_URL', 'http://redis.example'],
     ['SECRET_KEY', 'ab'.repeat(31)],
     ['SERVICE_KEYS', 'k'.repeat(31)],

@@ -18,8 +18,18 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
 /** Limits of time that would end statements or connections of the service. It has its own. */
 const NO_LIMITS = ['lock_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 
-/** A path that names no schema of the operator's own, so that no table can be made. */
-const NO_SCHEMA = `current_schema() IS NULL AND current_setting('search_path') ~ '^(pg_catalog|[ ,"]|[$]user)*$'`;
+const PATH = `current_setting('search_path')`;
+/** A path that begins with a schema in which no table can be made, or none that lasts. PostgreSQL searches both first anyway. */
+const OF_POSTGRES = '^( *"?pg_(catalog|temp)"? *(, *|$))+';
+/** SQL condition: the path begins with such a schema. */
+export const BEGINS_WITH_POSTGRES = `${PATH} ~ '${OF_POSTGRES}'`;
+/** A path that names no schema of the operator's own. */
+const NAMES_NONE = `${PATH} ~ '^(pg_catalog|pg_temp|[ ,"]|[$]user)*$'`;
+/** The default of PostgreSQL in place of none, and without those that no table can be made in. */
+const USABLE_PATH = `
+    SELECT set_config('search_path', CASE WHEN ${NAMES_NONE} THEN '"$user", public'
+      ELSE regexp_replace(${PATH}, '${OF_POSTGRES}', '') END, false)
+    WHERE ${BEGINS_WITH_POSTGRES} OR ${NAMES_NONE} AND current_schema() IS NULL`;
 
 const table = (rows: readonly (readonly string[])[]): string =>
   `(VALUES ${rows.map((row) => `('${row.join("', '")}')`).join(', ')}) AS relied_on (name, value, accepted)`;
@@ -28,7 +38,7 @@ const table = (rows: readonly (readonly string[])[]): string =>
 const DIFFERENT = `
   SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
   WHERE current_setting(name, true) !~ accepted
-  UNION ALL SELECT 'search_path', 'public', current_setting('search_path') WHERE current_schema() IS NULL`;
+  UNION ALL SELECT 'search_path', 'public', ${PATH} WHERE ${BEGINS_WITH_POSTGRES} OR current_schema() IS NULL`;
 
 type Connected = (error: Error, client?: Client) => void;
 
@@ -75,7 +85,7 @@ function settingStatement(config: ClientConfig): string {
   ];
   return `
     SELECT set_config(name, value, false) FROM ${table(rows)} WHERE current_setting(name, true) !~ accepted
-    UNION ALL SELECT set_config('search_path', 'public', false) WHERE ${NO_SCHEMA}`;
+    UNION ALL ${USABLE_PATH}`;
 }
 
 /**

@@ -1,11 +1,12 @@
 import type { Client } from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { BEGINS_WITH_POSTGRES } from '../pool/session-settings.js';
 
 const READ_ONLY = '25006'; // read_only_sql_transaction
 
 const FACTS = `
   SELECT current_setting('transaction_read_only') AS "readOnly", current_setting('server_encoding') AS encoding,
-    current_setting('search_path') AS path, current_schema() AS schema`;
+    current_setting('search_path') AS path, CASE WHEN NOT ${BEGINS_WITH_POSTGRES} THEN current_schema() END AS schema`;
 
 interface Facts {
   readonly readOnly: string;
@@ -28,18 +29,18 @@ export async function requireUsable(client: Client): Promise<void> {
   }
   if (schema === null) {
     const advice =
-      'create one of them (CREATE SCHEMA), let the role use it (GRANT), or take the setting back (RESET search_path)';
+      'create its first one (CREATE SCHEMA), let the role use it (GRANT), or take the setting back (RESET search_path)';
     throw new Error(
-      `the database cannot be used: its search_path (${path}) names no schema that the role may use; ${advice}`,
+      `the database cannot be used: its search_path (${path}) begins with no schema that the role may use; ${advice}`,
     );
   }
   if (readOnly !== 'off') throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
 }
 
-// Whether it may be read, and is one of TypeORM's: other tools have tables of that name, too.
+// Whether it is one of TypeORM's: other tools have tables of that name, too.
 const MIGRATIONS = `
-  SELECT n.nspname AS schema, has_table_privilege(c.oid, 'SELECT') AND 3 = (
-    SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid AND attname IN ('id', 'timestamp', 'name')) AS readable
+  SELECT n.nspname AS schema, 3 = (
+    SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid AND attname IN ('id', 'timestamp', 'name')) AS "isTypeOrms"
   FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('migrations')`;
 
 // Types as well: each table has one of its name.
@@ -49,10 +50,10 @@ const TAKEN = `
   UNION SELECT typname FROM pg_type, own WHERE typnamespace = own.oid AND typname = ANY ($1)
   ORDER BY name`;
 
-const MAKES_TABLE = /\bCREATE (?:UNLOGGED )?TABLE (\w+)/g;
+const MAKES = /\bCREATE (?:UNLOGGED |UNIQUE )?(?:TABLE|INDEX) (\w+)/g;
 
 /**
- * Refuses a schema in which another application has a table that a migration would make, before anything is changed.
+ * Refuses a schema in which another application has a table or an index of a name that a migration would use, before anything is changed.
  *
  * @param migrations of this version, by name: if one is applied, the table `migrations` is the service's
  */
@@ -63,17 +64,17 @@ export async function requireOwnTables(
   const query = <Row>(text: string, values?: unknown[]): Promise<Row[]> =>
     runner.query(text, values) as Promise<Row[]>;
   const [{ schema: own }] = (await query('SELECT current_schema() AS schema')) as [{ schema: string }];
-  const [table] = await query<{ schema: string; readable: boolean }>(MIGRATIONS);
-  const applied = table?.readable ? await query<{ name: string }>('SELECT name FROM migrations') : [];
+  const [table] = await query<{ schema: string; isTypeOrms: boolean }>(MIGRATIONS);
+  const applied = table?.isTypeOrms ? await query<{ name: string }>('SELECT name FROM migrations') : [];
   const areOurs = applied.some(({ name }) => migrations.has(name));
   if (areOurs && table!.schema !== own) throw elsewhere(table!.schema, own);
-  if (table?.schema === own && !areOurs && (!table.readable || applied.length > 0))
+  if (table?.schema === own && !areOurs && (!table.isTypeOrms || applied.length > 0))
     throw taken('migrations', own);
   const names = new Set(areOurs ? applied.map(({ name }) => name) : []);
   // A migration is applied as a whole or not at all, so a table of one that is not applied is not the service's.
   const pending = [...migrations].filter(([name]) => !names.has(name));
   // oxlint-disable-next-line typescript/unbound-method -- only its source is read
-  const made = pending.flatMap(([, { up }]) => [...String(up).matchAll(MAKES_TABLE)].map(([, name]) => name));
+  const made = pending.flatMap(([, { up }]) => [...String(up).matchAll(MAKES)].map(([, name]) => name));
   const [other] = await query<{ name: string }>(TAKEN, [made]);
   if (other) throw taken(other.name, own);
 }
@@ -85,9 +86,9 @@ function elsewhere(schema: string, first: string): Error {
   );
 }
 
-function taken(table: string, schema: string): Error {
+function taken(name: string, schema: string): Error {
   return new Error(
-    `the database cannot be used: "${table}" in schema "${schema}" is not a table of the service; ` +
+    `the database cannot be used: "${name}" in schema "${schema}" does not belong to the service; ` +
       'give the service a database of its own, or a schema of its own: CREATE SCHEMA latchkey; ALTER ROLE … SET search_path = latchkey',
   );
 }

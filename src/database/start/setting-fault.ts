@@ -23,14 +23,22 @@ const ADVICE: readonly [RegExp, string][] = [
   ],
 ];
 
+const OWN_CA =
+  'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem';
+const ADVICE_BY_CODE = new Map<unknown, string>([
+  ['ERR_TLS_CERT_ALTNAME_INVALID', 'its URL must name the host as the certificate does'],
+  [
+    '42501', // insufficient_privilege
+    'make the role of its URL the owner of the schema and of the tables in it (ALTER … OWNER TO), and see whether that role acts as another one (ALTER ROLE … RESET role)',
+  ],
+]);
+
 /** @returns what to do where an error says that settings are wrong, so that waiting does not help; undefined for any other */
 export function settingFault(error: unknown): string | undefined {
   const message = errorMessage(error);
   const code = errorCode(error);
-  const advice = NOT_TRUSTED.has(code)
-    ? 'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem'
-    : code === 'ERR_TLS_CERT_ALTNAME_INVALID'
-      ? 'its URL must name the host as the certificate does'
-      : ADVICE.find(([said]) => said.test(message))?.[1];
+  const advice =
+    ADVICE.find(([said]) => said.test(message))?.[1] ??
+    (NOT_TRUSTED.has(code) ? OWN_CA : ADVICE_BY_CODE.get(code));
   return advice && `the database cannot be used: ${message}; ${advice}`;
 }

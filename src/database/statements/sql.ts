@@ -45,12 +45,14 @@ export class Sql {
    *
    * @param name of what it does, for metrics
    * @param run takes what was called with, and returns the results in the same order. It is one statement, or one transaction: where
-   *   it fails for what may be a fault of one item's row, it is called again with fewer of them, so that the others succeed
+   *   it fails for what may be a fault of one item's row, it is called again with fewer of them, so that the others succeed. On Citus
+   *   each item is a batch of its own: a statement for rows of many nodes would commit in two phases on all of them
    */
   together<Item, Result>(
     name: string,
     run: (items: Item[]) => Promise<Result[]>,
   ): (item: Item) => Promise<Result> {
+    if (this.distributed) return async (item) => (await run([item]))[0]!;
     const call = coalesce(async (items: Item[]) => {
       const began = performance.now();
       try {

@@ -23,7 +23,7 @@ const SINCE = {
     JOIN logout_tokens ON token_hash = n.hash AND ${IS_SINCE('n.asked')}`,
 };
 
-// On Citus each asks alone, the nodes of its own names.
+// A sign-in that asks alone, as every one does on Citus.
 const SINCE_ONE = {
   name: 'logged-out-since-one',
   text: `SELECT FROM logout_tokens WHERE token_hash = ANY ($1::bytea[]) AND ${IS_SINCE('$2')}`,
@@ -45,9 +45,7 @@ export class LoggedOut {
   private readonly isSince: (asked: Asked) => Promise<boolean>;
 
   constructor(private readonly sql: Sql) {
-    this.isSince = sql.distributed
-      ? async ({ hashes, at }) => (await sql.query(SINCE_ONE, [hashes, at])).length > 0
-      : sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
+    this.isSince = sql.together('logged-out-since', (asked: Asked[]) => this.areSince(asked));
   }
 
   /**
@@ -75,6 +73,10 @@ export class LoggedOut {
   }
 
   private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
+    if (asked.length === 1) {
+      const { hashes, at } = asked[0]!;
+      return [(await this.sql.query(SINCE_ONE, [hashes, at])).length > 0];
+    }
     const names = asked.flatMap(({ hashes, at }, place) => hashes.map((hash) => ({ hash, at, place })));
     const rows = await this.sql.query<{ place: number }>(SINCE, [
       names.map(({ hash }) => hash),

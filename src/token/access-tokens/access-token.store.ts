@@ -72,10 +72,7 @@ export class AccessTokenStore {
     private readonly sql: Sql,
     private readonly accessTokens: AccessTokens,
   ) {
-    // On Citus each goes alone: a statement for users of many nodes would commit in two phases on all of them.
-    this.issueForSession = sql.distributed
-      ? (refresh) => this.storeOne(this.rowOf(refresh))
-      : sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
+    this.issueForSession = sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
   }
 
   private rowOf({ refreshToken, session, proof }: Refresh): Row {
