@@ -164,17 +164,6 @@ inChromium("the client's dialog", () => {
     },
   );
 
-  it('leaves the focus of the login page in its first empty field, in a page of its own as well', async () => {
-    await open({ mode: 'redirect' });
-    await page.click('#in');
-    await page.locator('#login:focus').waitFor();
-    await page.keyboard.type('ada');
-    await page.getByLabel('Password').fill('wrong');
-    await page.keyboard.press('Enter');
-    await page.getByRole('alert').waitFor();
-    await page.locator('#password:focus').waitFor();
-  });
-
   it('allows passkeys in its frame for each origin that the provider redirects to', async () => {
     await open();
     await page.click('#in');
