@@ -31,11 +31,13 @@ class Front {
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
       incoming.on('end', () => {
         front.seen.push(`${incoming.method} ${incoming.url?.split('?')[0]}`);
+        const isLost = incoming.method === 'POST' && front.lost > 0;
+        if (isLost) front.lost--;
         front.forward(incoming, Buffer.concat(chunks)).then(
-          (answer) => {
-            if (incoming.method === 'POST' && front.lost-- > 0) incoming.socket.destroy();
-            else answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders));
-          },
+          (answer) =>
+            isLost
+              ? incoming.socket.destroy()
+              : answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders)),
           () => incoming.socket.destroy(),
         );
       });
