@@ -7,7 +7,7 @@ import {
   type Page,
 } from 'puppeteer-core';
 import type { Browser, Profile, Tab, Target, View } from './browser.js';
-import { BACK, find, FRAME } from './find.js';
+import { BACK, find, FRAME } from './browser.js';
 import { eventually } from './patience.js';
 
 /** Chromium by its own protocol, or Firefox by WebDriver BiDi; both without windows. */

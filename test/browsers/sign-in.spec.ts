@@ -1,5 +1,5 @@
 import type { Profile, Tab } from './browser.js';
-import { find, FRAME } from './find.js';
+import { find, FRAME } from './browser.js';
 import { eventually, waitFor } from './patience.js';
 import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, World } from './world.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { freePort } from '../support/free-port.js';
 import type { Browser, Profile, Tab, Target, View } from './browser.js';
-import { BACK, find, FRAME } from './find.js';
+import { BACK, find, FRAME } from './browser.js';
 import { eventually } from './patience.js';
 import { WebDriver, type Reference } from './webdriver.js';
 

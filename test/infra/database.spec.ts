@@ -1,3 +1,6 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
@@ -9,8 +12,42 @@ import { isInstalled, needs } from '../support/installed.js';
 import { PostgresProxy } from '../support/postgres-proxy.js';
 import { query } from '../support/query.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
-import { hasSmallDisks, SmallDisk } from '../support/small-disk.js';
 import { ReplicatedPostgres } from '../support/standby.js';
+
+/** Only root may make one, and not in every container. */
+const hasSmallDisks =
+  process.getuid?.() === 0 &&
+  spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
+
+/** A file system of its own, in memory, that can be filled to the last byte. */
+class SmallDisk {
+  private constructor(readonly path: string) {}
+
+  static create(megabytes: number): SmallDisk {
+    const path = mkdtempSync(join(tmpdir(), 'latchkey-disk-'));
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m,mode=755`, 'tmpfs', path]);
+    return new SmallDisk(path);
+  }
+
+  /** Leaves no room for anybody. */
+  fill(): void {
+    const { bavail, bsize } = statfsSync(this.path);
+    writeFileSync(this.ballast, Buffer.alloc(bavail * bsize));
+  }
+
+  free(): void {
+    rmSync(this.ballast, { force: true });
+  }
+
+  remove(): void {
+    execFileSync('umount', ['--lazy', this.path]);
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  private get ballast(): string {
+    return join(this.path, 'ballast');
+  }
+}
 
 const FAULT_MS = 5000;
 /** How long it takes until somebody, or Patroni, has decided to promote the standby. */

@@ -9,7 +9,7 @@ import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { FaultHttp } from '../support/fault-http.js';
 import { FaultLoad } from '../support/fault-load.js';
-import { FaultTally } from '../support/fault-tally.js';
+import { FaultTally } from '../support/fault-http.js';
 import { isFull, reportFault } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';

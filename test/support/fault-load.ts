@@ -1,6 +1,6 @@
 import { FaultHttp, SLOW_DATABASE } from './fault-http.js';
 import { FaultPerson, type Damage } from './fault-person.js';
-import { FaultTally } from './fault-tally.js';
+import { FaultTally } from './fault-http.js';
 import type { FaultRow } from './faults.js';
 
 const PAUSE_MS = 100;
