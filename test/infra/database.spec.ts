@@ -32,7 +32,11 @@ class SmallDisk {
   /** Leaves no room for anybody. */
   fill(): void {
     const { bavail, bsize } = statfsSync(this.path);
-    writeFileSync(this.ballast, Buffer.alloc(bavail * bsize));
+    try {
+      writeFileSync(this.ballast, Buffer.alloc(bavail * bsize));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error; // PostgreSQL took the last of it
+    }
   }
 
   free(): void {
