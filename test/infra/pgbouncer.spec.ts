@@ -3,78 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bearer } from '../support/bearer.js';
 import { Cluster } from '../support/cluster.js';
 import { createDatabase } from '../support/database.js';
-import { isFull, reportFault } from '../support/faults.js';
+import { FaultLoad } from '../support/fault-load.js';
+import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { keysCommand } from '../support/keys-command.js';
 import { PgBouncer } from '../support/pgbouncer.js';
 import { query } from '../support/query.js';
 import { spawnService } from '../support/service-process.js';
-import { signIn } from '../support/sign-in.js';
-
-interface Answered {
-  readonly call: string;
-  readonly status: number;
-  readonly milliseconds: number;
-}
-
-/** People who sign in, refresh and are pushed to, again and again, until told to stop. */
-class SignInLoad {
-  readonly answered: Answered[] = [];
-  private ended = false;
-  private readonly people: Promise<void[]>;
-
-  constructor(
-    private readonly cluster: Cluster,
-    private readonly url: string,
-    count: number,
-  ) {
-    this.people = Promise.all(Array.from({ length: count }, () => this.person()));
-  }
-
-  /** What was not answered with success. */
-  failed(): Answered[] {
-    return this.answered.filter(({ status }) => status >= 300);
-  }
-
-  /** The longest that anybody waited for an answer, from the answer with this number on. */
-  longest(from = 0): number {
-    return Math.max(0, ...this.answered.slice(from).map(({ milliseconds }) => milliseconds));
-  }
-
-  async stop(): Promise<void> {
-    this.ended = true;
-    await this.people;
-  }
-
-  private async person(): Promise<void> {
-    while (!this.ended) {
-      const { state } = await this.ask('GET', '/oauth2/authorize?provider=stub');
-      const body = { code: randomUUID(), state, device_id: randomUUID(), device_name: 'Laptop' };
-      const { refresh_token, user_id } = await this.ask('POST', '/oauth2/token', body);
-      await this.ask('POST', '/oauth2/refresh', { refresh_token });
-      await this.timed('/push', () => this.cluster.push({ url: this.url }, { user_id, event: 'news' }));
-    }
-  }
-
-  private async ask(method: string, path: string, body?: object): Promise<Record<string, string>> {
-    const { body: answer } = await this.timed(path, async () => {
-      const json = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-      const response = await fetch(this.url + path, { method, ...json });
-      return { status: response.status, body: (await response.json()) as Record<string, string> };
-    });
-    return answer;
-  }
-
-  private async timed<Answer extends { status: number }>(
-    call: string,
-    work: () => Promise<Answer>,
-  ): Promise<Answer> {
-    const began = performance.now();
-    const answer = await work();
-    this.answered.push({ call, status: answer.status, milliseconds: performance.now() - began });
-    return answer;
-  }
-}
+import { claimsOf, signIn } from '../support/sign-in.js';
 
 const PEOPLE = 16;
 const SECONDS = 10;
@@ -106,20 +42,20 @@ needs({ 'npm run test:infra in full': isFull }).describe('two instances under lo
       DATABASE_POOLER: setting,
     };
     const instances = await Promise.all([cluster.start(env), cluster.start(env)]);
-    const loads = instances.map(({ url }) => new SignInLoad(cluster, url, PEOPLE / 2));
-    const others = await meanwhile(instances[0].url, cluster, env);
-    await Promise.all(loads.map((load) => load.stop()));
-    const answered = loads.flatMap((load) => load.answered);
-    const failed = loads.flatMap((load) => load.failed());
-    const longest = Math.round(Math.max(...loads.map((load) => load.longest())));
-    reportFault({
-      fault: `PgBouncer in ${mode} mode with ${size} connections, \`DATABASE_POOLER=${setting}\``,
-      requests: answered.length,
-      failed: failed.length,
-      acknowledged: answered.length - failed.length,
-      notes: `the longest request took ${longest} ms; beside them ${others} rounds of all other calls, with a key rotation`,
-    });
-    expect(failed).toEqual([]);
+    const load = await FaultLoad.start(
+      instances.map(({ url }) => url),
+      PEOPLE,
+    );
+    try {
+      const others = await meanwhile(instances[0].url, cluster, env);
+      await load.finish(
+        `PgBouncer in ${mode} mode with ${size} connections, \`DATABASE_POOLER=${setting}\``,
+        `beside them ${others} rounds of all other calls, with a key rotation`,
+      );
+      expect(load.tally.failures).toEqual(new Map());
+    } finally {
+      await load.close();
+    }
   });
 });
 
@@ -154,8 +90,9 @@ async function meanwhile(url: string, cluster: Cluster, env: Record<string, stri
     await me.get('/me').expect(200);
     await me.get('/devices').expect(200);
     await bearer(url, Cluster.serviceKey).post('/oauth2/introspect', { token: access_token }).expect(200);
+    const { jti } = claimsOf(access_token);
+    await query(cluster.database.url, 'UPDATE access_tokens SET expires_at = now() WHERE jti = $1', [jti]);
     await me.post('/sign-out', { scope: 'all' }).expect(204);
-    await query(cluster.database.url, `UPDATE access_tokens SET expires_at = now() WHERE random() < 0.01`);
     rounds++;
     await delay(20);
   }
