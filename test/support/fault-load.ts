@@ -1,6 +1,5 @@
-import { FaultHttp, SLOW_DATABASE } from './fault-http.js';
+import { FaultHttp, SLOW_DATABASE, FaultTally } from './fault-http.js';
 import { FaultPerson, type Damage } from './fault-person.js';
-import { FaultTally } from './fault-http.js';
 import { reportFault } from './faults.js';
 
 const PAUSE_MS = 100;

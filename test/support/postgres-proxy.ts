@@ -3,10 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployed } from './proxy-process.js';
+import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from './free-port.js';
 import type { PostgresNode } from './postgres-node.js';
-import { complaints, ProxyProcess } from './proxy-process.js';
 import type { ReplicatedPostgres } from './standby.js';
 
 /**

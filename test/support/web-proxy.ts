@@ -2,10 +2,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployed } from './proxy-process.js';
+import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from './free-port.js';
 import { isInstalled, PROGRAMS } from './installed.js';
-import { complaints, ProxyProcess } from './proxy-process.js';
 
 /** A key, and a certificate for 127.0.0.1 that it has signed itself, as files of a directory. */
 interface TlsCertificate {
