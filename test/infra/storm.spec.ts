@@ -6,16 +6,8 @@ import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { query } from '../support/query.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import {
-  ask,
-  descriptorLimit,
-  insertSessions,
-  pin,
-  quantile,
-  startBeside,
-  usage,
-  type Refresh,
-} from '../support/storm.js';
+import { ask, descriptorLimit, insertSessions, pin, quantile, startBeside, usage } from '../support/storm.js';
+import type { Refresh } from '../support/storm.js';
 import { StormCrowd } from '../support/storm-crowd.js';
 
 const SPARE = 200; // of the descriptors: for refreshes, and for sockets that are still closing
