@@ -1,4 +1,4 @@
-/** What an adapter's author imports, as `latchkey/adapter`: types alone, and none of another package (test/install/adapter-types.spec.ts). */
+/** What an adapter's author imports, as `latchkey/adapter`: types alone, and none of another package (test/install/service-package.spec.ts). */
 export type { ProviderSettings } from '../config/providers/provider-settings.js';
 export type {
   AdapterMemory,

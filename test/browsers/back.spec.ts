@@ -1,7 +1,6 @@
 import request from 'supertest';
-import type { Profile, Tab } from './browser.js';
+import { type Profile, type Tab, find } from './browser.js';
 import { ENGINE } from './engines.js';
-import { find } from './find.js';
 import { waitFor } from './patience.js';
 import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, World } from './world.js';
 

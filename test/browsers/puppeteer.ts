@@ -6,8 +6,16 @@ import {
   type KeyInput,
   type Page,
 } from 'puppeteer-core';
-import type { Browser, Profile, Tab, Target, View } from './browser.js';
-import { BACK, find, FRAME } from './find.js';
+import {
+  type Browser,
+  type Profile,
+  type Tab,
+  type Target,
+  type View,
+  BACK,
+  find,
+  FRAME,
+} from './browser.js';
 import { eventually } from './patience.js';
 
 /** Chromium by its own protocol, or Firefox by WebDriver BiDi; both without windows. */

@@ -1,5 +1,4 @@
-import type { Profile, Tab } from './browser.js';
-import { find, FRAME } from './find.js';
+import { type Profile, type Tab, find, FRAME } from './browser.js';
 import { eventually, waitFor } from './patience.js';
 import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, World } from './world.js';
 

@@ -48,6 +48,7 @@ describe('the client keeps one session for all tabs', () => {
     const second = await open();
     await signedIn(second);
     const { refresh_token } = await world.stored(first);
+    await Promise.all([first, second].map((tab) => tab.evaluate('latchkey.connect().then(() => 1)')));
     await first.evaluate('latchkey.signOut()');
     await waitFor(second, `of('signedOut').length`);
     for (const tab of [first, second]) {

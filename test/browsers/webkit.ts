@@ -2,8 +2,16 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { freePort } from '../support/free-port.js';
-import type { Browser, Profile, Tab, Target, View } from './browser.js';
-import { BACK, find, FRAME } from './find.js';
+import {
+  type Browser,
+  type Profile,
+  type Tab,
+  type Target,
+  type View,
+  BACK,
+  find,
+  FRAME,
+} from './browser.js';
 import { eventually } from './patience.js';
 import { WebDriver, type Reference } from './webdriver.js';
 

@@ -1,13 +1,31 @@
+import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { compileScript, parse } from 'vue/compiler-sfc';
 import { bearer } from '../support/bearer.js';
-import { bundle } from '../support/bundle.js';
+import { bundle, Pages } from '../support/bundle.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
-import { filesIn } from '../support/markdown-files.js';
-import { Pages } from '../support/pages.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { storeSession } from '../support/stored-session.js';
+import { storeSession } from '../support/client-app.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { compileVue } from '../support/vue-files.js';
+
+/**
+ * The files that a document shows: its blocks of code whose first line names one, as `// src/app.tsx` or
+ * `<!-- src/App.vue -->` does.
+ * @param path from the root of the repository
+ * @returns their contents, by the names without `src/`
+ */
+function filesIn(path: string): Record<string, string> {
+  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const blocks = text.matchAll(/^```\w+\n((?:\/\/|<!--) src\/(\S+).*\n[^]*?)^```$/gm);
+  return Object.fromEntries([...blocks].map(([, code, name]) => [name!, code!]));
+}
+
+/** Compiles a component in one file (`<script setup>` and `<template>`) to a module, as Vite's plugin does. */
+function compileVue(name: string, source: string): string {
+  const { descriptor, errors } = parse(source, { filename: name });
+  if (errors.length > 0) throw errors[0]!;
+  return compileScript(descriptor, { id: name, inlineTemplate: true }).content;
+}
 
 const KEY = 'k'.repeat(32);
 

@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import type { FaultRow } from '../support/faults.js';
-import { faultTable, withTable } from './fault-table.js';
 
 /*
  * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
@@ -16,6 +15,9 @@ import { faultTable, withTable } from './fault-table.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const DOCUMENT = join(ROOT, 'docs/scaling-out.md');
+const HEAD = ['Fault', 'Failed requests', 'Longest gap', 'Acknowledged tokens and pushes', 'Lost', 'Doubled'];
+const START = '<!-- faults:start -->';
+const END = '<!-- faults:end -->';
 
 const { values, positionals: words } = parseArgs({
   options: { short: { type: 'boolean', default: false }, write: { type: 'boolean', default: false } },
@@ -54,4 +56,39 @@ function read(file: string): FaultRow[] {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   const rows = lines.map((line) => JSON.parse(line) as FaultRow & { spec: string });
   return rows.toSorted((one, other) => one.spec.localeCompare(other.spec));
+}
+
+/** The rows as a table in Markdown, after a line that says when and on what they were measured. */
+function faultTable(rows: readonly FaultRow[], short: boolean): string {
+  const processors = cpus();
+  const day = new Date().toISOString().slice(0, 10);
+  const command = `npm run test:infra${short ? ' -- --short' : ''}`;
+  const measured = `Written by \`${command}\` on ${day}: ${processors.length} × ${processors[0]?.model}, Node.js ${process.version}, everything on one machine.`;
+  const lines = [HEAD, HEAD.map((_, i) => (i === 0 ? '---' : '---:')), ...rows.map(cells)];
+  return `${measured}\n\n${lines.map((line) => `| ${line.join(' | ')} |`).join('\n')}`;
+}
+
+function cells(row: FaultRow) {
+  const { fault, requests, failed, longestGapMs, acknowledged, lost = '–', doubled = '–', notes } = row;
+  const gap = longestGapMs === undefined ? '–' : `${(longestGapMs / 1000).toFixed(1)} s`;
+  return [
+    notes ? `${fault} (${notes})` : fault,
+    `${failed} of ${requests}`,
+    gap,
+    acknowledged,
+    lost,
+    doubled,
+  ];
+}
+
+/**
+ * Puts the table into a document, between its two marks.
+ * @throws Error when the document has no such marks
+ */
+function withTable(document: string, table: string): string {
+  const [before, rest] = document.split(START);
+  const after = rest?.split(END)[1];
+  if (before === undefined || after === undefined)
+    throw new Error(`the document needs the marks ${START} and ${END}`);
+  return `${before}${START}\n\n${table}\n\n${END}${after}`;
 }

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad } from '../support/fault-load.js';
-import { isFull, reportFault } from '../support/faults.js';
+import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
-import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
+import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { until } from '../support/until.js';
 
 const FAULT_MS = 5000;
@@ -33,9 +33,7 @@ needs({ 'npm run test:infra in full': isFull, 'redis-server': hasRedis }).descri
     await work();
     await until(areUp);
     await load.successes(200);
-    const row = await load.finish(fault, 'only pushes fail');
-    reportFault(row);
-    expect(row).toMatchObject({ lost: 0, doubled: 0, disordered: 0 });
+    await load.finish(fault, 'only pushes fail');
     expect(load.unexcused().filter((failure) => !failure.startsWith('push '))).toEqual([]);
   }
 
@@ -60,24 +58,6 @@ needs({ 'npm run test:infra in full': isFull, 'redis-server': hasRedis }).descri
         await heal(redis);
       };
       await underLoad(redis.url, `Redis ${fault}`, work);
-    },
-    LONG,
-  );
-
-  it.each([
-    ['killed', (master: RedisServer) => master.kill()],
-    ['frozen', async (master: RedisServer) => master.freeze()],
-  ] as const)(
-    'the master is %s, and a Sentinel puts the replica in its place',
-    async (fault, hurt) => {
-      const master = endings.after(await RedisServer.start(), (server) => server.kill());
-      endings.after(await RedisServer.replicaOf(master), (server) => server.kill());
-      const sentinel = endings.after(await SentinelServer.of(master), (server) => server.kill());
-      const url = `redis+sentinel://127.0.0.1:${sentinel.port}/${SentinelServer.master}`;
-      await underLoad(url, `Redis' master ${fault}, replaced by a Sentinel`, async () => {
-        await hurt(master);
-        await delay(1000); // before it is noticed, the state is still "up"
-      });
     },
     LONG,
   );

@@ -34,11 +34,6 @@ it('is at most 8.7 kB with keys, renewal and channel, and the dialog another 3 k
   expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3000);
 });
 
-it('depends on nothing, and imports nothing at its start', async () => {
-  expect(Object.keys((await project.manifest('client')).peerDependencies ?? {})).toEqual(['react']);
-  expect(await project.manifest('client')).not.toHaveProperty('dependencies');
-});
-
 it('brings the sockets of the channel as a file of their own, of at most 1.3 kB, which loads nothing more', async () => {
   expect(await gzipped('sockets.js')).toBeLessThanOrEqual(1300); // socket.io-client has 12.7 kB
   expect(await readFile(join(packed, 'dist/sockets.js'), 'utf8')).not.toMatch(/\bimport\b/);
@@ -72,9 +67,13 @@ it('rejects with a LatchkeyError whatever is called, without a page too, and lea
       const outcome = await client[name](...parameters).catch((error) => (error instanceof LatchkeyError ? error.code : error));
       console.log(name, typeof outcome === 'object' ? outcome.constructor.name : outcome);
     }
+    delete globalThis.WebSocket; // Node 20: it has none
+    const without = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage });
+    await without.connect().catch(({ code }) => console.log('without', code));
     for (const broken of [() => client.signIn(null), () => client.fetch('http://['), () => client.connect(null)])
       console.log(await broken().catch((error) => error instanceof LatchkeyError));
     client.close();
+    without.close();
   `);
   const codes = Object.fromEntries(
     output
@@ -86,15 +85,16 @@ it('rejects with a LatchkeyError whatever is called, without a page too, and lea
     signIn: 'no_browser',
     handleCallback: 'no_browser',
     connect: 'missing_peer',
+    without: 'missing_peer',
   });
   expect(codes).toMatchObject({ accessToken: 'a', fetch: 'network', me: 'network', devices: 'network' });
   expect(output).toMatch(/(true\n){3}$/);
   expect(output).not.toMatch(/unhandled|other functions|Error/);
 });
 
-it('accepts undefined for every option, and knows what events carry', async () => {
+it('has types without those of socket.io-client: accepts undefined for every option, and knows what events carry', async () => {
   const source = `
-    import { createClient, type ClientOptions, type Latchkey } from '@latchkey/client';
+    import { createClient, type ClientOptions, type Device, type Latchkey, type Session } from '@latchkey/client';
     const options: { [Name in keyof ClientOptions]: undefined | ClientOptions[Name] } & { url: string; provider: string; redirectUri: string } = {
       url: 'u', provider: 'mock', redirectUri: '/', mode: undefined, locale: undefined, texts: undefined, storage: undefined,
       fetchOrigins: undefined, deviceName: undefined, askAgain: undefined, refreshTokenLife: undefined, loadSocketIo: undefined,
@@ -125,6 +125,11 @@ it('accepts undefined for every option, and knows what events carry', async () =
     export const any: Latchkey = client; // for what works with every client: the hooks
     const session = client.session;
     export const who: string | undefined = session?.username;
+    export const off: () => void = client.on('change', (changed: Session | undefined) => changed?.userId);
+    client.on('signedOut', ({ reason, message }) => [reason === 'refused', message.length]);
+    export const devices: Promise<Device[]> = client.devices();
+    // @ts-expect-error there is no such storage
+    createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'cookie' });
   `;
   const strict = { module: 'nodenext', lib: ['es2022', 'dom'], exactOptionalPropertyTypes: true };
   expect(await project.typeCheck({ 'events.ts': source }, strict)).toBe('');
@@ -177,35 +182,6 @@ describe('for development', () => {
   });
 });
 
-it('says so where there is no WebSocket, and nothing else was given', async () => {
-  const output = await project.run(`
-    import { createClient } from '@latchkey/client';
-    delete globalThis.WebSocket; // Node 20: it has none
-    const tokens = { access_token: 'a', refresh_token: 'r', expires_in: 9, user_id: 'u', device_id: 'd', received_at: Date.now() };
-    const storage = { getItem: () => JSON.stringify(tokens), setItem() {}, removeItem() {} };
-    const client = createClient({ url: 'http://localhost:9', provider: 'mock', redirectUri: '/', storage });
-    await client.connect().catch(({ code }) => console.log(code));
-  `);
-  expect(output).toBe('missing_peer\n');
-});
-
-it('has types that hold without those of socket.io-client', async () => {
-  const source = `
-    import { createClient, LatchkeyError, type Channel, type Device, type Session } from '@latchkey/client';
-    const client = createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'memory', texts: { retry: 'x' } });
-    const off: () => void = client.on('change', (session: Session | undefined) => session?.userId);
-    client.on('signedOut', ({ reason, message }) => [reason === 'refused', message.length]);
-    const devices: Promise<Device[]> = client.devices();
-    const channel: Promise<Channel> = client.connect();
-    void channel.then((one) => one.on('note', (data, { offset }) => [data, offset]));
-    // @ts-expect-error there is no such storage
-    createClient({ url: 'u', provider: 'mock', redirectUri: '/', storage: 'cookie' });
-    export const all = [off, devices, LatchkeyError];
-    `;
-  const options = { module: 'nodenext', lib: ['es2022', 'dom'] };
-  expect(await project.typeCheck({ 'types.ts': source }, options)).toBe('');
-});
-
 describe('in Node.js, against the service', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -224,9 +200,14 @@ describe('in Node.js, against the service', () => {
     [
       'the sockets that it brings',
       'globalThis.WebSocket ??= (await import("ws")).WebSocket; const loadSocketIo = undefined;',
+      'signOut()',
     ],
-    ['a Socket.IO client of the application', 'const loadSocketIo = () => import("socket.io-client");'],
-  ])('calls the API, listens to the channel with %s, and signs out', async (_which, prepare) => {
+    [
+      'a Socket.IO client of the application',
+      'const loadSocketIo = () => import("socket.io-client");',
+      'removeDevice(client.session.deviceId)',
+    ],
+  ])('calls the API, listens to the channel with %s, and signs out', async (_which, prepare, signOut) => {
     const device_id = randomUUID();
     const tokens = await signIn(service.url, 'ada', { device_id });
     const stored = JSON.stringify({ ...tokens, device_id, received_at: 1, signed_in_at: Date.now() }); // it is due
@@ -249,7 +230,7 @@ describe('in Node.js, against the service', () => {
       const me = await client.me();
       const devices = await client.devices();
       const ended = new Promise((resolve) => client.on('signedOut', resolve));
-      await client.signOut();
+      await client.${signOut};
       console.log(JSON.stringify({ token, heard, renamed, me, devices, ended: await ended, session: client.session }));
     `);
     const { token, heard, renamed, me, devices, ended, session } = JSON.parse(output) as Record<
@@ -270,26 +251,5 @@ describe('in Node.js, against the service', () => {
       headers: { Authorization: `Bearer ${String(token)}` },
     });
     expect(refused.status).toBe(401);
-  });
-
-  it('signs out when it forgets its own device', async () => {
-    const device_id = '1b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e12';
-    const tokens = await signIn(service.url, 'grace', { device_id });
-    const stored = JSON.stringify({
-      ...tokens,
-      device_id,
-      received_at: Date.now(),
-      signed_in_at: Date.now(),
-    });
-    const output = await project.run(`
-      import { createClient } from '@latchkey/client';
-      const values = new Map([['latchkey:${service.url}', ${JSON.stringify(stored)}]]);
-      const storage = { getItem: (key) => values.get(key) ?? null, setItem: (key, value) => values.set(key, value), removeItem: (key) => values.delete(key) };
-      const client = createClient({ url: '${service.url}', provider: 'stub', redirectUri: '/callback', storage });
-      const ended = new Promise((resolve) => client.on('signedOut', resolve));
-      await client.removeDevice(client.session.deviceId);
-      console.log(JSON.stringify(await ended));
-    `);
-    expect(JSON.parse(output)).toEqual({ reason: 'user', message: '' });
   });
 });

@@ -1,4 +1,7 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { CLIENT, ContractProvider } from '../../packages/check-provider/test/support/contract-provider.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { PackageProject } from '../support/package-project.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
@@ -14,13 +17,25 @@ beforeAll(async () => {
 }, 180_000); // it may be the one that packs them
 afterAll(() => project?.remove());
 
-it('brings each command once', async () => {
+it('brings each command once, and that of the checker checks a provider', async () => {
   const { bin: service } = await project.manifest('latchkey');
   const { bin: checker } = await project.manifest('check-provider');
   expect([service, checker].flatMap((bin) => Object.keys(bin!))).toEqual([
     'latchkey',
     'latchkey-check-provider',
   ]);
+  const run = promisify(execFile);
+  const command = project.command('latchkey-check-provider');
+  const { stdout: help } = await run(command, ['--help']);
+  expect(help).toMatch(/^Usage: latchkey-check-provider <url> --client-id/);
+  const checked = await ContractProvider.start();
+  try {
+    const credentials = ['--client-id', CLIENT.id, '--client-secret', CLIENT.secret];
+    const { stdout } = await run(command, [checked.url, ...credentials]);
+    expect(stdout).toMatch(/ 0 fail, 0 advice, /);
+  } finally {
+    await checked.close();
+  }
 });
 
 const IMPORTS = `
@@ -42,6 +57,8 @@ const IMPORTS = `
   export const checks = (adapter: ProviderAdapter, play: Play): Promise<void>[] => adapterChecks(adapter, play).map(({ run }) => run());
   // @ts-expect-error there is no such setting: the types are not \`any\`
   createVerifier({ issuer: 'http://localhost:3000', hope: true });
+  // @ts-expect-error by one id or the other
+  void verifier.signOutUser({ provider: 'mock' });
   // @ts-expect-error nor here
   createClient({ url: 'u', provider: 'mock', redirectUri: '/', hope: true });
 `;

@@ -16,6 +16,8 @@ interface Contents {
   /** What is in it beside package.json, README.md and LICENSE: all of it. */
   readonly files: readonly RegExp[];
   readonly exports: readonly string[];
+  readonly dependencies?: readonly string[];
+  readonly peers?: readonly string[];
 }
 
 const COMPILED = '[a-z0-9.-]+\\.js(?:\\.map)?';
@@ -41,21 +43,27 @@ const CONTENTS: Record<Packed, Contents> = {
       new RegExp(`^dist/types/(?:[a-z]+/)?${TYPES}$`),
     ],
     exports: ['.', './react', './package.json'],
+    dependencies: [],
+    peers: ['react'],
   },
   server: {
     most: 62_000,
     files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
+    dependencies: ['jose'],
+    peers: ['fastify', 'hono'],
   },
   'check-provider': {
     most: 62_000,
     files: [new RegExp(`^dist/(?:rules/(?:[a-z-]+/)?)?${COMPILED}$`)],
     exports: ['./package.json'],
+    dependencies: [],
   },
   'embedded-postgres': {
     most: 62_000,
     files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './temporary', './package.json'],
+    dependencies: ['pg'],
   },
 };
 
@@ -113,11 +121,16 @@ describe.each(PACKED)('%s, packed', (name) => {
       type: 'module',
       publishConfig: { access: 'public', provenance: true },
     });
-    expect(Object.keys(manifest['exports'] as object)).toEqual(CONTENTS[name].exports);
+    const { exports, dependencies, peers = [] } = CONTENTS[name];
+    expect(Object.keys(manifest['exports'] as object)).toEqual(exports);
+    const needed = Object.keys(manifest['dependencies'] ?? {});
+    if (dependencies) expect(needed).toEqual(dependencies);
+    expect(needed.filter((one) => one.startsWith('@latchkey/'))).toEqual([]);
+    expect(Object.keys(manifest['peerDependencies'] ?? {})).toEqual(peers);
     for (const [path] of JSON.stringify(manifest['exports']).matchAll(/(?<=:"\.\/)[^"]+/g))
       expect(files).toContain(path);
     // A command is not imported; whatever is must be free of side effects, or bundlers keep all of it.
-    if (CONTENTS[name].exports.includes('.')) expect(manifest['sideEffects']).toBe(false);
+    if (exports.includes('.')) expect(manifest['sideEffects']).toBe(false);
   });
 
   it('brings source maps with the sources in them, by paths that are the same on every machine', () => {

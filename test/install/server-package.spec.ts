@@ -1,17 +1,24 @@
-import { needs } from '../support/installed.js';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { transform } from 'esbuild';
 import { PackageProject } from '../support/package-project.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { signIn } from '../support/sign-in.js';
+import { StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/until.js';
+import { SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
+
+const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];
 
 /** The packed package, installed in a place with nothing else of this repository. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(['server'], 'module');
-});
+}, 120_000); // it may be the one that packs it
 afterAll(() => project?.remove());
-
-it('depends on jose alone', async () => {
-  const { dependencies } = await project.manifest('server');
-  expect(Object.keys(dependencies ?? {})).toEqual(['jose']);
-});
 
 it('can be imported without any framework, and lets the process end', async () => {
   const output = await project.run(
@@ -27,57 +34,60 @@ it('can be imported without any framework, and lets the process end', async () =
   expect(JSON.parse(output)).toEqual([Array(4).fill('function'), 'invalid_token', true]);
 });
 
-// The API of test/support/apis.ts shows the same of the sources, with each `npm run check`.
-needs({ 'SOAK=1': process.env['SOAK'] !== undefined }).it(
-  'has types that hold in strict mode, with each framework’s own',
-  async () => {
-    for (const name of ['express', 'fastify', 'hono', '@nestjs/common', '@types/express', '@types/node'])
-      await project.link(name);
-    const source = `
-    import { Controller, Get, HttpException, Req, UseGuards } from '@nestjs/common';
-    import { createVerifier, LatchkeyError, type Claims, type Pushed } from '@latchkey/server';
-    import { authenticate as forExpress } from '@latchkey/server/express';
-    import { authenticate as forFastify } from '@latchkey/server/fastify';
-    import { authenticate as forHono } from '@latchkey/server/hono';
-    import { authenticate as forNest } from '@latchkey/server/nestjs';
-    import express, { type Request as ExpressRequest } from 'express';
-    import { fastify } from 'fastify';
-    import { Hono } from 'hono';
+/** The servers of docs/guides, as they stand there, with the packed package and the real service. */
+describe('the guide', () => {
+  let provider: StubProvider;
+  let service: TestService;
+  const running: ChildProcess[] = [];
 
-    const latchkey = createVerifier({ issuer: 'https://id.example.com', serviceKey: 'k', whenAway: 'refuse' });
-    express().get('/', forExpress(latchkey), (request, response) => void response.json(request.claims.sub));
-    express().use('/api', forExpress(latchkey));
-    const server = fastify();
-    server.addHook('onRequest', forFastify(latchkey));
-    server.get('/', { onRequest: forFastify(latchkey) }, (request) => request.claims.sid);
-    new Hono().use('/api/*', forHono(latchkey)).get('/', (context) => context.text(context.get('claims').sub));
-    @UseGuards(forNest(latchkey, HttpException))
-    @Controller()
-    export class Orders {
-      @Get()
-      list(@Req() request: ExpressRequest): string | undefined {
-        return request.claims.device_id;
-      }
-    }
-    export const claims: Promise<Claims> = latchkey.authenticate(new Request('http://localhost/'));
-    export const pushed: Promise<Pushed> = latchkey.push({ userId: 'u', event: 'note', data: 1 });
-    export const done: Promise<void>[] = [
-      latchkey.signOutUser({ userId: 'u', deviceId: 'd' }),
-      latchkey.signOutUser({ provider: 'mock', providerUserId: 'p' }),
-    ];
-    export const codeOf = (error: unknown) => error instanceof LatchkeyError && [error.code, error.status];
-    // @ts-expect-error there is no such choice
-    createVerifier({ issuer: 'https://id.example.com', whenAway: 'hope' });
-    // @ts-expect-error by one id or the other
-    void latchkey.signOutUser({ provider: 'mock' });
-    `;
-    const options = {
-      module: 'nodenext',
-      experimentalDecorators: true,
-      emitDecoratorMetadata: true,
-      skipLibCheck: true, // not all frameworks' own declarations hold without
-      types: ['node'],
-    };
-    expect(await project.typeCheck({ 'types.ts': source }, options)).toBe('');
-  },
-);
+  beforeAll(async () => {
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
+    for (const name of ['express', 'fastify', ...NEST]) await project.link(name);
+  });
+  afterAll(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await service?.close();
+    await provider?.close();
+  });
+
+  const start = async (guide: string): Promise<string> => {
+    const text = readFileSync(new URL(`../../docs/guides/${guide}.md`, import.meta.url), 'utf8');
+    const [, code] = /```[jt]s\n(\/\/ (?:server\.js|src\/main\.ts)\n.*?)```/s.exec(text) ?? [];
+    const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
+    const script = await transform(code!, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw });
+    await writeFile(join(project.directory, `${guide}.js`), script.code);
+    const env = { ...process.env, LATCHKEY_URL: service.url, LATCHKEY_KEY: SERVICE_KEY, PORT: '0' };
+    const child = spawn(process.execPath, [`${guide}.js`], { cwd: project.directory, env });
+    running.push(child);
+    child.stderr.pipe(process.stderr);
+    const [line] = (await once(child.stdout, 'data')) as [Buffer];
+    return line.toString().trim();
+  };
+
+  it.each(['express', 'fastify', 'nestjs'])('to %s: its server does what it says', async (guide) => {
+    const [url, { access_token: token, user_id: user }] = await Promise.all([
+      start(guide),
+      signIn(service.url),
+    ]);
+    const call = (method: string, path: string, bearer = token): Promise<Response> =>
+      fetch(`${url}/api/${path}`, { method, headers: bearer ? { Authorization: `Bearer ${bearer}` } : {} });
+
+    const me = await call('GET', 'me');
+    expect([me.status, await me.json()]).toEqual([200, { user, session: expect.any(String) as string }]);
+    const nobody = await call('GET', 'me', '');
+    expect([nobody.status, nobody.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    const order = await call('POST', 'orders');
+    expect([order.status, await order.json()]).toEqual([
+      201,
+      { order: { item: 'a book', for: user }, offset: expect.any(Number) as number },
+    ]);
+    expect(await (await call('GET', 'orders')).json()).toEqual([{ item: 'a book', for: user }]);
+    expect((await call('POST', 'sign-out-everywhere')).status).toBe(204);
+    await until(async () => (await call('GET', 'me')).status === 401);
+
+    const child = running.at(-1)!;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  });
+});

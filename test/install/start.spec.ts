@@ -163,7 +163,7 @@ describe('the start', () => {
         while (!existsSync(pidFile)) await delay(5);
         await expectEndAtOnce('SIGTERM');
         expect(service.output()).not.toContain('Latchkey is ready');
-        while (existsSync(pidFile)) await delay(5); // nothing is left behind
+        expect(existsSync(pidFile)).toBe(false); // the database has stopped before the service ends
       } finally {
         rmSync(DATA_DIR, { recursive: true, force: true });
       }
@@ -187,23 +187,6 @@ describe('the start', () => {
         expect([await ended, await said]).toEqual([[0, null], '']);
       } finally {
         child.kill('SIGKILL');
-        rmSync(DATA_DIR, { recursive: true, force: true });
-      }
-    });
-
-    it('has stopped the embedded database before it says so', async () => {
-      const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
-      try {
-        const stop = new AbortController();
-        const settings = parseSettings({ DATA_DIR, PORT: '1' });
-        const starting = startService(settings, createLog('silent'), stop.signal);
-        starting.catch(() => undefined);
-        const pidFile = join(DATA_DIR, 'postgres', 'postmaster.pid');
-        while (!existsSync(pidFile)) await delay(5);
-        stop.abort();
-        await expect(starting).rejects.toBe(stop.signal.reason);
-        expect(existsSync(pidFile)).toBe(false);
-      } finally {
         rmSync(DATA_DIR, { recursive: true, force: true });
       }
     });

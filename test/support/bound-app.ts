@@ -1,7 +1,8 @@
+import { createServer, request as send, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { launchChromium } from './chromium.js';
 import { ClientApp } from './client-app.js';
-import { Front } from './front.js';
 import { startTestService, type TestService } from './service.js';
 import { StubProvider } from './stub-provider.js';
 
@@ -10,6 +11,59 @@ export interface Stored {
   access_token: string;
   refresh_token: string;
   binding?: { issuer: string; key: string };
+}
+
+/** A gateway before several instances: takes them in turn, and can lose an answer. */
+class Front {
+  /** Addresses of the instances. */
+  instances: readonly string[] = [];
+  /** How many of the next POSTs reach an instance whose answer is lost, with the connection: browsers send them again. */
+  lost = 0;
+  /** Methods and paths of what came in. */
+  readonly seen: string[] = [];
+  private turn = 0;
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<Front> {
+    const server = createServer((incoming, response) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        front.seen.push(`${incoming.method} ${incoming.url?.split('?')[0]}`);
+        const isLost = incoming.method === 'POST' && front.lost > 0;
+        if (isLost) front.lost--;
+        front.forward(incoming, Buffer.concat(chunks)).then(
+          (answer) =>
+            isLost
+              ? incoming.socket.destroy()
+              : answer.pipe(response.writeHead(answer.statusCode!, answer.rawHeaders)),
+          () => incoming.socket.destroy(),
+        );
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const front = new Front(server);
+    return front;
+  }
+
+  get url(): string {
+    return `http://localhost:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private forward({ method, url, rawHeaders }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
+    if (method !== 'OPTIONS') this.turn++; // a preflight before each POST would bring all of them to the same one
+    const instance = this.instances[this.turn % this.instances.length]!;
+    return new Promise((resolve, reject) => {
+      const forwarded = send(instance + url, { method, headers: rawHeaders, agent: false }, resolve);
+      forwarded.on('error', reject).end(body);
+    });
+  }
 }
 
 /** An application in a browser, whose users sign in by one click: their provider asks nothing. */

@@ -1,6 +1,9 @@
-import { createServer, type Server } from 'node:http';
+import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { signIn } from './sign-in.js';
 
 /** What `@latchkey/client` is published with, as a folder to serve; the build is the test command's. */
 const CLIENT = new URL('../../packages/client/dist/', import.meta.url);
@@ -128,4 +131,23 @@ async function builtClient(): Promise<Map<string, string>> {
       names.map(async (name) => [name, await readFile(new URL(name, CLIENT), 'utf8')] as const),
     ),
   );
+}
+
+/**
+ * Signs in at the provider `stub`, and puts the session where `@latchkey/client` keeps it. Pages that are open in the same
+ * browser hear of it, as of a sign-in in another tab.
+ * @param where a page of the application's origin
+ * @param age of the access token, seconds
+ * @returns the user's id
+ */
+export async function storeSession(where: Page, service: string, user: string, age = 0): Promise<string> {
+  const device_id = randomUUID();
+  const tokens = await signIn(service, user, { device_id });
+  const now = Date.now();
+  const stored = { ...tokens, device_id, received_at: now - age * 1000, signed_in_at: now };
+  const parameters = [`latchkey:${service}`, JSON.stringify(stored)].map((text) => JSON.stringify(text));
+  await where.evaluate(
+    `localStorage.setItem(${parameters.join()}); dispatchEvent(new StorageEvent('storage'))`,
+  );
+  return tokens.user_id;
 }

@@ -1,15 +1,8 @@
-import { FaultHttp, SLOW_DATABASE } from './fault-http.js';
+import { FaultHttp, SLOW_DATABASE, FaultTally } from './fault-http.js';
 import { FaultPerson, type Damage } from './fault-person.js';
-import { FaultTally } from './fault-tally.js';
-import type { FaultRow } from './faults.js';
+import { reportFault } from './faults.js';
 
 const PAUSE_MS = 100;
-
-/** What a fault has cost, with what only a test asks for. */
-export interface FaultResult extends FaultRow {
-  /** Events that came to a socket after one with a higher offset. */
-  readonly disordered: number;
-}
 
 /**
  * Sign-ins, refreshes, pushes and sockets that go on while something is broken. Afterwards it asks for everything that
@@ -55,24 +48,29 @@ export class FaultLoad {
     return [...this.tally.failures.keys()].filter((failure) => !failure.endsWith(SLOW_DATABASE));
   }
 
-  /** Ends the load, and looks for what was acknowledged: the service must be well again. */
-  async finish(fault: string, notes?: string): Promise<FaultResult> {
+  /** Ends the load, reports it, and expects all that was acknowledged, once and in order: the service must be well again. */
+  async finish(fault: string, notes?: string): Promise<void> {
     await this.end();
     const longestGapMs = this.tally.longestGap();
     const damages = await Promise.all(this.people.map((person) => person.damage()));
     const sum = (of: (damage: Damage) => number): number => damages.reduce((all, one) => all + of(one), 0);
     const { requests, failed } = this.tally;
-    return {
+    const lost = sum((damage) => damage.lost);
+    const doubled = sum((damage) => damage.doubled);
+    const acknowledged = this.people.reduce((all, person) => all + person.acknowledged, 0);
+    expect(acknowledged).toBeGreaterThan(0);
+    reportFault({
       fault,
       requests,
       failed,
       longestGapMs,
-      acknowledged: this.people.reduce((all, { acknowledged }) => all + acknowledged, 0),
-      lost: sum(({ lost }) => lost),
-      doubled: sum(({ doubled }) => doubled),
-      disordered: sum(({ disordered }) => disordered),
+      acknowledged,
+      lost,
+      doubled,
       ...(notes !== undefined && { notes }),
-    };
+    });
+    const disordered = sum((damage) => damage.disordered);
+    expect({ lost, doubled, disordered }).toEqual({ lost: 0, doubled: 0, disordered: 0 });
   }
 
   /** Also where a test has failed: leaves no socket, and no request under way. */

@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-import { bundle } from './bundle.js';
-import { Pages } from './pages.js';
+import { bundle, Pages } from './bundle.js';
 
 /** A client, and components that show everything that the hooks say. `listeners` mount and unmount by buttons. */
 const app = (service: string): string => `

@@ -1,7 +1,15 @@
+import { base64url } from './base64url.js';
 import type { Begun } from './callback.js';
 import { LatchkeyError } from './latchkey-error.js';
-import { makePkce } from './pkce.js';
 import type { Call } from './service.js';
+
+/** Binds a sign-in to the holder of the verifier (RFC 7636): 256 random bits, and their S256 challenge. */
+async function makePkce(): Promise<{ verifier: string; challenge: string }> {
+  if (!globalThis.crypto?.subtle) throw new LatchkeyError('insecure_context');
+  const verifier = base64url(crypto.getRandomValues(new Uint8Array(32)));
+  const hash = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(verifier));
+  return { verifier, challenge: base64url(hash) };
+}
 
 /**
  * Step 1 of spec §1: asks the service where the user signs in.

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { bearerFetch } from './bearer-fetch.js';
 import { LatchkeyError } from './latchkey-error.js';
-import { makeArea, openTab, put, tokensNow, type Answer, type Tab } from './testing/tab.js';
+import { openSession, put, tokensNow, type Answer } from './testing/tab.js';
 
 interface Heard {
   path: string | undefined;
@@ -15,7 +15,7 @@ let servers: Server[];
 let urls: string[];
 let heard: Heard[][];
 let answer: (request: IncomingMessage) => { status: number; headers?: Record<string, string> };
-let opened: Tab | undefined;
+let opened: ReturnType<typeof openSession> | undefined;
 
 /** Two origins that record the requests they get. */
 beforeEach(async () => {
@@ -43,9 +43,7 @@ afterEach(() => {
 });
 
 function open(answers: Answer[] = [], changes = {}): ReturnType<typeof bearerFetch> {
-  const area = makeArea();
-  put(area, tokensNow(changes));
-  opened = openTab(area, answers);
+  opened = openSession(changes, answers);
   return bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
 }
 
@@ -179,13 +177,10 @@ it.each([
   ['with the one that another tab has got', 'second', 200, ['Bearer first', 'Bearer second']],
   ['not, if there is no other one', 'first', 401, ['Bearer first']],
 ])('where its own refresh fails, repeats it %s', async (_which, token, status, sent) => {
-  const area = makeArea();
-  const tokens = tokensNow({ received_at: Date.now() - 100_000 });
-  put(area, tokens);
-  opened = openTab(area);
-  const { keeper, refresher } = opened;
+  open([], { received_at: Date.now() - 100_000 });
+  const { area, keeper, refresher } = opened!;
   const refresh = (): Promise<string> => {
-    put(area, { ...tokens, access_token: token });
+    put(area, { ...keeper.get()!, access_token: token });
     keeper.reload();
     return Promise.reject(new LatchkeyError('network'));
   };
@@ -196,12 +191,9 @@ it.each([
 });
 
 it('does not repeat it for another user, who has signed in meanwhile', async () => {
-  const area = makeArea();
-  put(area, tokensNow({ received_at: Date.now() - 100_000 }));
-  opened = openTab(area, []);
-  const fetch = bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+  const fetch = open([], { received_at: Date.now() - 100_000 });
   answer = () => {
-    put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+    put(opened!.area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
     return { status: 401 };
   };
   expect((await fetch('/order', { method: 'POST', body: 'hers' })).status).toBe(401);
@@ -223,13 +215,10 @@ it('rejects with nothing of its own making where a sign-out comes between any tw
 });
 
 it('does not send it for another user, who has signed in while a token was on its way', async () => {
-  const area = makeArea();
-  put(area, tokensNow({ received_at: 0 }));
   let come = (_token: object): void => undefined;
-  opened = openTab(area, [new Promise((resolve) => (come = resolve))]);
-  const fetch = bearerFetch([urls[0]!], urls[0]!, opened.keeper, opened.refresher);
+  const fetch = open([new Promise((resolve) => (come = resolve))], { received_at: 0 });
   const ordered = fetch('/order', { method: 'POST' });
-  put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
+  put(opened!.area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
   come({ access_token: 'hers', expires_in: 3600 });
   await expect(ordered).rejects.toMatchObject({ code: 'signed_out' });
   expect(heard[0]).toEqual([]);

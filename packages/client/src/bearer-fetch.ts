@@ -1,7 +1,6 @@
-import { IS_DEVELOPMENT } from './advice.js';
+import { adviseOnOrigin, IS_DEVELOPMENT } from './advice.js';
 import { LatchkeyError } from './latchkey-error.js';
 import type { Refresher } from './refresher.js';
-import { adviseOnOrigin } from './setup-advice.js';
 import type { TokenKeeper } from './tokens.js';
 
 /** Seconds. A token younger than this is not replaced when it is refused: a service may be refusing all of them. */

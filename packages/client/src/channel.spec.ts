@@ -45,8 +45,10 @@ async function open(offset?: number, id?: string) {
     made.channel.close();
   };
   const made = openChannel('https://id.example', FakeSocket, offset, id, refresher, endSession);
+  const closed: unknown[] = [];
+  made.channel.on('disconnect', (info) => closed.push(info));
   await seconds(0);
-  return made;
+  return { ...made, closed };
 }
 
 it('connects by WebSocket, with a fresh token and from the offset that the application has', async () => {
@@ -148,20 +150,18 @@ it('answers token.expiring with a fresh token', async () => {
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
   await seconds(0);
   expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
-  const acknowledge = (answer: object): void =>
-    (FakeSocket.last.sent.at(-1)!.at(-1) as (answer: object) => void)(answer);
-  acknowledge({ error: 'server_error' }); // the database is away: the connection is as good as before, and a new one would be refused
+  FakeSocket.last.acknowledge({ error: 'server_error' }); // the database is away: the connection is as good as before, and a new one would be refused
   await seconds(4);
   expect(FakeSocket.last.sent).toHaveLength(1);
   await seconds(1);
   expect(FakeSocket.last.sent).toHaveLength(2); // tried again, until it is renewed or ended
-  acknowledge({ expires_at: '' });
+  FakeSocket.last.acknowledge({ expires_at: '' });
   await seconds(60);
   expect(FakeSocket.last.sent).toHaveLength(2);
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
   await seconds(0);
   expect([FakeSocket.all.length, FakeSocket.last.left]).toEqual([1, false]);
-  acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
+  FakeSocket.last.acknowledge({ error: 'invalid_token' }); // it is of another session: the channel starts again with that one
   await seconds(0);
   expect(FakeSocket.all).toHaveLength(2);
 });
@@ -175,7 +175,7 @@ it('shows no token a second time, but looks for another one until there is one',
   expect(FakeSocket.last.sent).toEqual([]);
   await seconds(0.1);
   expect(FakeSocket.last.sent).toEqual([['authenticate', { token: 'fresh' }, expect.any(Function)]]);
-  (FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void)({ expires_at: '' });
+  FakeSocket.last.acknowledge({ expires_at: '' });
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
   await seconds(1);
   expect(FakeSocket.last.sent.slice(1)).toEqual([['authenticate', { token: 'newer' }, expect.any(Function)]]);
@@ -188,7 +188,7 @@ it('exchanges the token that it has shown last when its key was revoked', async 
   tokens = ['fresh'];
   FakeSocket.last.receive('token.expiring', { expires_at: '' });
   await seconds(0);
-  (FakeSocket.last.sent[0]!.at(-1) as (answer: object) => void)({ expires_at: '' });
+  FakeSocket.last.acknowledge({ expires_at: '' });
   FakeSocket.last.receive('session.ended', { reason: 'revoked' });
   FakeSocket.last.happen('disconnect', 'transport close');
   await seconds(5);
@@ -196,15 +196,13 @@ it('exchanges the token that it has shown last when its key was revoked', async 
 });
 
 it('ends the session after signed_out, and stays away', async () => {
-  const { channel, opened } = await open();
-  const infos: unknown[] = [];
-  channel.on('disconnect', (info) => infos.push(info));
+  const { opened, closed } = await open();
   FakeSocket.last.receive('ready', ready(0));
   FakeSocket.last.receive('session.ended', { reason: 'signed_out' });
   FakeSocket.last.happen('disconnect');
   await seconds(600);
   expect(ended).toEqual(['signed_out']);
-  expect(infos).toEqual([{ final: true }]);
+  expect(closed).toEqual([{ final: true }]);
   expect(FakeSocket.all).toHaveLength(1);
   expect(FakeSocket.last.left).toBe(true);
   await opened;
@@ -283,13 +281,11 @@ it('forgets a refusal once it has been connected in between', async () => {
 });
 
 it('says once that it is over, also when it is closed while a token is on its way', async () => {
-  const { channel } = await open();
-  const infos: unknown[] = [];
-  channel.on('disconnect', (info) => infos.push(info));
+  const { channel, closed } = await open();
   FakeSocket.last.happen('connect_error', refusedToken);
   channel.close(); // as the end of a session does, which the refresh finds
   await seconds(60);
-  expect(infos).toEqual([{ final: true }]);
+  expect(closed).toEqual([{ final: true }]);
   expect(FakeSocket.all).toHaveLength(1);
 });
 
@@ -310,7 +306,6 @@ describe('when the device wakes up', () => {
   let page: EventTarget;
   let document: { hidden: boolean };
   const wake = (event = 'visibilitychange'): boolean => page.dispatchEvent(new Event(event));
-  const acknowledge = (): void => (FakeSocket.last.sent.at(-1)!.at(-1) as (answer: object) => void)({});
 
   beforeEach(() => {
     page = new EventTarget();
@@ -331,9 +326,7 @@ describe('when the device wakes up', () => {
   it.each(EVENTS)(
     'replaces a connection that is dead within 5 s of %s, and goes on from its offset',
     async (event) => {
-      const { channel } = await connect();
-      const infos: unknown[] = [];
-      channel.on('disconnect', (info) => infos.push(info));
+      const { channel, closed } = await connect();
       await seconds(3600);
       expect(FakeSocket.last.sent).toEqual([]);
       wake(event);
@@ -341,7 +334,7 @@ describe('when the device wakes up', () => {
       expect(FakeSocket.all).toHaveLength(2);
       expect(FakeSocket.all[0]!.left).toBe(true);
       expect(FakeSocket.last.auth).toEqual({ token: 'token', offset: 7, id: 'e7' });
-      expect(infos).toEqual([{ final: false }]);
+      expect(closed).toEqual([{ final: false }]);
       channel.close();
     },
   );
@@ -350,7 +343,7 @@ describe('when the device wakes up', () => {
     const { channel } = await connect();
     wake();
     await seconds(3.4);
-    acknowledge();
+    FakeSocket.last.acknowledge();
     await seconds(60);
     wake();
     await seconds(1);
@@ -374,7 +367,7 @@ describe('when the device wakes up', () => {
     for (let tenth = 0; tenth < 100; tenth++) {
       for (const event of EVENTS) wake(event);
       await seconds(0.1);
-      if (FakeSocket.last.sent.length > 0) acknowledge();
+      if (FakeSocket.last.sent.length > 0) FakeSocket.last.acknowledge();
     }
     expect(FakeSocket.last.sent.length).toBeGreaterThan(10);
     expect(FakeSocket.last.sent.length).toBeLessThanOrEqual(20);

@@ -1,5 +1,5 @@
 import { makeAccount } from './account.js';
-import { IS_DEVELOPMENT } from './advice.js';
+import { adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
 import { bearerFetch } from './bearer-fetch.js';
 import { openBroadcast } from './broadcast.js';
 import { handOn, signInMemory } from './callback.js';
@@ -18,7 +18,6 @@ import { makePost } from './post.js';
 import { keepFresh, signedOut } from './refresher.js';
 import { makeCall } from './service.js';
 import type { EndReason, SignInStep } from './session.js';
-import { adviseOnSetup } from './setup-advice.js';
 import { makeSignIn } from './sign-in.js';
 import { makeLeave, makeSignOut } from './sign-out.js';
 import { stored } from './storage.js';

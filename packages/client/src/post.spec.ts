@@ -20,7 +20,7 @@ let answers: { status: number; body: object }[];
 let pair: CryptoKeyPair;
 let post: Post;
 
-const keys = { get: async () => pair } as unknown as Keys;
+let keys: { get: Keys['get'] };
 
 beforeAll(async () => {
   pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
@@ -38,7 +38,8 @@ beforeEach(() => {
   });
   const clock = makeClock();
   const call = makeCall('http://inside', clock.set, () => undefined);
-  post = makePost(call, keys, clock);
+  keys = { get: async () => pair };
+  post = makePost(call, keys as Keys, clock);
 });
 afterEach(() => jest.restoreAllMocks());
 
@@ -106,26 +107,12 @@ it.each([
   expect(proofs).toHaveLength(times);
 });
 
-it.each(['key_lost', 'key_unavailable'])('asks nobody without a key: %s', async (code) => {
-  const none = {
-    get: async () => {
-      throw new LatchkeyError(code);
-    },
-  } as unknown as Keys;
-  const clock = makeClock();
-  const call = makeCall('http://inside', clock.set, () => undefined);
-  await expect(makePost(call, none, clock)('/oauth2/refresh', {}, BINDING)).rejects.toMatchObject({ code });
+it.each([
+  ['is absent', 'key_lost', () => Promise.reject(new LatchkeyError('key_lost'))],
+  ['cannot be read', 'key_unavailable', () => Promise.reject(new LatchkeyError('key_unavailable'))],
+  ['cannot sign', 'key_unavailable', async () => ({})],
+])('sends nothing with a key that %s: %s', async (_what, code, get) => {
+  keys.get = get as Keys['get'];
+  await expect(refresh(BINDING)).rejects.toMatchObject({ code });
   expect(proofs).toEqual([]);
-});
-
-it('says so when the key cannot sign', async () => {
-  const broken = { get: async () => ({}) } as unknown as Keys;
-  const call = makeCall(
-    'http://inside',
-    () => undefined,
-    () => undefined,
-  );
-  await expect(makePost(call, broken, makeClock())('/oauth2/refresh', {}, BINDING)).rejects.toMatchObject({
-    code: 'key_unavailable',
-  });
 });

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { LatchkeyError } from './latchkey-error.js';
-import { makeArea, openTab, put, tokensNow, type Answer, type Tab } from './testing/tab.js';
+import { makeArea, openSession, openTab, put, tokensNow, type Answer, type Tab } from './testing/tab.js';
 
 const FRESH = { access_token: 'second', expires_in: 3600 };
 const DAY = 86_400;
@@ -18,16 +18,10 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-function tab(
-  answers: Answer[] = [],
-  changes = {},
-  life?: number,
-): Tab & { area: ReturnType<typeof makeArea> } {
-  const area = makeArea();
-  put(area, tokensNow(changes));
-  const made = openTab(area, answers, life);
+function tab(answers: Answer[] = [], changes = {}): ReturnType<typeof openSession> {
+  const made = openSession(changes, answers);
   open.push(made);
-  return { ...made, area };
+  return made;
 }
 
 describe('when it refreshes', () => {
@@ -166,6 +160,8 @@ describe('what an answer means', () => {
     ['429', error(429)],
     ['500', error(500)],
     ['503', error(503)],
+    ['400 for the proof', new LatchkeyError('invalid_dpop_proof', '', 400)],
+    ['a key that cannot be read', new LatchkeyError('key_unavailable')],
     ['200 without a token', {}],
     ['200 with a token of no length of life', { access_token: 'x', expires_in: 0 }],
   ])('%s is an attempt: the session stays, and the next one succeeds', async (_name, answer) => {
@@ -175,15 +171,6 @@ describe('what an answer means', () => {
     await seconds(3); // at most 2 of backoff
     expect(asked()).toBe(2);
     expect(emitted).toMatchObject([['change', { userId: 'ada' }]]);
-  });
-
-  it.each(['invalid_dpop_proof', 'key_unavailable'])('%s is an attempt: the session stays', async (code) => {
-    const status = code === 'key_unavailable' ? undefined : 400;
-    const { refresher, keeper, asked } = tab([new LatchkeyError(code, code, status), FRESH], expired);
-    await expect(refresher.fresh()).rejects.toMatchObject({ code });
-    expect(keeper.get()).toBeDefined();
-    await seconds(3);
-    expect(asked()).toBe(2);
     expect(keeper.get()).toMatchObject({ access_token: 'second' });
   });
 

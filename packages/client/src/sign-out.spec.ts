@@ -1,11 +1,10 @@
 import { makeLeave } from './sign-out.js';
-import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
+import { openSession, put, tokensNow } from './testing/tab.js';
 
 it('ends nothing of another user, who has signed in while a token was on its way', async () => {
-  const area = makeArea();
-  put(area, tokensNow({ received_at: 0 }));
   let come = (_token: object): void => undefined;
-  const { keeper, refresher, emitted } = openTab(area, [new Promise((resolve) => (come = resolve))]);
+  const answer = new Promise<object>((resolve) => (come = resolve));
+  const { area, keeper, refresher, emitted } = openSession({ received_at: 0 }, [answer]);
   const called: string[] = [];
   const call = async <Answer>(method: string): Promise<Answer> => {
     called.push(method);

@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 import { stored } from './storage.js';
-import { makeArea, openTab, put, tokensNow } from './testing/tab.js';
+import { makeArea, openSession, openTab, put, tokensNow } from './testing/tab.js';
 
 const SHOWN = ['userId', 'deviceId', 'expiresAt', 'bound'];
 /** What `GET /me` may answer. */
@@ -25,9 +25,7 @@ it.each([
   ['signed_out', true],
   ['refused', true],
 ] as const)('tells the other tabs whether the service knows: %s', (reason, ended) => {
-  const area = makeArea();
-  put(area, tokensNow());
-  const { keeper, told } = openTab(area);
+  const { keeper, told } = openSession();
   keeper.end(reason);
   expect(told).toEqual([ended]);
 });
@@ -76,32 +74,23 @@ it('never fights with another tab for which of two sessions is the newer one', (
   ]);
 });
 
-it('has a session again where somebody has emptied the storage, and puts it back', () => {
+it.each([
+  ['emptied', undefined],
+  ['written over', '{"x":1}'],
+])('has a session again where the storage was %s, and another tab puts it back', (_how, text) => {
   const area = makeArea();
   const tokens = tokensNow();
   put(area, tokens);
   const { keeper } = openTab(area);
-  area.removeItem('key');
-  expect(keeper.reload()).toBeUndefined();
-  put(area, tokens);
-  expect(keeper.reload()).toEqual(tokens);
-});
-
-it('has it again likewise where somebody has written over it', () => {
-  const area = makeArea();
-  const tokens = tokensNow();
-  put(area, tokens);
-  const { keeper } = openTab(area);
-  area.setItem('key', '{"x":1}');
+  if (text) area.setItem('key', text);
+  else area.removeItem('key');
   expect(keeper.reload()).toBeUndefined();
   put(area, tokens);
   expect(keeper.reload()).toEqual(tokens);
 });
 
 it("ends one user's session before another's begins", () => {
-  const area = makeArea();
-  put(area, tokensNow());
-  const { keeper, emitted } = openTab(area);
+  const { area, keeper, emitted } = openSession();
   put(area, tokensNow({ access_token: 'second', user_id: 'grace' }));
   keeper.reload();
   expect(emitted).toMatchObject([
@@ -122,9 +111,7 @@ describe('the key of a session that is bound to one', () => {
   });
 
   it('goes with it, once; not at a refresh', () => {
-    const area = makeArea();
-    put(area, tokensNow(bound('one')));
-    const { keeper, dropped } = openTab(area);
+    const { keeper, dropped } = openSession(bound('one'));
     keeper.put({ ...tokensNow(bound('one')), access_token: 'second' });
     expect(dropped).toEqual([]);
     keeper.end('user');
@@ -144,33 +131,25 @@ describe('the key of a session that is bound to one', () => {
   });
 });
 
-it.each([
+it.each<[string, string | object]>([
   ['nonsense', '{'],
   ['null', 'null'],
   ['a text', '"lkr"'],
   ['half of it', '{"access_token":"a","expires_in":3600}'],
   ['no life', '{"access_token":"a","refresh_token":"r"}'],
-])('takes %s in the storage for no session', (_name, text) => {
-  const area = makeArea();
-  area.setItem('key', text);
-  expect(openTab(area).keeper.session()).toBeUndefined();
-});
-
-it.each([
+  // what another script may have stored
   ['a life that is a text', { expires_in: '3600' }],
   ['no time of arrival', { received_at: null }],
   ['a number for a user', { user_id: 7 }],
   ['a binding without a key', { binding: { issuer: 'https://id.example' } }],
-])('takes tokens with %s, which another script may have stored, for no session', (_name, change) => {
+])('takes %s in the storage for no session', (_name, held) => {
   const area = makeArea();
-  area.setItem('key', JSON.stringify({ ...tokensNow(), ...change }));
+  area.setItem('key', typeof held === 'string' ? held : JSON.stringify({ ...tokensNow(), ...held }));
   expect(openTab(area).keeper.session()).toBeUndefined();
 });
 
 it('takes a reason that nobody gives for a sign-out by the service', () => {
-  const area = makeArea();
-  put(area, tokensNow());
-  const { keeper, emitted } = openTab(area);
+  const { area, keeper, emitted } = openSession();
   area.setItem('key', '{"reason":"toString"}');
   keeper.reload();
   expect(emitted[0]).toEqual(['ended', 'signed_out']);
@@ -178,9 +157,7 @@ it('takes a reason that nobody gives for a sign-out by the service', () => {
 
 describe('the session that is shown', () => {
   it('is the same object until it changes', () => {
-    const area = makeArea();
-    put(area, tokensNow());
-    const { keeper } = openTab(area);
+    const { area, keeper } = openSession();
     const other = openTab(area);
     const first = keeper.session();
     keeper.reload();
@@ -220,17 +197,13 @@ describe('the session that is shown', () => {
   });
 
   it('takes nothing from an answer about somebody else', () => {
-    const area = makeArea();
-    put(area, tokensNow());
-    const { keeper, emitted } = openTab(area);
+    const { keeper, emitted } = openSession();
     keeper.know({ ...ADA, user_id: 'grace' });
     expect(emitted).toEqual([]);
   });
 
   it('takes nothing once it is over, whatever is answered: the other tabs still learn why', () => {
-    const area = makeArea();
-    put(area, tokensNow());
-    const { keeper } = openTab(area);
+    const { area, keeper } = openSession();
     keeper.end('user');
     keeper.know({} as never);
     expect(area.getItem('key')).toBe('{"reason":"user"}');
@@ -282,12 +255,6 @@ it('keeps what it knows of how old its token is when the clock is set back, also
   now.mockRestore();
 });
 
-it('shows no token in its session', () => {
-  const area = makeArea();
-  put(area, tokensNow());
-  expect(Object.keys(openTab(area).keeper.session()!)).toEqual(SHOWN);
-});
-
 it('signs out for good in a storage that is full', () => {
   const area = makeArea();
   put(area, tokensNow());
@@ -305,38 +272,20 @@ it('signs out for good in a storage that is full', () => {
   expect(openTab(area).keeper.session()).toBeUndefined(); // after a reload
 });
 
-it('goes on in memory where a storage refuses everything', () => {
-  const refuse = (): never => {
-    throw new DOMException('no', 'UnknownError');
-  };
-  const broken = stored<string>({ getItem: refuse, setItem: refuse, removeItem: refuse }, 'key');
+function refuse(): never {
+  throw new DOMException('no', 'QuotaExceededError');
+}
+it.each([
+  ['refuses everything', { getItem: refuse, setItem: refuse, removeItem: refuse }],
+  ['is full', { ...makeArea(), setItem: refuse }],
+  ['is forbidden', 'localStorage' as const],
+])('goes on in memory where the storage %s', (_how, area) => {
+  Object.defineProperty(globalThis, 'localStorage', { configurable: true, get: refuse });
+  const broken = stored<string>(area, 'key');
+  Reflect.deleteProperty(globalThis, 'localStorage');
   expect(broken.get()).toBeUndefined();
   broken.put('kept');
   expect(broken.get()).toBe('kept');
   broken.put();
   expect(broken.get()).toBeUndefined();
-});
-
-it('goes on in memory where the storage is full or forbidden', () => {
-  const full = stored<string>(
-    {
-      ...makeArea(),
-      setItem() {
-        throw new DOMException('full', 'QuotaExceededError');
-      },
-    },
-    'key',
-  );
-  full.put('kept');
-  expect(full.get()).toBe('kept');
-  Object.defineProperty(globalThis, 'localStorage', {
-    configurable: true,
-    get() {
-      throw new DOMException('no', 'SecurityError');
-    },
-  });
-  const forbidden = stored<string>('localStorage', 'key');
-  Reflect.deleteProperty(globalThis, 'localStorage');
-  forbidden.put('kept');
-  expect(forbidden.get()).toBe('kept');
 });

@@ -1,7 +1,31 @@
 import type { Introspection } from './introspection.js';
 import { temporarilyUnavailable, type LatchkeyError } from './latchkey-error.js';
 import type { ServiceCalls } from './service-calls.js';
-import { Turns } from './turns.js';
+
+/** Lets so many calls run at a time; the rest waits, up to a number. */
+class Turns {
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly atATime: number,
+    private readonly mostWaiting: number,
+  ) {}
+
+  /** @throws LatchkeyError `temporarily_unavailable` when too many wait */
+  async take<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.running < this.atATime) this.running++;
+    else if (this.waiting.length >= this.mostWaiting) throw temporarilyUnavailable();
+    else await new Promise<void>((resolve) => this.waiting.push(resolve)); // the turn is handed over
+    try {
+      return await work();
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.running--;
+    }
+  }
+}
 
 /** An answer counts so long (contract §8), from when it was asked for. */
 const COUNTS_MS = 1000;

@@ -1,6 +1,20 @@
 import { EventStreamParser, type StreamListener } from './event-stream-parser.js';
-import { since, thisMoment, type Moment } from './moment.js';
 import type { ServiceKey } from './service-key.js';
+
+/** A moment by both clocks: one that is never set, and one that goes on while the machine sleeps. */
+interface Moment {
+  readonly steady: number;
+  readonly wall: number;
+}
+
+function thisMoment(): Moment {
+  return { steady: performance.now(), wall: Date.now() };
+}
+
+/** Milliseconds since then, by the clock that says more. */
+function since({ steady, wall }: Moment): number {
+  return Math.max(performance.now() - steady, Date.now() - wall);
+}
 
 /** The service says something every second (contract §8). */
 const SILENCE_MS = 2000;

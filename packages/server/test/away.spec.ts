@@ -1,11 +1,26 @@
 import { jest } from '@jest/globals';
+import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/until.js';
 import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
-import { ApiProcess } from './support/api-process.js';
 import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
+
+const SCRIPT = fileURLToPath(new URL('./support/api.ts', import.meta.url));
+
+/** Starts an API in a process of its own, so that it can be stopped as a whole. */
+async function startApi(options: VerifierOptions) {
+  const child = fork(SCRIPT, [JSON.stringify(options)], { execArgv: ['--import', 'tsx'] });
+  const [port] = (await once(child, 'message')) as [number];
+  const ask = async (token: string): Promise<number> => {
+    const headers = { Authorization: `Bearer ${token}` };
+    return (await fetch(`http://127.0.0.1:${port}/`, { headers })).status;
+  };
+  return { child, ask };
+}
 
 /** What a verifier does that is told of sign-outs, and what when it is not (contract §8). */
 describe('with a service key', () => {
@@ -387,19 +402,19 @@ describe('with a service key', () => {
     });
 
     it('what arrives after a silence is old: it takes a new connection to count again', async () => {
-      const api = await ApiProcess.start({ issuer: service.url, serviceKey: SERVICE_KEY });
+      const { child, ask } = await startApi({ issuer: service.url, serviceKey: SERVICE_KEY });
       try {
         const token = await service.token();
-        expect(await api.ask(token)).toBe(200);
-        api.signal('SIGSTOP'); // what is sent meanwhile lies ready, and is read before any of its timers runs
+        expect(await ask(token)).toBe(200);
+        child.kill('SIGSTOP'); // what is sent meanwhile lies ready, and is read before any of its timers runs
         await delay(2100);
         service.introspect = (_, response) => response.end('{"active":false}');
-        const asking = api.ask(token);
-        api.signal('SIGCONT');
+        const asking = ask(token);
+        child.kill('SIGCONT');
         expect(await asking).toBe(401); // it was asked, although the stream had spoken
         await until(() => service.cursors.length === 2);
       } finally {
-        await api.end();
+        child.kill('SIGKILL');
       }
     });
   });

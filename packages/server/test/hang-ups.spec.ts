@@ -1,22 +1,26 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
-import { Controller, Get, HttpException, Module, UseGuards } from '@nestjs/common';
-import { NestFactory } from '@nestjs/core';
-import express from 'express';
 import { fastify, type FastifyInstance } from 'fastify';
-import { Hono } from 'hono';
 import * as forExpress from '../src/express.js';
 import * as forFastify from '../src/fastify.js';
-import * as forHono from '../src/hono.js';
 import { LatchkeyError } from '../src/index.js';
 import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
-import * as forNest from '../src/nestjs.js';
 import type { Authenticator } from '../src/verifier.js';
+import { APIS, serve, type Api } from './support/apis.js';
 
 const TURN_MS = 20;
+const INVALID = { error: 'invalid_token', error_description: 'the access token is invalid' };
+
+function throwAgain(error: unknown): never {
+  throw error;
+}
+
+async function answerOf(url: string): Promise<[number, unknown]> {
+  const response = await fetch(`${url}/orders`, { signal: AbortSignal.timeout(5000) });
+  return [response.status, await response.json()];
+}
 
 /** Refuses each request after a turn, as a verifier does that asks the service. */
 const refusing = (
@@ -102,11 +106,7 @@ describe('a refused request', () => {
       hooks[name]!();
       const url = await start();
       await hangUp(url);
-      const response = await fetch(`${url}/orders`);
-      expect([response.status, await response.json()]).toEqual([
-        401,
-        { error: 'invalid_token', error_description: 'the access token is invalid' },
-      ]);
+      expect(await answerOf(url)).toEqual([401, INVALID]);
     });
 
     it.each<[string, () => LatchkeyError]>([
@@ -126,58 +126,32 @@ describe('a refused request', () => {
       });
     });
 
-    it.each<[string, Parameters<FastifyInstance['setErrorHandler']>[0], number, object]>([
+    it.each<[string, Parameters<FastifyInstance['setErrorHandler']>[0], object]>([
       [
-        'that knows LatchkeyError',
+        'knows LatchkeyError',
         (error, _request, reply) =>
           error instanceof LatchkeyError
             ? reply.status(error.status).headers(error.headers).send({ own: error.code })
             : reply.status(500).send({}),
-        401,
         { own: 'invalid_token' },
       ],
       [
-        'that knows statusCode',
+        'knows statusCode',
         (error, _request, reply) =>
           reply
             .status((error as { statusCode?: number }).statusCode ?? 500)
             .send({ own: (error as Error).message }),
-        401,
         { own: 'invalid_token: the access token is invalid' },
       ],
-      [
-        'that leaves the status alone',
-        (_error, _request, reply) => reply.send({ own: true }),
-        401,
-        { own: true },
-      ],
-      ['that returns a value', async () => ({ own: true }), 401, { own: true }],
-      [
-        'that throws the error again',
-        (error) => {
-          throw error;
-        },
-        401,
-        { error: 'invalid_token', error_description: 'the access token is invalid' },
-      ],
-      [
-        'that rejects with the error',
-        async (thrown) => {
-          throw thrown;
-        },
-        401,
-        { error: 'invalid_token', error_description: 'the access token is invalid' },
-      ],
-      [
-        'that sends the error',
-        (error, _request, reply) => void reply.send(error),
-        401,
-        { error: 'invalid_token', error_description: 'the access token is invalid' },
-      ],
-    ])('with an error handler %s', async (_name, handler, status, body) => {
+      ['leaves the status alone', (_error, _request, reply) => reply.send({ own: true }), { own: true }],
+      ['returns a value', async () => ({ own: true }), { own: true }],
+      ['throws the error again', throwAgain, INVALID],
+      ['rejects with the error', async (error) => throwAgain(error), INVALID],
+      ['sends the error', (error, _request, reply) => void reply.send(error), INVALID],
+    ])('with an error handler that %s', async (_name, handler, body) => {
       app.setErrorHandler(handler);
       const response = await fetch(`${await start()}/orders`);
-      expect([response.status, await response.json()]).toEqual([status, body]);
+      expect([response.status, await response.json()]).toEqual([401, body]);
       expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
     });
 
@@ -188,17 +162,12 @@ describe('a refused request', () => {
           .send({ outer: (error as Error).message }),
       );
       await app.register(async (inner) => {
-        inner.setErrorHandler(async (thrown) => {
-          throw thrown;
-        });
+        inner.setErrorHandler(async (error) => throwAgain(error));
         inner.addHook('onRequest', forFastify.authenticate(refusing()));
         inner.get('/orders', () => handled++);
       });
-      const response = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/orders`);
-      expect([response.status, await response.json()]).toEqual([
-        401,
-        { outer: 'the access token is invalid' },
-      ]);
+      const url = await app.listen({ host: '127.0.0.1', port: 0 });
+      expect(await answerOf(url)).toEqual([401, { outer: 'the access token is invalid' }]);
     });
 
     it.each<[string, () => void]>([
@@ -215,11 +184,8 @@ describe('a refused request', () => {
       });
       const url = await start();
       await hangUp(url);
-      const response = await fetch(`${url}/orders`, { signal: AbortSignal.timeout(5000) });
-      expect([response.status, await response.json()]).toEqual([
-        401,
-        expect.objectContaining({ message: 'the session store is away' }),
-      ]);
+      const failure = expect.objectContaining({ message: 'the session store is away' }) as object;
+      expect(await answerOf(url)).toEqual([401, failure]);
     });
 
     it('ends a hook that calls this one', async () => {
@@ -229,11 +195,7 @@ describe('a refused request', () => {
         handled++;
       });
       app.get('/orders', () => handled++);
-      const response = await fetch(`${await app.listen({ host: '127.0.0.1', port: 0 })}/orders`);
-      expect([response.status, await response.json()]).toEqual([
-        401,
-        expect.objectContaining({ error: 'invalid_token' }),
-      ]);
+      expect(await answerOf(await app.listen({ host: '127.0.0.1', port: 0 }))).toEqual([401, INVALID]);
     });
 
     it('leaves the reply to a hook that catches the error, as for routes with an optional user', async () => {
@@ -247,73 +209,25 @@ describe('a refused request', () => {
 
     it('after a time limit of the application was answered: its handler never runs', async () => {
       app.addHook('onRequest', (_request, reply, done) => {
-        setTimeout(() => void reply.code(503).send('too late'), TURN_MS / 2);
+        setTimeout(() => void reply.code(503).send('"too late"'), TURN_MS / 2);
         done();
       });
-      const response = await fetch(`${await start()}/orders`);
-      expect([response.status, await response.text()]).toEqual([503, 'too late']);
+      expect(await answerOf(await start())).toEqual([503, 'too late']);
       await delay(2 * TURN_MS);
     });
   });
 
-  const count = (): object => ({ handled: handled++ });
-  const servers: Record<string, () => Promise<RequestListener>> = {
-    async Express() {
-      return express()
-        .use(forExpress.authenticate(refusing()))
-        .get('/orders', (_request, response) => void response.json(count()));
-    },
-    async 'a router that does not look at promises'() {
-      const guard = forExpress.authenticate(refusing());
-      return (request, response) =>
-        void guard(request as Parameters<typeof guard>[0], response, () =>
-          response.end(JSON.stringify(count())),
-        );
-    },
-    async NestJS() {
-      @UseGuards(forNest.authenticate(refusing(), HttpException))
-      @Controller('orders')
-      class Orders {
-        @Get()
-        list(): object {
-          return count();
-        }
-      }
-      @Module({ controllers: [Orders] })
-      class App {}
-      const quiet = (): void => undefined;
-      const nest = await NestFactory.create(App, { logger: { log: quiet, warn: quiet, error: onRejection } });
-      await nest.init();
-      return nest.getHttpAdapter().getInstance() as RequestListener;
-    },
-    async Hono() {
-      const hono = new Hono();
-      hono.use(forHono.authenticate(refusing()));
-      hono.get('/orders', (context) => context.json(count()));
-      return (request, response) => {
-        const asked = new Request(`http://api${request.url}`);
-        void Promise.resolve(hono.fetch(asked)).then(async (answer) => {
-          response.writeHead(answer.status, Object.fromEntries(answer.headers));
-          return response.end(await answer.text());
-        });
-      };
-    },
-  };
-
-  describe.each(Object.keys(servers))('of %s', (name) => {
-    let server: Server;
-    let url: string;
+  describe.each(Object.keys(APIS))('of %s', (name) => {
+    let api: Api;
 
     async function start(prepare: (response: ServerResponse) => void): Promise<void> {
-      const listener = await servers[name]!();
-      server = createServer((request, response) => {
+      const listener = await APIS[name]!(refusing(), { call: () => handled++, error: onRejection });
+      api = await serve((request, response) => {
         prepare(response);
         listener(request, response);
       });
-      await once(server.listen(0, '127.0.0.1'), 'listening');
-      url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     }
-    afterEach(() => server.close());
+    afterEach(() => api.close());
 
     it('whose client hangs up, with an answer that takes time: its handler never runs', async () => {
       await start((response) => {
@@ -323,21 +237,16 @@ describe('a refused request', () => {
           return response;
         }) as typeof response.end;
       });
-      await hangUp(url);
-      const response = await fetch(`${url}/orders`);
-      expect([response.status, await response.json()]).toEqual([
-        401,
-        { error: 'invalid_token', error_description: 'the access token is invalid' },
-      ]);
+      await hangUp(api.url);
+      expect(await answerOf(api.url)).toEqual([401, INVALID]);
     });
 
-    if (name === 'Hono') return; // its answers do not go through the response of Node.js
+    if (['Hono', 'Request'].includes(name)) return; // their answers do not go through the response of Node.js
     it('after a time limit of the application was answered: nothing fails', async () => {
       await start((response) => {
-        setTimeout(() => response.writeHead(503).end('too late'), TURN_MS / 2);
+        setTimeout(() => response.writeHead(503).end('"too late"'), TURN_MS / 2);
       });
-      const response = await fetch(`${url}/orders`);
-      expect([response.status, await response.text()]).toEqual([503, 'too late']);
+      expect(await answerOf(api.url)).toEqual([503, 'too late']);
       await delay(2 * TURN_MS);
     });
   });

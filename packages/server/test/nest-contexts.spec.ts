@@ -202,7 +202,7 @@ describe('the guard for NestJS', () => {
 
   it.each<[string, string, unknown[]]>([
     ['a message of a microservice', 'rpc', [{ headers }, { getPattern: () => 'orders' }]],
-    ['a context of another library', 'necord', [[{ headers }]]],
+    ['a context of another library', 'necord', [undefined, {}, { req: { headers } }, {}]],
     ['a context without arguments', 'rpc', []],
     ['GraphQL without a context', 'graphql', []],
     ['GraphQL without a request', 'graphql', [undefined, {}, {}, {}]],

@@ -74,19 +74,6 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('done');
   });
 
-  it('through a redirect, and in each tab where the tokens are in memory or of the tab', async () => {
-    const page = await world.open(context, { mode: 'redirect', storage: 'memory' });
-    await page.evaluate('void latchkey.signIn()');
-    await page.waitForFunction('window.latchkey?.session?.bound');
-    const other = await world.signIn(context, { storage: 'sessionStorage' });
-    const third = await world.signIn(context, { storage: 'sessionStorage' });
-    expect(await names(page)).toHaveLength(3);
-    await other.reload();
-    expect([await bound(other), await bound(third)]).toEqual([true, true]);
-    await third.evaluate('latchkey.signIn()'); // a duplicate of this tab would have the session that this one replaces
-    expect(await names(page)).toHaveLength(4);
-  });
-
   it('and removes the key with the session: at a sign-out, after a failure', async () => {
     const page = await world.signIn(context);
     expect(await names(page)).toHaveLength(1);

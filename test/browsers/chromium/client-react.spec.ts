@@ -6,7 +6,7 @@ import { inChromium, launchChromium } from '../../support/chromium.js';
 import { PackageProject } from '../../support/package-project.js';
 import { startReactApp, type ReactApp } from '../../support/react-app.js';
 import { startTestService, type TestService } from '../../support/service.js';
-import { storeSession } from '../../support/stored-session.js';
+import { storeSession } from '../../support/client-app.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/until.js';
 

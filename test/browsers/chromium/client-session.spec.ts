@@ -2,36 +2,30 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { ClientApp } from '../../support/client-app.js';
-import { watchLateness } from '../../support/lateness.js';
 import { startTestService, type TestService } from '../../support/service.js';
-import { TcpProxy } from '../../support/tcp-proxy.js';
 
 inChromium('the client keeps a session', () => {
   let service: TestService;
   let app: ClientApp;
-  /** Between the pages and the service; it can cut the connection. */
-  let line: TcpProxy;
   let browser: Browser;
   let context: BrowserContext;
   /** Answers to refreshes; a clock that was put forward costs one more, which refuses the proof (400). */
   let refreshes: number;
 
   beforeAll(async () => {
-    service = await startTestService({ SERVICE_KEYS: 'k'.repeat(32) });
-    line = await TcpProxy.before(service.url);
+    service = await startTestService();
     app = await ClientApp.start();
-    app.service = `http://localhost:${line.port}`;
+    app.service = service.url;
     browser = await launchChromium();
   });
   afterAll(async () => {
     await browser?.close();
     await app?.close();
-    await line?.refuse();
     await service?.close();
   });
   beforeEach(async () => {
-    await line.restore();
-    context = await newDevice();
+    context = await browser.newContext();
+    context.setDefaultTimeout(60_000);
     await context.clock.install();
     refreshes = 0;
     context.on('response', (answer) => {
@@ -42,20 +36,14 @@ inChromium('the client keeps a session', () => {
   });
   afterEach(() => context.close());
 
-  async function newDevice(): Promise<BrowserContext> {
-    const made = await browser.newContext();
-    made.setDefaultTimeout(60_000);
-    return made;
-  }
-
-  async function open(on = context, options: object = {}): Promise<Page> {
-    const page = await on.newPage();
+  async function open(options: object = {}): Promise<Page> {
+    const page = await context.newPage();
     await page.goto(`${app.url}/?options=${encodeURIComponent(JSON.stringify(options))}`);
     return page;
   }
 
-  async function signIn(on = context, options: object = {}): Promise<Page> {
-    const page = await open(on, options);
+  async function signIn(options: object = {}): Promise<Page> {
+    const page = await open(options);
     await page.click('#in');
     await submit(page);
     await page.getByText('signed in as').waitFor();
@@ -77,25 +65,6 @@ inChromium('the client keeps a session', () => {
     page.evaluate(`JSON.parse(localStorage.getItem('latchkey:${app.service}'))`);
   const dialogSays = (page: Page, text: string): Promise<void> =>
     page.getByRole('alert').getByText(text).waitFor();
-
-  it('refreshes once for two tabs, 5 minutes before the end, and both go on with the same token', async () => {
-    const first = await signIn();
-    const second = await open();
-    const before = await token(first);
-    expect(await token(second)).toBe(before);
-    await context.clock.fastForward('54:00');
-    expect(refreshes).toBe(0);
-    const changed = Promise.all(
-      [first, second].map((page) =>
-        page.waitForFunction(`latchkey.accessToken().then((now) => now !== '${before}')`),
-      ),
-    );
-    await context.clock.fastForward('01:05');
-    await changed;
-    expect(await token(first)).toBe(await token(second));
-    expect(refreshes).toBe(1);
-    expect((await stored(first)).access_token).toBe(await token(first));
-  });
 
   it('tells who is signed in, which it asks for once; and again at the next start, where that failed', async () => {
     let asked = 0;
@@ -121,38 +90,6 @@ inChromium('the client keeps a session', () => {
     expect(await first.evaluate('latchkey.session.username')).toBe('Ada Lovelace');
     await context.clock.fastForward('00:05');
     expect(asked).toBe(2);
-  });
-
-  it('survives waking up offline with an expired token, and recovers by itself', async () => {
-    const page = await signIn();
-    await line.refuse();
-    await context.clock.fastForward('02:00:00');
-    expect(await page.evaluate('latchkey.accessToken().catch(({ code }) => code)')).toBe('network');
-    await page.reload(); // the tab may have been discarded, too
-    await page.waitForFunction('window.latchkey');
-    expect(await page.evaluate('latchkey.me().catch(({ code }) => code)')).toBe('network');
-    expect(await page.evaluate('latchkey.session.userId')).toMatch(/-/);
-    expect(await signedOut(page)).toEqual([]);
-
-    await line.restore();
-    const recovered = page.waitForFunction(`of('request').some(({ status }) => status === 200)`);
-    await page.evaluate(`dispatchEvent(new Event('online'))`);
-    await recovered;
-    expect(await page.evaluate('latchkey.me()')).toMatchObject({ username: 'Ada Lovelace' });
-    expect(await signedOut(page)).toEqual([]);
-  });
-
-  it('tries again after 5xx by itself, and signs nobody out', async () => {
-    const page = await signIn();
-    await page.route('**/oauth2/refresh', (route) => route.fulfill({ status: 503, json: {} }), { times: 3 });
-    for (const answered of [1, 2, 3, 4]) {
-      await context.clock.fastForward(answered === 1 ? '01:01:00' : '01:00');
-      await page.waitForFunction(
-        `of('request').filter(({ path }) => path.endsWith('/refresh')).length >= ${answered}`,
-      );
-      expect(await signedOut(page)).toEqual([]);
-    }
-    await page.waitForFunction(`of('request').at(-1).status === 200`);
   });
 
   it('signs out in both tabs, with one event each, when the refresh is refused; and asks for a new login', async () => {
@@ -189,41 +126,6 @@ inChromium('the client keeps a session', () => {
     await deaf.waitForFunction('!latchkey.session');
   });
 
-  it('signs out in all tabs when one does, tells the service, and asks nobody to sign in again', async () => {
-    const first = await signIn();
-    const second = await open();
-    const { refresh_token } = await stored(first);
-    await Promise.all([second.evaluate('latchkey.connect()'), first.evaluate('latchkey.connect()')]);
-    await first.evaluate('latchkey.signOut()');
-    await second.waitForFunction(`of('signedOut').length`);
-    for (const page of [first, second]) {
-      expect(await signedOut(page)).toEqual([{ reason: 'user', message: '' }]);
-      expect(await page.getByRole('dialog').count()).toBe(0);
-    }
-    await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(401);
-  });
-
-  it('closes within a second, with the right words, when it is signed out on another device', async () => {
-    const here = await signIn();
-    const tab = await open(); // without a channel: the other tab tells it
-    await here.evaluate('latchkey.connect()');
-    const elsewhere = await newDevice();
-    const other = await signIn(elsewhere);
-    await other.evaluate(`latchkey.signOut('others')`);
-    const [begun, lateness] = [Date.now(), watchLateness()];
-    await dialogSays(here, 'You were signed out on this device');
-    expect(Date.now() - begun).toBeLessThan(1000 + 10 * lateness());
-    await dialogSays(tab, 'You were signed out on this device');
-    for (const page of [here, tab]) {
-      const message = 'You were signed out on this device. Please sign in again.';
-      expect(await signedOut(page)).toEqual([{ reason: 'signed_out', message }]);
-    }
-    expect(await other.evaluate('latchkey.devices()')).toContainEqual(
-      expect.objectContaining({ current: true, device_name: 'Chrome on Linux' }),
-    );
-    await elsewhere.close();
-  });
-
   it('sends its token to listed origins only, and lets no redirect carry it further', async () => {
     const page = await signIn();
     const answer = (address: string): Promise<string> =>
@@ -235,52 +137,21 @@ inChromium('the client keeps a session', () => {
 
   it('asks when each tab has a session of its own, and another one ends', async () => {
     const options = { storage: 'sessionStorage' };
-    const first = await signIn(context, options);
-    const second = await signIn(context, options);
+    const first = await signIn(options);
+    const second = await signIn(options);
     expect(await token(first)).not.toBe(await token(second));
     await first.evaluate('latchkey.signOut()'); // of this device: both sessions
     await dialogSays(second, 'Your session has ended');
     expect(await second.evaluate('latchkey.session')).toBeUndefined();
   });
 
-  it('keeps its channel over a cut line and over its token, with nothing lost or doubled', async () => {
+  it('asks once for devices that are asked for together; this one is online as its channel is', async () => {
     const page = await signIn();
-    const push = (n: number) =>
-      request(service.url)
-        .post('/push')
-        .auth('k'.repeat(32), { type: 'bearer' })
-        .send({ user_id: userId, event: 'note', data: n })
-        .expect(202);
-    const userId: string = await page.evaluate('latchkey.session.userId');
-    await page.evaluate(`latchkey.connect().then((channel) => {
-      window.channel = channel; window.notes = []; window.infos = [];
-      channel.on('note', (data) => notes.push(data));
-      channel.on('ready', (info) => infos.push(info));
-      channel.on('disconnect', (info) => infos.push(info));
-    })`);
-    await push(1);
-    await page.waitForFunction('notes.length === 1');
+    await page.evaluate('latchkey.connect()');
     const asked = `of('request').filter(({ path }) => path === '/devices').length`;
     const burst = 'Promise.all(Array.from({ length: 20 }, () => latchkey.devices()))';
     const online = `.then((all) => all.flat().filter(({ current }) => current).every((device) => device.online))`;
-    expect(await page.evaluate(burst + online)).toBe(true); // as the channel is, though the service may not know it yet
+    expect(await page.evaluate(burst + online)).toBe(true); // though the service may not know it yet
     expect(await page.evaluate(asked)).toBe(2);
-    await line.refuse();
-    await page.waitForFunction('!channel.connected');
-    await push(2);
-    await context.clock.fastForward('02:00:00'); // meanwhile the token has expired
-    await line.restore();
-    await page.evaluate(`dispatchEvent(new Event('online'))`);
-    await page.waitForFunction('notes.length === 2');
-    await push(3);
-    await page.waitForFunction('notes.length === 3');
-    expect(await page.evaluate('notes')).toEqual([1, 2, 3]);
-    expect(await page.evaluate('infos')).toMatchObject([{ final: false }, { recovered: true }]);
-    expect(refreshes).toBeGreaterThan(0);
-
-    await page.evaluate('latchkey.signOut()');
-    await page.waitForFunction('infos.length === 3');
-    expect(await page.evaluate('infos.at(-1)')).toEqual({ final: true });
-    expect(await page.evaluate('latchkey.connect().catch(({ code }) => code)')).toBe('signed_out');
   });
 });

@@ -8,7 +8,6 @@ import { inChromium } from '../../support/chromium.js';
 import {
   DemoVisitors,
   devices,
-  feed,
   isSignedIn,
   provider,
   signIn,
@@ -232,46 +231,6 @@ inChromium('signing in at the demo', () => {
     for (const part of [sent['device_id']!, service.settings.publicUrl]) expect(claims).toContain(part);
   });
 
-  it('counts down, refreshes about five minutes before the end (spec §1), and starts counting again', async () => {
-    await page.clock.install();
-    await signIn(page, service.url);
-    await page.clock.fastForward('54:00');
-    expect(await page.getByRole('timer').textContent()).toMatch(/^(6:00|5:5\d)$/);
-    expect((await steps(page))[6]).toBeNull();
-    // The clock was put forward, so the first proof is not of this time.
-    const refreshed = page.waitForResponse((one) => one.url().endsWith('/oauth2/refresh') && one.ok());
-    await page.clock.fastForward('01:30');
-    await refreshed;
-    await page.locator('#steps > li:last-child[data-state=done]').waitFor();
-    await page
-      .getByRole('timer')
-      .getByText(/^(60:00|59:5\d)$/)
-      .waitFor();
-  });
-
-  it('asks for a new sign-in when the refresh is refused (spec §1)', async () => {
-    await page.clock.install();
-    await signIn(page, service.url);
-    const refusal = { error: 'invalid_grant', error_description: 'the refresh token has ended' };
-    await page.route('**/oauth2/refresh', (route) => route.fulfill({ status: 401, json: refusal }));
-    await page.clock.fastForward('56:00');
-    await page.getByRole('dialog').getByText('Your session has ended').waitFor();
-    await page.getByRole('dialog').getByRole('button', { name: 'Sign in' }).click();
-    await submit(provider(page), 'ada', 'analytical-engine');
-    await isSignedIn(page);
-  });
-
-  it('keeps the session, and what came through the channel, over a reload', async () => {
-    await signIn(page, service.url);
-    await page.getByRole('textbox', { name: 'Event' }).fill('demo.before');
-    await page.getByRole('button', { name: 'Push' }).click();
-    await feed(page, 'demo.before').waitFor();
-    await page.reload();
-    await isSignedIn(page);
-    await feed(page, 'demo.before').waitFor();
-    expect(await steps(page)).toEqual([null, null, null, null, 'done', 'done', null]);
-  });
-
   it('signs in by a redirect of the whole tab', async () => {
     await page.goto(service.url);
     await page.getByRole('button', { name: 'in this tab' }).click();
@@ -327,29 +286,6 @@ inChromium('signing in at the demo', () => {
     await page.getByRole('button', { name: 'Close' }).click();
     await page.locator('#steps > li[data-state]').first().waitFor({ state: 'detached' });
     expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
-  });
-
-  it('posts nothing for a state that is not its own', async () => {
-    let posted = 0;
-    page.on('request', (sent) => (posted += sent.method() === 'POST' ? 1 : 0));
-    await page.goto(`${service.url}/callback?code=stolen&state=${'0f'.repeat(32)}`);
-    await page.getByText('The answer does not belong to a sign-in of this window.').waitFor();
-    expect(page.url()).toBe(`${service.url}/callback`);
-    await page.getByRole('link', { name: 'Back to the demo' }).click();
-    await signInButton(page).waitFor();
-    expect(posted).toBe(0);
-  });
-
-  it('listens only to the callback in its own frame', async () => {
-    await page.goto(service.url);
-    await signInButton(page).click();
-    await provider(page).getByLabel('Password').waitFor();
-    await page.evaluate(`new Promise((resolve) => {
-      addEventListener('message', () => setTimeout(resolve));
-      const { state } = JSON.parse(sessionStorage.getItem('latchkey:${service.url}:sign-in'));
-      postMessage({ type: 'latchkey:callback', query: { code: 'forged', state } }, '*');
-    })`);
-    expect(await steps(page)).toEqual(['done', 'active', null, null, null, null, null]);
   });
 
   describe("the provider's page", () => {
@@ -408,22 +344,6 @@ inChromium('signing in at the demo', () => {
       expect(posts).toBe(1);
       expect(await page.evaluate(`sessionStorage.getItem('seen')`)).toBe('Signing in…,true,true,password');
       expect(await page.evaluate('document.activeElement.id')).toBe('password');
-    });
-
-    it('has the cursor in the password after an error, also in a small frame of another site', async () => {
-      await page.goto(service.url);
-      const src = address().replace('localhost', '127.0.0.1');
-      const small = JSON.stringify({ src, width: 320, height: 300 });
-      await page.evaluate(
-        `Object.assign(document.body.appendChild(document.createElement('iframe')), ${small})`,
-      );
-      const frame = provider(page);
-      await submit(frame, 'ada', 'wrong');
-      await frame.getByRole('alert').waitFor();
-      const [focused, width] = await frame
-        .locator('html')
-        .evaluate((root) => [root.ownerDocument.activeElement!.id, root.scrollWidth] as const);
-      expect([focused, width <= 320]).toEqual(['password', true]);
     });
 
     it('fits a phone of 320 px', async () => {

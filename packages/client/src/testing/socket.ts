@@ -49,6 +49,11 @@ export class FakeSocket implements Socket {
     this.any(event, ...details);
   }
 
+  /** The service answers what was emitted last. */
+  acknowledge(answer: object = {}): void {
+    (this.sent.at(-1)!.at(-1) as (answer: object) => void)(answer);
+  }
+
   /** `disconnect` or `connect_error`. */
   happen(event: string, detail?: unknown): void {
     this.handlers.get(event)?.(detail);

@@ -70,6 +70,13 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
   return { keeper, refresher, emitted, dropped, told, asked: () => count };
 }
 
+/** A tab with a session. @param changes in its tokens */
+export function openSession(changes: Partial<Tokens> = {}, answers: Answer[] = []): Tab & { area: Area } {
+  const area = makeArea();
+  put(area, tokensNow(changes));
+  return { ...openTab(area, answers), area };
+}
+
 export function put(area: Area, tokens: Tokens): void {
   area.setItem('key', JSON.stringify(tokens));
 }

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo, Server } from 'node:net';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Controller, Get, HttpException, Module, Req, UseGuards } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import express, { type Request as ExpressRequest } from 'express';
@@ -9,58 +9,86 @@ import { Hono } from 'hono';
 import * as forExpress from '../../src/express.js';
 import * as forFastify from '../../src/fastify.js';
 import * as forHono from '../../src/hono.js';
-import { LatchkeyError, type Verifier } from '../../src/index.js';
+import { LatchkeyError, type Authenticator } from '../../src/index.js';
 import * as forNest from '../../src/nestjs.js';
 
-/** An application's API: `GET /orders` tells whose they are, to those who may know. */
-export interface Api {
-  readonly url: string;
-  close(): Promise<unknown>;
+/** What happens in an API: calls of its handler, and errors that its framework logs. */
+interface Observer {
+  readonly call: () => void;
+  readonly error: (reason: unknown) => void;
 }
 
-export const APIS: Record<string, (verifier: Verifier) => Promise<Api>> = {
-  async Express(verifier) {
-    const app = express();
-    app.get('/orders', forExpress.authenticate(verifier), (request, response) => {
-      response.json({ of: request.claims.sub });
+const nothing = (): void => undefined;
+const NOBODY: Observer = { call: nothing, error: console.error };
+
+/** An API in each framework: `GET /orders` answers with their user. */
+export const APIS: Record<
+  string,
+  (verifier: Authenticator, observer?: Observer) => RequestListener | Promise<RequestListener>
+> = {
+  Express(verifier, { call } = NOBODY) {
+    return express().get('/orders', forExpress.authenticate(verifier), ({ claims }, response) => {
+      call();
+      response.json({ of: claims.sub });
     });
-    return listening(createServer(app));
   },
 
-  async Fastify(verifier) {
+  /** No framework, and none that looks at promises. */
+  'Node.js'(verifier, { call } = NOBODY) {
+    const guard = forExpress.authenticate(verifier);
+    return (request, response) => {
+      const guarded = request as Parameters<typeof guard>[0];
+      void guard(guarded, response, () => {
+        call();
+        response.setHeader('Content-Type', 'application/json');
+        response.end(JSON.stringify({ of: guarded.claims.sub }));
+      });
+    };
+  },
+
+  async Fastify(verifier, { call } = NOBODY) {
     const app = fastify();
     app.addHook('onRequest', forFastify.authenticate(verifier));
-    app.get('/orders', (request) => ({ of: request.claims.sub }));
-    return { url: await app.listen(), close: () => app.close() };
+    app.get('/orders', ({ claims }) => {
+      call();
+      return { of: claims.sub };
+    });
+    await app.ready();
+    return (request, response) => app.routing(request, response);
   },
 
-  async NestJS(verifier) {
+  async NestJS(verifier, { call, error } = NOBODY) {
     @UseGuards(forNest.authenticate(verifier, HttpException))
     @Controller('orders')
     class Orders {
       @Get()
-      list(@Req() request: ExpressRequest): object {
-        return { of: request.claims.sub };
+      list(@Req() { claims }: ExpressRequest): object {
+        call();
+        return { of: claims.sub };
       }
     }
     @Module({ controllers: [Orders] })
     class App {}
-    const app = await NestFactory.create(App, { logger: ['error'] });
-    await app.listen(0, '127.0.0.1');
-    return { url: await app.getUrl(), close: () => app.close() };
+    const app = await NestFactory.create(App, { logger: { log: nothing, warn: nothing, error } });
+    await app.init();
+    return app.getHttpAdapter().getInstance() as RequestListener;
   },
 
-  async Hono(verifier) {
+  Hono(verifier, { call } = NOBODY) {
     const app = new Hono();
     app.use(forHono.authenticate(verifier));
-    app.get('/orders', (context) => context.json({ of: context.get('claims').sub }));
-    return serving((request) => app.fetch(request));
+    app.get('/orders', (context) => {
+      call();
+      return context.json({ of: context.get('claims').sub });
+    });
+    return forWeb((request) => app.fetch(request));
   },
 
-  async Request(verifier) {
-    return serving(async (request) => {
+  Request(verifier, { call } = NOBODY) {
+    return forWeb(async (request) => {
       try {
         const { sub } = await verifier.authenticate(request);
+        call();
         return Response.json({ of: sub });
       } catch (error) {
         if (error instanceof LatchkeyError) return error.toResponse();
@@ -71,8 +99,8 @@ export const APIS: Record<string, (verifier: Verifier) => Promise<Api>> = {
 };
 
 /** Serves a handler of web requests, as the adapters for Node.js do. */
-function serving(handle: (request: Request) => Response | Promise<Response>): Promise<Api> {
-  const server = createServer((request, response) => {
+function forWeb(handle: (request: Request) => Response | Promise<Response>): RequestListener {
+  return (request, response) => {
     const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [
       name,
       String(value),
@@ -83,12 +111,14 @@ function serving(handle: (request: Request) => Response | Promise<Response>): Pr
         return response.end(await answer.text());
       },
     );
-  });
-  return listening(server);
+  };
 }
 
-async function listening(server: Server): Promise<Api> {
+/** A server of its own. */
+export async function serve(listener: RequestListener) {
+  const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return { url, close: () => new Promise((resolve) => server.close(resolve)) };
 }
+export type Api = Awaited<ReturnType<typeof serve>>;
