@@ -112,7 +112,7 @@ it.each([
   ['cannot be read', 'key_unavailable', () => Promise.reject(new LatchkeyError('key_unavailable'))],
   ['cannot sign', 'key_unavailable', async () => ({})],
 ])('sends nothing with a key that %s: %s', async (_what, code, get) => {
-  keys.get = get as Keys['get'];
+  keys.get = get as unknown as Keys['get'];
   await expect(refresh(BINDING)).rejects.toMatchObject({ code });
   expect(proofs).toEqual([]);
 });
