@@ -2,14 +2,13 @@ import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
 import { answerTogether } from './support/crowd-of-sign-ins.js';
 import { bearer } from './support/bearer.js';
-import { isFull } from './support/proof.js';
 import { query } from './support/query.js';
 import { startTestService, type TestService } from './support/service.js';
 import { beginSignIn, signIn, type Tokens } from './support/sign-in.js';
 import { StubProvider } from './support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const ROUNDS = isFull ? 60 : 6;
+const ROUNDS = 6;
 const PEOPLE = 12;
 
 /** Everything that locks rows of a user, on two instances, while others sign in as the same people in another order. */

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isFull } from '../support/faults.js';
 import { Cluster } from '../support/cluster.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
-import { isFull } from '../support/proof.js';
 import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
