@@ -36,7 +36,10 @@ function isChanged() {
   const sources = [...compilerOptions.builder.options.filenames, 'packages/client/src', ...CONFIGURATION];
   const withContents = (path) =>
     statSync(root + path).isDirectory()
-      ? [path, ...readdirSync(root + path, { recursive: true }).map((name) => `${path}/${name}`)]
+      ? [
+          path,
+          ...readdirSync(root + path, { recursive: true, encoding: 'utf8' }).map((name) => `${path}/${name}`),
+        ]
       : [path];
   return sources.flatMap(withContents).some((path) => statSync(root + path).ctimeMs >= built);
 }
