@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { swc } from './start/swc.js';
 
 const named = process.argv.slice(2).filter((argument) => !/^-|^\d+%?$/.test(argument));
 const isWhole = named.length === 0;
@@ -44,9 +43,7 @@ export default {
   testPathIgnorePatterns: ['/node_modules/', ...leftOut.map((path) => `<rootDir>/${path}`)],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
-  transform: {
-    '^.+\\.ts$': ['@swc/jest', swc],
-  },
+  transform: { '^.+\\.ts$': '@swc/jest' }, // by .swcrc, as `npm start`
   setupFiles: ['<rootDir>/test/support/setup.ts'],
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',

@@ -1,9 +1,13 @@
 // What `npm start` does first: it says something at once, and compiles what has changed. Plain JavaScript; nothing
 // need be installed to be told so.
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
+/** When the last build began that has succeeded. Every build empties dist/ first. */
+const BUILT = `${root}dist/.built`;
+const CONFIGURATION = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'packages/client/build.js'];
 
 /** Ends with one line for what is wrong, before a stack of something that is too old or missing. */
 function fail(line) {
@@ -23,10 +27,32 @@ const missing = Object.keys({ ...dependencies, ...devDependencies }).find(
 if (missing) fail(`Run \`npm ci\` first: ${missing} is not installed.`);
 
 console.log('Latchkey: starting …');
-const { build } = await import('./start/build.js');
-try {
-  await build((what) => console.log(`Latchkey: ${what} …`));
-} catch (error) {
-  const isReadOnly = ['EACCES', 'EPERM', 'EROFS'].includes(error.code);
-  fail(isReadOnly ? `Latchkey cannot write what it compiles: ${error.message}` : error.message);
+if (isChanged()) build();
+
+/** Whether a source, or a folder of sources, has changed since the last build began. Times of contents can be set back; these cannot. */
+function isChanged() {
+  const built = existsSync(BUILT) ? Number(readFileSync(BUILT, 'utf8')) : -Infinity;
+  const { compilerOptions } = JSON.parse(readFileSync(`${root}nest-cli.json`, 'utf8'));
+  const sources = [...compilerOptions.builder.options.filenames, 'packages/client/src', ...CONFIGURATION];
+  const withContents = (path) =>
+    statSync(root + path).isDirectory()
+      ? [
+          path,
+          ...readdirSync(root + path, { recursive: true, encoding: 'utf8' }).map((name) => `${path}/${name}`),
+        ]
+      : [path];
+  return sources.flatMap(withContents).some((path) => statSync(root + path).ctimeMs >= built);
+}
+
+function build() {
+  console.log('Latchkey: compiling …');
+  const begun = String(Date.now());
+  for (const args of [
+    ['packages/client/build.js'],
+    ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'],
+  ]) {
+    const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
+    if (status !== 0) fail('Latchkey could not be compiled.');
+  }
+  writeFileSync(BUILT, begun);
 }

@@ -27,9 +27,6 @@ const TABLES = [
   'authorization_states',
   'channel_events',
 ];
-const METRICS = {
-  sockets: ['latchkey_sockets', 1],
-} as const;
 
 interface Load {
   isOver: boolean;
@@ -107,17 +104,11 @@ async function use(cluster: Cluster, number: number, load: Load): Promise<void> 
 async function figuresOf({ url, child }: ServiceProcess): Promise<Record<string, number>> {
   const scrape = new Scrape(await (await fetch(`${url}/metrics`)).text());
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  const figures: Record<string, number> = {
+  return {
     'resident MiB': Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024,
     files: readdirSync(`/proc/${child.pid}/fd`).length,
+    sockets: scrape.sum('latchkey_sockets')!,
   };
-  for (const [name, [metric, factor]] of Object.entries(METRICS)) {
-    const value = scrape.sum(metric);
-    if (value === undefined)
-      throw new Error(`${metric} is missing; there are: ${[...scrape.names].join(', ')}`);
-    figures[name] = value * factor;
-  }
-  return figures;
 }
 
 async function rowsOf(cluster: Cluster, table: string): Promise<number> {

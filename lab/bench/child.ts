@@ -33,3 +33,11 @@ export async function nextMessage<Message>(child: ChildProcess): Promise<Message
     waiting.abort();
   }
 }
+
+/** @throws what went wrong there, with the first answer that was not as it should be */
+export async function ask<Answer extends object>(child: ChildProcess, order: object): Promise<Answer> {
+  child.send(order);
+  const answer = await nextMessage<Answer | { readonly error: string }>(child);
+  if ('error' in answer) throw new Error(answer.error);
+  return answer;
+}

@@ -3,15 +3,15 @@ import { readFileSync, readdirSync } from 'node:fs';
 const TICKS_PER_SECOND = 100; // USER_HZ: fixed in all figures that Linux gives to programs
 const MICROSECONDS_PER_TICK = 1e6 / TICKS_PER_SECOND;
 
-/** CPU time, user and system, that a process has used so far, in µs; undefined except on Linux. */
-export function cpuTime(pid: number): number | undefined {
-  const stat = readStat(pid);
-  return stat && stat.own * MICROSECONDS_PER_TICK;
+/** CPU time, user and system, that a process has used so far, in µs; NaN except on Linux. */
+export function cpuTime(pid: number): number {
+  return (readStat(pid)?.own ?? NaN) * MICROSECONDS_PER_TICK;
 }
 
-export function cpuTimeOfFamily(pid: number): number | undefined {
+/** With its children. */
+export function cpuTimeOfFamily(pid: number): number {
   const parent = readStat(pid);
-  if (!parent) return undefined;
+  if (!parent) return NaN;
   const children = readdirSync('/proc')
     .map(Number)
     .filter((number) => number > 0)
@@ -19,6 +19,15 @@ export function cpuTimeOfFamily(pid: number): number | undefined {
     .filter((stat) => stat?.parent === pid);
   const ticks = children.reduce((sum, child) => sum + child!.own, parent.own + parent.endedChildren);
   return ticks * MICROSECONDS_PER_TICK;
+}
+
+/** Resident memory of a process in KiB; NaN except on Linux. */
+export function residentMemory(pid: number): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]);
+  } catch {
+    return NaN;
+  }
 }
 
 /** In ticks; see proc_pid_stat(5). */

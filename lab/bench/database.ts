@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 import type { Cleanup } from './cleanup.js';
 
@@ -17,6 +18,8 @@ const SETTINGS = [
 
 export interface Database {
   readonly url: string;
+  /** As superuser. */
+  readonly admin: Client;
   /** The postmaster's process; its children are the backends. */
   readonly pid: number;
 }
@@ -24,15 +27,18 @@ export interface Database {
 /**
  * Starts a PostgreSQL for this run alone, with full durability. Its files are in the project's `data/`:
  * a temporary directory may be in memory, where syncing costs nothing.
- * @param more settings, which come after the usual ones
  */
-export async function startDatabase(cleanup: Cleanup, more: readonly string[] = []): Promise<Database> {
+export async function startDatabase(cleanup: Cleanup): Promise<Database> {
   mkdirSync('data', { recursive: true });
   const dataDir = mkdtempSync(join('data', 'bench-'));
   cleanup.add(() => rmSync(dataDir, { recursive: true, force: true }));
-  const starting = startTemporaryPostgres({ dataDir, settings: [...SETTINGS, ...more] });
+  const starting = startTemporaryPostgres({ dataDir, settings: SETTINGS });
   // Also while it starts: what it writes would come after the removal.
   cleanup.add(async () => (await starting.catch(() => undefined))?.stop());
   const server = await starting;
-  return { url: `${server.url}postgres`, pid: server.pid };
+  const url = `${server.url}postgres`;
+  const admin = new Client(url);
+  await admin.connect();
+  cleanup.add(() => admin.end());
+  return { url, admin, pid: server.pid };
 }

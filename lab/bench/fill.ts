@@ -9,11 +9,17 @@ import {
 } from '../../src/token/refresh/refresh-token.js';
 import { userIdOf } from '../../src/user/user-id.js';
 import { FLOOR_SCHEMA } from './floors/schema.js';
-import type { KnownSessions } from './load/generator.js';
-import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './sign-in-users.js';
+import type { BoundSession } from './load/refresh-with-proof.script.js';
+import { codeOf, deviceIdOf, identityOf, PROVIDER, SIGN_IN_USERS } from './names.js';
 
 const KNOWN_TOKENS = 4096;
 const BOUND_SESSIONS = 1024;
+
+/** With which the load generator refreshes. */
+export interface KnownSessions {
+  readonly refreshTokens: readonly string[];
+  readonly boundSessions: readonly BoundSession[];
+}
 
 /**
  * Makes the tables of service and floors, and fills both with the same rows.
@@ -40,7 +46,6 @@ export async function fill(admin: Client, databaseUrl: string, sessions: number)
   await admin.query('VACUUM (ANALYZE)');
   return {
     refreshTokens,
-    signInUsers: SIGN_IN_USERS,
     boundSessions: boundSessions.map(({ token: refreshToken, key }) => ({ refreshToken, key })),
   };
 }

@@ -8,10 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { freePort } from '../../packages/embedded-postgres/src/free-port.js';
 import type { Cleanup } from './cleanup.js';
-import { ISSUER } from './issuer.js';
-import { SERVICE_KEY } from './service-key.js';
-import { CLIENT_ID, CLIENT_SECRET, PROVIDER, REDIRECT_URI } from './sign-in-users.js';
-import type { Target } from './target.js';
+import { CLIENT_ID, CLIENT_SECRET, ISSUER, PROVIDER, REDIRECT_URI, SERVICE_KEY } from './names.js';
+import type { Measured } from './turn.js';
 
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const START_MS = 20_000;
@@ -20,9 +18,8 @@ const START_MS = 20_000;
 export async function startLatchkey(
   databaseUrl: string,
   providerUrl: string,
-  logLevel: string,
   cleanup: Cleanup,
-): Promise<Target> {
+): Promise<Measured> {
   const directory = mkdtempSync(join(tmpdir(), 'latchkey-bench-')); // without a .env
   cleanup.add(() => rmSync(directory, { recursive: true, force: true }));
   const port = await freePort();
@@ -39,7 +36,6 @@ export async function startLatchkey(
       RATE_LIMIT: 'off',
       SERVICE_KEYS: SERVICE_KEY,
       DEMO_ENABLED: 'false',
-      LOG_LEVEL: logLevel,
       LOG_FORMAT: 'json',
       REDIRECT_URIS: REDIRECT_URI,
       [`PROVIDERS_${PROVIDER.toUpperCase()}_URL`]: providerUrl,
@@ -54,7 +50,7 @@ export async function startLatchkey(
     await exit;
   });
   await ready(port, () => child.exitCode !== null);
-  return { name: 'latchkey', pid: child.pid!, port, workloads: ['W1', 'W1P', 'W2', 'W3'] };
+  return { name: 'latchkey', pid: child.pid!, port };
 }
 
 async function ready(port: number, hasEnded: () => boolean): Promise<void> {

@@ -1,94 +1,60 @@
-import { nextMessage, startChild } from './child.js';
+import type { ChildProcess } from 'node:child_process';
+import { ask, nextMessage, startChild } from './child.js';
 import type { Cleanup } from './cleanup.js';
-import { cpuTime } from './cpu-time.js';
+import { cpuTime, residentMemory } from './cpu-time.js';
 import { startLatchkey } from './latchkey-target.js';
-import type { User } from './load/sockets.js';
-import { residentMemory } from './resident-memory.js';
-import { SERVICE_KEY } from './service-key.js';
-import { signInUsers, SocketClients } from './socket-clients.js';
+import type { SocketsOrder, SocketsResult, User } from './load/sockets.js';
+import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from './names.js';
+import type { Options } from './options.js';
+import { printSockets } from './report.js';
+import { interleave, type Measured, type SocketTurn } from './turn.js';
 
 /** The most that a user may have. */
-export const SOCKETS_A_USER = 20;
+const SOCKETS_A_USER = 20;
 const WARM_UP_USERS = 10;
 
-export interface SocketsBench {
-  readonly databaseUrl: string;
-  readonly providerUrl: string;
-  readonly logLevel: string;
-  /** Open at once. */
-  readonly sockets: number;
-  readonly rounds: number;
-  /** For which a turn pushes. */
-  readonly seconds: number;
-}
-
-export interface SocketTurn {
-  readonly connectsPerSecond: number;
-  readonly messagesPerSecond: number;
-  /** KiB per connection; NaN except on Linux. */
-  readonly memory: number;
-  /** CPU µs of the target, per connection and per message. */
-  readonly connectCpu: number;
-  readonly messageCpu: number;
-}
-
-/** The turns of one target, in the order of the rounds. */
-export interface SocketTurns {
-  readonly target: string;
-  readonly turns: readonly SocketTurn[];
-}
-
-interface SocketTarget {
-  readonly name: string;
-  readonly pid: number;
-  readonly port: number;
+interface SocketTarget extends Measured {
   readonly users: readonly User[];
 }
 
-export async function measureSockets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTurns[]> {
-  const clients = new SocketClients(cleanup);
-  const targets = await startTargets(bench, cleanup);
-  const turns = new Map<SocketTarget, SocketTurn[]>(targets.map((target) => [target, []]));
-  for (let round = 0; round < bench.rounds; round++) {
-    for (const target of round % 2 ? targets.toReversed() : targets) {
-      // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
-      const few = { ...target, users: target.users.slice(0, WARM_UP_USERS) };
-      if (round === 0) await turn(clients, few, bench.seconds);
-      turns.get(target)!.push(await turn(clients, target, bench.seconds));
-    }
-  }
-  return [...turns].map(([{ name }, all]) => ({ target: name, turns: all }));
-}
-
-async function startTargets(bench: SocketsBench, cleanup: Cleanup): Promise<SocketTarget[]> {
-  const { databaseUrl, providerUrl, logLevel, sockets } = bench;
+/** W4, beside bare Socket.IO. */
+export async function compareSockets(
+  { sockets, rounds, seconds }: Options,
+  databaseUrl: string,
+  providerUrl: string,
+  cleanup: Cleanup,
+): Promise<void> {
+  const clients = startChild('./load/sockets.js', cleanup);
   const bare = startChild('./floors/socket-io.js', cleanup);
   bare.send({ databaseUrl, providerUrl });
-  const processes = [
+  const targets: SocketTarget[] = [];
+  for (const target of [
     { name: 'socket.io', pid: bare.pid!, port: await nextMessage<number>(bare) },
-    await startLatchkey(databaseUrl, providerUrl, logLevel, cleanup),
-  ];
-  return Promise.all(
-    processes.map(async ({ name, pid, port }) => {
-      const users = await signInUsers(port, Math.ceil(sockets / SOCKETS_A_USER));
-      return { name, pid, port, users };
-    }),
-  );
+    await startLatchkey(databaseUrl, providerUrl, cleanup),
+  ])
+    targets.push({ ...target, users: await signInUsers(target.port, Math.ceil(sockets / SOCKETS_A_USER)) });
+  const turns = await interleave(targets, rounds, async (target, round) => {
+    // The memory is measured in the first turn, so the warm-up before it uses only a few sockets.
+    const few = { ...target, users: target.users.slice(0, WARM_UP_USERS) };
+    if (round === 0) await turn(clients, few, seconds);
+    return turn(clients, target, seconds);
+  });
+  printSockets(`W4 ${sockets} sockets, ${SOCKETS_A_USER} a user`, turns);
 }
 
 async function turn(
-  clients: SocketClients,
+  clients: ChildProcess,
   { pid, port, users }: SocketTarget,
   seconds: number,
 ): Promise<SocketTurn> {
-  const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) ?? NaN });
+  const clientsDo = (order: SocketsOrder) => ask<SocketsResult>(clients, order);
+  const now = () => ({ memory: residentMemory(pid), cpu: cpuTime(pid) });
   const before = now();
-  const opened = await clients.ask({ do: 'connect', port, users, each: SOCKETS_A_USER });
+  const opened = await clientsDo({ do: 'connect', port, users, each: SOCKETS_A_USER });
   const between = now();
-  const milliseconds = seconds * 1000;
-  const pushed = await clients.ask({ do: 'push', milliseconds, serviceKey: SERVICE_KEY, ttl: 0 });
+  const pushed = await clientsDo({ do: 'push', milliseconds: seconds * 1000 });
   const after = now();
-  await clients.ask({ do: 'close' });
+  await clientsDo({ do: 'close' });
   return {
     connectsPerSecond: opened.count / opened.seconds,
     messagesPerSecond: pushed.count / pushed.seconds,
@@ -96,4 +62,22 @@ async function turn(
     connectCpu: (between.cpu - before.cpu) / opened.count,
     messageCpu: (after.cpu - between.cpu) / pushed.count,
   };
+}
+
+/** The first users of the stub provider, each on a device. */
+function signInUsers(port: number, count: number): Promise<User[]> {
+  return Promise.all(Array.from({ length: count }, (_, n) => signIn(port, n)));
+}
+
+async function signIn(port: number, n: number): Promise<User> {
+  const base = `http://127.0.0.1:${port}/oauth2`;
+  const query = new URLSearchParams({ provider: PROVIDER, redirect_uri: REDIRECT_URI }).toString();
+  const { state } = (await (await fetch(`${base}/authorize?${query}`)).json()) as { state: string };
+  const response = await fetch(`${base}/token`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ code: codeOf(n), state, device_id: deviceIdOf(n) }),
+  });
+  const { user_id, access_token } = (await response.json()) as { user_id: string; access_token: string };
+  return { id: user_id, token: access_token };
 }

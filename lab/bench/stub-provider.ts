@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
-import { identityOf } from './sign-in-users.js';
-import { listen } from './listen.js';
+import { identityOf } from './names.js';
+import { listen } from './parent.js';
 
 // An identity provider (spec §4.5.2) that answers at once, so that the service is measured and not the provider.
 const server = createServer((request, response) => {

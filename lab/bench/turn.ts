@@ -9,8 +9,20 @@ export interface Turn {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  readonly serviceCpu: number | undefined;
-  readonly databaseCpu: number | undefined;
+  /** µs a request; NaN except on Linux. */
+  readonly serviceCpu: number;
+  readonly databaseCpu: number;
+}
+
+/** The same of W4. */
+export interface SocketTurn {
+  readonly connectsPerSecond: number;
+  readonly messagesPerSecond: number;
+  /** KiB per connection; NaN except on Linux. */
+  readonly memory: number;
+  /** CPU µs of the target, per connection and per message. */
+  readonly connectCpu: number;
+  readonly messageCpu: number;
 }
 
 /** A process that can be measured. */
@@ -22,35 +34,52 @@ export interface Measured {
 }
 
 /** How a target is measured once. */
-export interface TurnPlan {
+export interface TurnPlan<Target extends Measured> {
   readonly databasePid: number;
-  readonly milliseconds: number;
-  tidy(): Promise<void>;
+  readonly seconds: number;
+  tidy?(): Promise<void>;
   /** @throws at an answer that is not as it should be. */
-  run(target: Measured, milliseconds: number): Promise<LoadResult>;
+  run(target: Target, milliseconds: number): Promise<LoadResult>;
 }
 
 /** Measures one target once, after a warm-up that does not count. */
-export async function measure(target: Measured, plan: TurnPlan): Promise<Turn> {
-  await plan.tidy();
+export async function measure<Target extends Measured>(
+  target: Target,
+  plan: TurnPlan<Target>,
+): Promise<Turn> {
+  await plan.tidy?.();
   await plan.run(target, WARM_UP_MS);
-  const cpu = () => ({ service: cpuTime(target.pid), database: cpuTimeOfFamily(plan.databasePid) });
-  const before = cpu();
-  const { count, seconds, p50, p99 } = await plan.run(target, plan.milliseconds);
-  const after = cpu();
+  const cpu = () => [cpuTime(target.pid), cpuTimeOfFamily(plan.databasePid)] as const;
+  const [service, database] = cpu();
+  const { count, seconds, p50, p99 } = await plan.run(target, plan.seconds * 1000);
+  const [serviceAfter, databaseAfter] = cpu();
   return {
     requestsPerSecond: count / seconds,
     p50,
     p99,
-    serviceCpu: perRequest(before.service, after.service, count),
-    databaseCpu: perRequest(before.database, after.database, count),
+    serviceCpu: (serviceAfter - service) / count,
+    databaseCpu: (databaseAfter - database) / count,
   };
 }
 
-function perRequest(
-  before: number | undefined,
-  after: number | undefined,
-  count: number,
-): number | undefined {
-  return before === undefined || after === undefined ? undefined : (after - before) / count;
+/** The turns of one target, in the order of the rounds. */
+export interface TargetTurns<OfKind> {
+  readonly target: string;
+  readonly turns: readonly OfKind[];
+}
+
+/** Each round gives each target a turn, and begins with another target: none profits from its place in the order. */
+export async function interleave<Target extends { readonly name: string }, OfKind>(
+  targets: readonly Target[],
+  rounds: number,
+  take: (target: Target, round: number) => Promise<OfKind>,
+): Promise<TargetTurns<OfKind>[]> {
+  const turns = new Map(targets.map((target) => [target, [] as OfKind[]]));
+  for (let round = 0; round < rounds; round++) {
+    const first = round % targets.length;
+    for (const target of [...targets.slice(first), ...targets.slice(0, first)]) {
+      turns.get(target)!.push(await take(target, round));
+    }
+  }
+  return [...turns].map(([{ name }, all]) => ({ target: name, turns: all }));
 }

@@ -20,11 +20,8 @@ export class Client {
   async authorize(instance: number): Promise<string | undefined> {
     const answer = await this.shared.calls.ask(instance, '/oauth2/authorize?provider=stub');
     const state = answer.outcome === 'ok' ? (answer.body['state'] as string) : undefined;
-    this.record({
-      kind: 'authorize',
-      ...this.of(answer),
-      ...(state !== undefined && { state: short(state) }),
-    });
+    const known = state === undefined ? {} : { state: short(state) };
+    this.record({ kind: 'authorize', ...this.of(answer), ...known });
     return state;
   }
 
@@ -79,12 +76,8 @@ export class Client {
     { token, user, device }: HeldSession,
     scope: 'current' | 'others' | 'all',
   ): Promise<Answered['outcome']> {
-    const body = { scope };
-    const answer = await this.shared.calls.ask(instance, '/sign-out', {
-      method: 'POST',
-      body,
-      bearer: token.text,
-    });
+    const asked = { method: 'POST', body: { scope }, bearer: token.text } as const;
+    const answer = await this.shared.calls.ask(instance, '/sign-out', asked);
     const current = device === null ? 'session' : 'device';
     const { session } = token.name;
     const what = { scope: scope === 'current' ? current : scope, user, session, device } as const;
@@ -102,13 +95,8 @@ export class Client {
     const { calls, serviceKey: bearer } = this.shared;
     const body = device === null ? {} : { device_id: device };
     const answer = await calls.ask(instance, `/users/${user}/sign-out`, { method: 'POST', body, bearer });
-    return this.ended(answer, {
-      by: 'service',
-      scope: device === null ? 'all' : 'device',
-      user,
-      session: null,
-      device,
-    });
+    const scope = device === null ? 'all' : 'device';
+    return this.ended(answer, { by: 'service', scope, user, session: null, device });
   }
 
   async removeDevice(
@@ -118,14 +106,8 @@ export class Client {
   ): Promise<Answered['outcome']> {
     const asked = { method: 'DELETE', bearer: token.text } as const;
     const answer = await this.shared.calls.ask(instance, `/devices/${device}`, asked);
-    return this.ended(answer, {
-      by: 'removal',
-      scope: 'device',
-      user,
-      session: null,
-      device,
-      token: token.name,
-    });
+    const what = { by: 'removal', scope: 'device', user, session: null, device } as const;
+    return this.ended(answer, { ...what, token: token.name });
   }
 
   async rename(instance: number, { token, user }: HeldSession, device: string): Promise<void> {

@@ -12,6 +12,12 @@ const DRAINED_WITHIN_MS = 30_000;
 /** By so many milliseconds the machine's clock may have gone wrong in a run. */
 const DRIFT_MS = 50;
 
+interface Carried {
+  readonly n?: string;
+  readonly device_id?: string;
+  readonly device_name?: string | null;
+}
+
 interface Row {
   readonly user_id: string;
   readonly event_offset: string;
@@ -45,11 +51,7 @@ async function readStored(databaseUrl: string, epoch: number): Promise<Stored[]>
   const ended = performance.now();
   const isSteady = Math.abs(Date.now() - ended - epoch) < DRIFT_MS;
   return rows.map(({ user_id: user, event_offset, id, event, data, device_id: device, sent_at }) => {
-    const { n, device_id, device_name } = JSON.parse(data) as {
-      n?: string;
-      device_id?: string;
-      device_name?: string | null;
-    };
+    const { n, device_id, device_name } = JSON.parse(data) as Carried;
     return {
       kind: 'stored',
       user,

@@ -1,33 +1,22 @@
 import { keysCommand } from '../../test/support/keys-command.js';
+import type { World } from '../world/world.js';
 import type { Shared } from './client.js';
 
-/** Changes signing keys with the command that operators use. */
-export class KeysOperator {
-  /** @param databaseUrl of the primary that there is at the moment */
-  constructor(
-    private readonly shared: Pick<Shared, 'ledger' | 'recorder'>,
-    private readonly databaseUrl: () => string,
-  ) {}
+/** Makes the next key, and withdraws the one that has signed the newest session's token, with the command that operators use. */
+export async function changeKeys(world: World, shared: Pick<Shared, 'ledger' | 'recorder'>): Promise<void> {
+  await change('rotate');
+  const newest = shared.ledger.sessions.at(-1);
+  if (newest) await change('revoke', newest.token.name.kid);
 
-  async rotate(): Promise<void> {
-    await this.change('rotate', undefined);
-  }
-
-  /** Withdraws the key that has signed the newest session's token. */
-  async revoke(): Promise<void> {
-    const newest = this.shared.ledger.sessions.at(-1);
-    if (newest) await this.change('revoke', newest.token.name.kid);
-  }
-
-  private async change(change: 'rotate' | 'revoke', kid: string | undefined): Promise<void> {
-    const args = [change, ...(kid === undefined ? [] : [kid])];
+  async function change(what: 'rotate' | 'revoke', kid?: string): Promise<void> {
     const begun = performance.now();
-    const { code } = await keysCommand({ DATABASE_URL: this.databaseUrl() }, ...args);
-    this.shared.recorder.record({
+    const args = kid === undefined ? [what] : [what, kid];
+    const { code } = await keysCommand({ DATABASE_URL: world.databaseUrl() }, ...args);
+    shared.recorder.record({
       kind: 'key',
       client: 'operator',
       instance: -1,
-      change,
+      change: what,
       ...(kid !== undefined && { kid }),
       begun,
       ended: performance.now(),

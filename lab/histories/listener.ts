@@ -76,6 +76,7 @@ export class Listener {
     const begun = performance.now();
     const shared = { client, socket: number, instance, token };
     const from = position && { from: position.offset };
+    const attempt = { kind: 'connect', ...shared, user, device, begun, ...from } as const;
     const auth = {
       token: text,
       ...(position && { offset: position.offset, ...(position.id && { id: position.id }) }),
@@ -98,18 +99,7 @@ export class Listener {
         const ended = performance.now();
         if (!isReady) {
           const outcome = error === 'invalid_token' ? 'refused' : 'unknown';
-          const why = error ?? told ?? reason;
-          recorder.record({
-            kind: 'connect',
-            ...shared,
-            user,
-            device,
-            begun,
-            ended,
-            outcome,
-            error: why,
-            ...from,
-          });
+          recorder.record({ ...attempt, ended, outcome, error: error ?? told ?? reason });
           if (outcome === 'refused') owner.refused(token);
         } else {
           const sawEnd = told === undefined ? {} : { told };
@@ -134,17 +124,7 @@ export class Listener {
         const { user_id, session_id, device_id, offset, id, recovered } = data as Ready;
         this.position = { offset, id };
         const holder = { user: user_id, session: session_id, device: device_id };
-        const ready = { offset, recovered, holder, ...from };
-        recorder.record({
-          kind: 'connect',
-          ...shared,
-          user,
-          device,
-          begun,
-          ended: now,
-          outcome: 'ok',
-          ...ready,
-        });
+        recorder.record({ ...attempt, ended: now, outcome: 'ok', offset, recovered, holder });
       });
     });
   }
@@ -158,20 +138,8 @@ export class Listener {
   ): void {
     const { user, device } = this.owner;
     const n = (data as { n?: string } | null)?.n;
-    const carried = n === undefined ? {} : { n };
-    const at = { begun: now, ended: now };
-    this.recorder.record({
-      kind: 'receive',
-      client,
-      socket,
-      user,
-      device,
-      event,
-      id,
-      offset,
-      ...carried,
-      ...at,
-    });
+    const what = { user, device, event, id, offset, ...(n !== undefined && { n }) };
+    this.recorder.record({ kind: 'receive', client, socket, ...what, begun: now, ended: now });
     if (offset !== null) this.position = { offset, id };
   }
 }

@@ -14,11 +14,14 @@ export type Operation =
  */
 export type Outcome = 'ok' | 'refused' | 'unknown';
 
-interface Timed {
-  /** Who did it: a client does one thing after the other. */
-  readonly client: string;
+interface Span {
   readonly begun: number;
   readonly ended: number;
+}
+
+interface Timed extends Span {
+  /** Who did it: a client does one thing after the other. */
+  readonly client: string;
 }
 
 /** A call, and its answer. */
@@ -159,30 +162,24 @@ export interface Closed extends Timed {
 }
 
 /** One thing that was done to the world; `ended`: all is whole again. */
-export interface FaultEntry {
+export interface FaultEntry extends Span {
   readonly kind: 'fault';
   readonly fault: string;
   readonly target: string;
-  readonly begun: number;
-  readonly ended: number;
 }
 
-export interface Stall {
+export interface Stall extends Span {
   readonly kind: 'stall';
-  readonly begun: number;
-  readonly ended: number;
 }
 
 /** The provider was asked about a code. */
-interface Exchange {
+interface Exchange extends Span {
   readonly kind: 'exchange';
   readonly code: string;
-  readonly begun: number;
-  readonly ended: number;
 }
 
 /** An event that was in the database at the end. */
-export interface Stored {
+export interface Stored extends Span {
   readonly kind: 'stored';
   readonly user: string;
   readonly device: string | null;
@@ -195,6 +192,4 @@ export interface Stored {
   readonly name?: string;
   /** What an event of the service itself says of a device. */
   readonly of?: { readonly device: string; readonly name: string | null };
-  readonly begun: number;
-  readonly ended: number;
 }

@@ -94,6 +94,8 @@ export class Person implements Owner {
     if (!session) return this.signIn();
     const { client } = this;
     const at = this.instance();
+    const isHere = ({ id, device }: HeldSession): boolean =>
+      session.device === null ? id === session.id : device === session.device;
     switch (this.random.weighted(MIX)) {
       case 'signIn':
         return this.sessions.length < MOST_SESSIONS ? this.signIn() : this.refresh(session);
@@ -118,13 +120,9 @@ export class Person implements Owner {
       case 'move':
         return this.listener.move();
       case 'signOut':
-        return this.after(await client.signOut(at, session, 'current'), ({ id, device }) =>
-          session.device === null ? id === session.id : device === session.device,
-        );
+        return this.after(await client.signOut(at, session, 'current'), isHere);
       case 'signOutOthers':
-        return this.after(await client.signOut(at, session, 'others'), ({ id, device }) =>
-          session.device === null ? id !== session.id : device !== session.device,
-        );
+        return this.after(await client.signOut(at, session, 'others'), (one) => !isHere(one));
       case 'signOutAll':
         return this.after(await client.signOut(at, session, 'all'), () => true);
       case 'revoke':
@@ -148,9 +146,9 @@ export class Person implements Owner {
     const state = await this.client.authorize(this.instance());
     if (state === undefined) return delay(AGAIN_MS);
     const code = this.code();
-    let session = await this.client.signIn(this.instance(), state, code, this.options.device);
-    if (session === 'unknown')
-      session = await this.client.signIn(this.instance(), state, code, this.options.device);
+    const exchange = () => this.client.signIn(this.instance(), state, code, this.options.device);
+    let session = await exchange();
+    if (session === 'unknown') session = await exchange();
     if (typeof session === 'object') this.sessions.push(session);
   }
 

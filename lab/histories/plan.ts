@@ -1,5 +1,4 @@
-import type { FaultName } from '../world/nemesis.js';
-import type { KeyChange } from './operation.js';
+import type { FaultName } from '../world/faults.js';
 import type { Random } from '../../test/support/random.js';
 
 const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
@@ -22,15 +21,6 @@ const IN_AN_HOUR: Readonly<Record<FaultName, number>> = {
   'redis-cut-from-all': 20,
 };
 const OF_REDIS = /^redis-/;
-
-/** What is done to the signing keys, and when: as a share of the time that a run lasts. */
-export type KeyPlan = readonly { readonly change: KeyChange['change']; readonly at: number }[];
-
-/** The next key is made, and the one that signs is withdrawn so many times. */
-export function withdrawals(times: number): KeyPlan {
-  const revoked = Array.from({ length: times }, (_, i) => ({ change: 'revoke', at: i / times }) as const);
-  return [{ change: 'rotate', at: 0 }, ...revoked];
-}
 
 /**
  * The faults of one half of a run, in an order that the seed decides.

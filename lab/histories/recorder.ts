@@ -58,14 +58,8 @@ const NO_OPERATION = new Set<string>([
  * else; `ok` is null if the outcome is unknown.
  */
 function operationOf(entry: HistoryEntry): object {
-  const {
-    kind,
-    begun,
-    ended,
-    client = 'world',
-    outcome = 'ok',
-    ...value
-  } = { ...entry } as Record<string, unknown>;
+  const all = { client: 'world', outcome: 'ok', ...entry } as Record<string, unknown>;
+  const { kind, begun, ended, client, outcome, ...value } = all;
   const token = value['token'] as { session: string } | undefined;
   const key = value['state'] ?? value['session'] ?? token?.session ?? value['user'] ?? value['kid'] ?? null;
   const ok = outcome === 'unknown' ? null : outcome === 'ok';

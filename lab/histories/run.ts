@@ -1,15 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { Nemesis, type FaultName } from '../world/nemesis.js';
+import { strike, type FaultName } from '../world/faults.js';
 import type { World } from '../world/world.js';
 import { Calls } from './calls.js';
 import type { Shared } from './client.js';
 import { lookAtEverything } from './final-look.js';
-import { KeysOperator } from './keys-operator.js';
+import { changeKeys } from './keys-operator.js';
 import { Ledger } from './ledger.js';
 import { redeemOnce } from './one-time-codes.js';
 import { Person } from './person.js';
-import type { KeyPlan } from './plan.js';
 import { Random } from '../../test/support/random.js';
 import type { Recorder } from './recorder.js';
 
@@ -26,7 +25,6 @@ export interface RunOptions {
   readonly seconds: number;
   /** And until so many things were done. */
   readonly operations: number;
-  readonly keys: KeyPlan;
 }
 
 /** Lets people use a world while a nemesis breaks it, and writes all of it down; at the end it looks for what was acknowledged. */
@@ -44,10 +42,7 @@ export async function runHistory(world: World, recorder: Recorder, options: RunO
     const running = people.map((person) => person.run(() => isOver, pauseMs));
     try {
       const end = performance.now() + seconds * 1000;
-      await Promise.all([
-        breakThings(world, recorder, options, end),
-        changeKeys(world, shared, options, end),
-      ]);
+      await Promise.all([breakThings(world, recorder, options, end), changeKeys(world, shared)]);
       while (performance.now() < end || recorder.operations < options.operations) await delay(50);
     } finally {
       isOver = true;
@@ -76,26 +71,12 @@ async function breakThings(
   { faults, seed }: RunOptions,
   end: number,
 ): Promise<void> {
-  const nemesis = new Nemesis(world, (fault) => recorder.record(fault), new Random(seed));
+  const random = new Random(seed);
   for (const [i, fault] of faults.entries()) {
     const left = (end - performance.now()) / (faults.length - i);
     const began = performance.now();
-    await nemesis.strike(fault);
+    recorder.record(await strike(world, fault, random));
     const rest = left - (performance.now() - began);
     if (rest > 0) await delay(rest);
-  }
-}
-
-async function changeKeys(
-  world: World,
-  shared: Shared,
-  { keys, seconds }: RunOptions,
-  end: number,
-): Promise<void> {
-  const operator = new KeysOperator(shared, () => world.databaseUrl());
-  for (const { change, at } of keys) {
-    const rest = end - (1 - at) * seconds * 1000 - performance.now();
-    if (rest > 0) await delay(rest);
-    await operator[change]();
   }
 }

@@ -1,4 +1,5 @@
 import type { Disturbances } from './disturbances.js';
+import { addTo, placeAfter } from './groups.js';
 import type { Connect, HistoryEntry, Issued, KeyChange, Refresh, SignIn, SignOut, Use } from './operation.js';
 
 const LATE_MS = 30_000;
@@ -48,7 +49,7 @@ export class Sessions {
         this.tokens.set(entry.issued.jti, { ...entry.issued, by: entry });
       }
       if (entry.kind === 'key' && entry.change === 'revoke' && entry.outcome !== 'refused') {
-        this.revocations.set(entry.kid!, [...(this.revocations.get(entry.kid!) ?? []), entry]);
+        addTo(this.revocations, entry.kid!, entry);
       }
     }
     for (const entry of entries) this.noteAlive(entry);
@@ -75,10 +76,7 @@ export class Sessions {
     const byUser = new Map<string, Effect[]>();
     for (const signOut of entries) {
       if (signOut.kind !== 'sign-out' || signOut.outcome === 'refused') continue;
-      const effect = { signOut, latest: latestEffect(signOut, this.disturbances), reach: 0 };
-      const list = byUser.get(signOut.user);
-      if (list) list.push(effect);
-      else byUser.set(signOut.user, [effect]);
+      addTo(byUser, signOut.user, { signOut, latest: latestEffect(signOut, this.disturbances), reach: 0 });
     }
     for (const list of byUser.values()) {
       list.sort((a, b) => a.signOut.begun - b.signOut.begun);
@@ -105,7 +103,8 @@ interface Effect {
 function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
   const enders: SignOut[] = [];
   let ended: SignOut | undefined;
-  for (let i = firstToReach(all, signIn.begun); i < all.length; i++) {
+  const first = placeAfter(all, ({ reach }) => reach < signIn.begun); // that can have taken effect after it
+  for (let i = first; i < all.length; i++) {
     const { signOut, latest } = all[i]!;
     if (ended && signOut.begun > ended.ended) break; // nothing is left to end
     if (latest < signIn.begun || !covers(signOut, signIn)) continue;
@@ -114,17 +113,6 @@ function lifeOf(signIn: SignIn, all: readonly Effect[]): SessionLife {
     if (isCertain && (!ended || signOut.ended < ended.ended)) ended = signOut;
   }
   return { signIn, user: signIn.user!, device: signIn.device, enders, ended, lastAlive: signIn.begun };
-}
-
-/** The place of the first that can have taken effect after a moment, by halves. */
-function firstToReach(all: readonly Effect[], moment: number): number {
-  let [low, high] = [0, all.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (all[middle]!.reach < moment) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function covers({ scope, user, session, device }: SignOut, signIn: SignIn): boolean {

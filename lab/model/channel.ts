@@ -7,6 +7,9 @@ import { at, expectRefusal, pick, step, which } from './step.js';
 import { idOf } from './users.js';
 import { SERVICE_KEY, type At, type World } from './world.js';
 
+/** For how long events of a history are waited for that do not come. */
+const PATIENCE_MS = 20_000;
+
 interface PushArgs {
   readonly at: At;
   readonly name: string;
@@ -101,7 +104,7 @@ async function hear(args: ListenArgs, model: Specification, world: World): Promi
     });
     // The answer comes after what was missed.
     const isAll = client.until(() => client.history.length >= events.length);
-    await Promise.race([isAll, delay(world.patienceMs, undefined, { ref: false })]); // what is missing is seen below
+    await Promise.race([isAll, delay(PATIENCE_MS, undefined, { ref: false })]); // what is missing is seen below
     await client.socket.emitWithAck('authenticate', { token: token.token });
     const got = client.history.map(({ event, data, meta }) => ({
       event,

@@ -35,12 +35,7 @@ const COMMANDS = {
  * @param replayPath of a sequence that has failed
  */
 export function sequences(replayPath?: string): Arbitrary<Iterable<Step>> {
-  const step = fc.oneof(
-    ...Object.values(COMMANDS).map(([weight, arbitrary]) => ({
-      weight,
-      arbitrary,
-    })),
-  );
+  const step = fc.oneof(...Object.values(COMMANDS).map(([weight, arbitrary]) => ({ weight, arbitrary })));
   const commands = fc.commands([step], {
     maxCommands: 30,
     size: 'max',

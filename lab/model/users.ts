@@ -21,18 +21,10 @@ export const endUser = step<Args & { device: 0 | 1 | undefined; byIdentity: bool
     async run(args, model, world) {
       const user = model.userNamed('stub', world.nameOf(args.name));
       const device = args.byIdentity || args.device === undefined ? undefined : deviceId(args.device);
-      const answer = args.byIdentity
-        ? await ask(args.at, 'POST', '/users/sign-out', world, {
-            provider: 'stub',
-            provider_user_id: world.nameOf(args.name),
-          })
-        : await ask(
-            args.at,
-            'POST',
-            `/users/${idOf(user)}/sign-out`,
-            world,
-            device === undefined ? {} : { device_id: device },
-          );
+      const identity = { provider: 'stub', provider_user_id: world.nameOf(args.name) };
+      const path = args.byIdentity ? '/users/sign-out' : `/users/${idOf(user)}/sign-out`;
+      const body = args.byIdentity ? identity : device === undefined ? {} : { device_id: device };
+      const answer = await ask(args.at, 'POST', path, world, body);
       if (!user || (device !== undefined && !user.devices.has(device)))
         return expectRefusal(answer, 'not_found');
       expect(answer.status).toBe(204);

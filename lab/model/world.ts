@@ -1,7 +1,7 @@
-import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { setTimeout as delay } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { request } from 'undici';
 import { Clock } from '../../src/database/clock.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
@@ -40,11 +40,8 @@ export class World {
   distance = 0;
   /** The number of the sequence. */
   run = 0;
-  /** For how long events of a history are waited for that do not come. */
-  patienceMs = 20_000;
   private turns = 0;
   private sequence: Promise<unknown> = Promise.resolve();
-  private readonly agent = new Agent({ keepAlive: true });
 
   /** Two, once it has started. */
   readonly instances: TestService[] = [];
@@ -148,47 +145,28 @@ export class World {
     if (lines.some((line) => /could not be (?:removed|written)/.test(line))) fc.pre(false);
   }
 
-  async call(at: At, method: string, path: string, call: Call = {}): Promise<Answer> {
-    const answer = await this.send(at, method, path, call);
-    if (answer.status === 500 && answer.headers['retry-after'] !== undefined) fc.pre(false);
-    return answer;
-  }
-
-  private send(at: At, method: string, path: string, { bearer, headers, body }: Call): Promise<Answer> {
-    const text = body && JSON.stringify(body);
-    const { hostname, port } = new URL(this.instances[at]!.url);
-    return new Promise((resolve, reject) => {
-      const options = {
-        agent: this.agent,
-        hostname,
-        port,
-        method,
-        path,
-        headers: {
-          ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
-          ...(text !== undefined && { 'Content-Type': 'application/json' }),
-          'Content-Length': Buffer.byteLength(text ?? ''),
-          ...headers,
-        },
-      };
-      const sent = request(options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const answer = Buffer.concat(chunks).toString() || '{}';
-          const { statusCode: status = 0, headers: received } = response;
-          resolve({ status, headers: received, body: JSON.parse(answer) as Record<string, unknown> });
-        });
-      });
-      sent.on('error', reject);
-      sent.end(text);
-    });
+  async call(
+    at: At,
+    method: string,
+    path: string,
+    { bearer, headers: more, body }: Call = {},
+  ): Promise<Answer> {
+    const headers = {
+      ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+      ...(body && { 'Content-Type': 'application/json' }),
+      ...more,
+    };
+    const sent = body ? { body: JSON.stringify(body) } : {};
+    // No `fetch`: it sends a User-Agent, which would be the device's.
+    const answer = await request(this.instances[at]!.url + path, { method, headers, ...sent });
+    const text = (await answer.body.text()) || '{}';
+    const { statusCode: status, headers: received } = answer;
+    if (status === 500 && received['retry-after'] !== undefined) fc.pre(false);
+    return { status, headers: received, body: JSON.parse(text) as Record<string, unknown> };
   }
 
   async stop(): Promise<void> {
     await this.sequence;
-    this.agent.destroy();
     for (const instance of this.instances.toReversed()) await instance.close();
     await this.providers.stop();
     await this.clock.stop();

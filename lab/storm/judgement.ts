@@ -21,16 +21,10 @@ const NEXT_ATTEMPT_MS = 500;
 /** Milliseconds until the gate notices that the browser has given a request up; its next one may arrive before that. */
 const GIVEN_UP_MS = 100;
 
-const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
-
-export interface Overlaps {
-  /** Two at once, for no reason. */
-  readonly overlaps: readonly (readonly [Seen, Seen])[];
-  readonly resent: number;
-  readonly overtaken: ReadonlySet<Seen>;
-}
+export const isRefresh = ({ method, path }: Seen): boolean => method === 'POST' && path === '/oauth2/refresh';
 
 /**
+ * Refreshes that were under way at once, for no reason.
  * @param deviceTime of a moment of the machine's clock, by the clock of the device's timers: it may stand still while it sleeps
  * @param freezes of tabs: one that was overtaken meanwhile goes on when it is thawed
  */
@@ -38,27 +32,15 @@ export function overlapping(
   seen: readonly Seen[],
   deviceTime: (moment: number) => number,
   freezes: readonly Freeze[] = [],
-): Overlaps {
-  const overlaps: (readonly [Seen, Seen])[] = [];
-  const overtaken = new Set<Seen>();
-  let resent = 0;
+): (readonly [Seen, Seen])[] {
   const refreshes = seen.filter(isRefresh);
-  for (const [n, later] of refreshes.entries()) {
-    for (const earlier of refreshes.slice(0, n)) {
-      if (isResent(earlier, later)) {
-        resent++;
-        continue;
-      }
-      if (hasEnded(earlier, later.at)) {
-        const isNear = later.at - earlier.ended! <= ON_ITS_WAY_MS;
-        if (isNear && hasHelped(earlier) && isOverdue(earlier, later.at)) overtaken.add(later);
-        continue;
-      }
-      if (isOverdue(earlier, later.at) || [earlier, later].some(isThawed)) overtaken.add(later);
-      else overlaps.push([earlier, later]);
-    }
-  }
-  return { overlaps, resent, overtaken };
+  return refreshes.flatMap((later, n) =>
+    refreshes
+      .slice(0, n)
+      .filter((earlier) => !isResent(earlier, later) && !hasEnded(earlier, later.at))
+      .filter((earlier) => !isOverdue(earlier, later.at) && ![earlier, later].some(isThawed))
+      .map((earlier) => [earlier, later] as const),
+  );
 
   function isOverdue(one: Seen, now: number): boolean {
     const before = refreshes.findLast(

@@ -25,13 +25,7 @@ export function isResent(before: Seen, later: Seen): boolean {
 
 /** A request that has just come. */
 export function seenOf({ method = '', url = '', headers }: IncomingMessage): Seen {
-  const at = Date.now();
-  const { pathname } = new URL(url, 'http://gate');
+  const { pathname: path } = new URL(url, 'http://gate');
   const proof = headers['dpop'];
-  return {
-    at,
-    method,
-    path: pathname,
-    ...(proof && { proof: String(proof) }),
-  };
+  return { at: Date.now(), method, path, ...(proof && { proof: String(proof) }) };
 }

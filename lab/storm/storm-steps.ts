@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { bearer } from '../../test/support/bearer.js';
 import { until } from '../../test/support/until.js';
+import { isRefresh } from './judgement.js';
 import type { StormWorld } from './storm-world.js';
 import type { Tab } from './tab.js';
 
@@ -52,7 +53,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
   return {
     'open a tab': async () => (world.tabs.length < TABS ? world.open() : NOT_NOW),
     'close a tab': async () => (canClose() && awake().length > 1 ? world.closeTab(any()) : NOT_NOW),
-    'reload a tab': () => world.reload(any()),
+    'reload a tab': () => any().page.reload(),
     'freeze a tab': async () => (awake().length > 1 ? world.freeze(any(), true) : NOT_NOW),
     'thaw the tabs': async () => (awake().length < world.tabs.length ? thaw(world) : NOT_NOW),
     'hide a tab, show another': async () => {
@@ -142,9 +143,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
     'a refresh is never answered': async () => {
       if (awake().length < world.tabs.length) return NOT_NOW; // time stands still for their timers
       const release = await inMidRefresh();
-      const hanging = gate.seen.findLast(
-        ({ path, method }) => method === 'POST' && path === '/oauth2/refresh',
-      )!;
+      const hanging = gate.seen.findLast(isRefresh)!;
       await world.elapse(GIVEN_UP, true);
       await until(() => hanging.ended !== undefined, 'whoever made the refresh that hangs gives it up');
       return release();
@@ -158,7 +157,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
     },
     'a tab is reloaded in a refresh': async () => {
       const release = await inMidRefresh();
-      const reloaded = world.reload(any());
+      const reloaded = any().page.reload();
       await moment();
       release();
       await reloaded;
@@ -177,7 +176,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
       world.trouble('IndexedDB failed', async () => {
         const tab = any();
         await tab.page.evaluate(`sessionStorage.fails = 'once'`);
-        await world.reload(tab);
+        await tab.page.reload();
         await elapse(AN_HOUR);
         await ask(tab);
         await tab.page.evaluate(`delete sessionStorage.fails`);
@@ -193,7 +192,7 @@ export function stormSteps(world: StormWorld, { pick }: Dice): Record<string, St
       }`),
     'an instance restarts': () => world.trouble('instances restarted', () => world.restart(1)),
     'both instances restart': () => world.trouble('instances restarted', () => world.restart(2)),
-    'the key is rotated': () => world.rotateKey(),
+    'the key is rotated': () => world.keys.rotate(),
     'the key is revoked': async () => {
       const { token } = await any().tell(world.key);
       if (!token) return NOT_NOW;

@@ -12,7 +12,6 @@ import { StubProvider } from '../../test/support/stub-provider.js';
 import { APP_SCRIPT, BEFORE } from './app-script.js';
 import { Gate } from './gate.js';
 import { TIME_PASSES, type Freeze, type Trouble } from './judgement.js';
-import { keyOf } from './key-of.js';
 import { Tab } from './tab.js';
 import { TurnedClock } from './turned-clock.js';
 
@@ -127,27 +126,20 @@ export class StormWorld {
     await this.startServices(count);
   }
 
-  private get keys(): KeyStore {
+  get keys(): KeyStore {
     const { app, settings } = this.services[0]!;
     return new KeyStore(app.get(DataSource), settings);
   }
 
-  async rotateKey(): Promise<void> {
-    await this.keys.rotate();
-  }
-
   /** Withdraws the key by which a token is signed. */
   async revokeKey(token: string): Promise<void> {
-    await this.keys.revoke(keyOf(token));
+    const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
+    await this.keys.revoke(header.kid);
   }
 
   async closeTab(tab: Tab): Promise<void> {
     this.tabs = this.tabs.filter((one) => one !== tab);
     await tab.page.close();
-  }
-
-  async reload(tab: Tab): Promise<void> {
-    await tab.page.reload();
   }
 
   async freeze(tab: Tab, isFrozen: boolean): Promise<void> {

@@ -14,7 +14,7 @@ inChromium('the browser SDK in a storm', () => {
       await storm.run();
       report('steps; seed', `${storm.done.length}; ${seed}`);
       report('steps by kind', [...storm.counts].map(([name, count]) => `${name} ${count}`).join(', '));
-      report('refreshes; of the browser at once', `${storm.refreshes}; ${storm.overlaps.overlaps.length}`);
+      report('refreshes; of the browser at once', `${storm.refreshes}; ${storm.overlaps.length}`);
       report('events pushed; received by the tabs', `${storm.world.pushed.size}; ${storm.events}`);
       report('longest recovery', `${Math.max(...storm.calms).toFixed(0)} ms`);
       // By the channel, unless a request is refused first: then by the refresh that follows.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { overlapping, wrongEvents, type Overlaps } from './judgement.js';
+import { isRefresh, overlapping, wrongEvents } from './judgement.js';
 import { Random } from '../../test/support/random.js';
 import { NOT_NOW, stormSteps, TABS, thaw } from './storm-steps.js';
 import type { Seen } from './seen.js';
@@ -8,8 +8,6 @@ import type { Tab, Told } from './tab.js';
 
 /** How often all trouble ends, and everything has to be well again. */
 const STEPS_TO_CALM = 8;
-/** Steps that had nothing to do, one after the other. */
-const MOST_IDLE = 1000;
 const LONGEST_CALM_MS = 20_000;
 const BACKOFF_EVERY_MS = 1500;
 const LONGEST_BACKOFF_MS = 31_000;
@@ -54,15 +52,14 @@ export class Storm {
 
   /** Number of refreshes that reached the gate. */
   get refreshes(): number {
-    return this.world.gate.seen.filter(({ method, path }) => method === 'POST' && path === '/oauth2/refresh')
-      .length;
+    return this.world.gate.seen.filter(isRefresh).length;
   }
 
   get events(): number {
     return [...this.got.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  get overlaps(): Overlaps {
+  get overlaps(): (readonly [Seen, Seen])[] {
     return overlapping(this.world.gate.seen, this.world.timersTime, this.world.freezes);
   }
 
@@ -72,14 +69,9 @@ export class Storm {
     const pick = (below: number): number => random.below(below);
     const steps = stormSteps(this.world, { pick });
     const names = Object.keys(steps);
-    let idle = 0;
     while (this.done.length < this.plan.steps) {
       const name = names[pick(names.length)]!;
-      if (!(await this.step(name, steps[name]!))) {
-        if (++idle > MOST_IDLE) throw new Error('none of the steps has anything to do');
-        continue;
-      }
-      idle = 0;
+      if (!(await this.step(name, steps[name]!))) continue;
       this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
       await delay(MOMENT_MS); // in which the application asks
       await this.look();
@@ -155,7 +147,7 @@ export class Storm {
   }
 
   private judge(): void {
-    const [overlap] = this.overlaps.overlaps;
+    const [overlap] = this.overlaps;
     if (overlap) this.fail(`two refreshes at once: ${overlap.map((one) => this.line(one)).join(' and ')}`);
   }
 

@@ -26,66 +26,53 @@ interface Marks {
   readonly stateHash: string;
 }
 
+/** Before the provider is asked, with a state that is good still, or spent; after that, with nothing stored, or all. */
+const UNSENT: Allowed = { asked: 0, stored: 'nothing', retry: 200 };
+const SPENT: Allowed = { asked: 0, stored: 'nothing', retry: 401 };
+const LOST: Allowed = { asked: 1, stored: 'nothing', retry: 401 };
+const WHOLE: Allowed = { asked: 1, stored: 'whole', retry: 401 };
+const ACKNOWLEDGED: Allowed = { ...WHOLE, acknowledged: true };
+
 const STOPS: readonly [name: string, stop: (scene: Scene, marks: Marks) => Stop, allowed: Allowed][] = [
-  [
-    'half of the request has arrived',
-    ({ victim }, { code }) => halfOfRequest(victim, code),
-    { asked: 0, stored: 'nothing', retry: 200 },
-  ],
+  ['half of the request has arrived', ({ victim }, { code }) => halfOfRequest(victim, code), UNSENT],
   [
     'the statement that spends the state is held before PostgreSQL, and lost',
     ({ victim }, { stateHash }) => statement(victim, stateHash, false),
-    { asked: 0, stored: 'nothing', retry: 200 },
+    UNSENT,
   ],
-  [
-    '… and arrives after the kill',
-    ({ victim }, { stateHash }) => statement(victim, stateHash, true),
-    { asked: 0, stored: 'nothing', retry: 401 },
-  ],
+  ['… and arrives after the kill', ({ victim }, { stateHash }) => statement(victim, stateHash, true), SPENT],
   [
     "the state is spent, and PostgreSQL's answer is held",
     ({ victim }, { stateHash }) => answerOfStatement(victim, stateHash),
-    { asked: 0, stored: 'nothing', retry: 401 },
+    SPENT,
   ],
-  [
-    'the provider has the request',
-    ({ world: { provider } }, { code }) => providerAnswers(provider, code, 0),
-    { asked: 1, stored: 'nothing', retry: 401 },
-  ],
+  ['the provider has the request', ({ world }, { code }) => providerAnswers(world.provider, code, 0), LOST],
   [
     'the provider has sent half of its answer',
-    ({ world: { provider } }, { code }) => providerAnswers(provider, code, 0.5),
-    { asked: 1, stored: 'nothing', retry: 401 },
+    ({ world }, { code }) => providerAnswers(world.provider, code, 0.5),
+    LOST,
   ],
   [
     "the provider's answer is there, and the sign-in's statement is held before PostgreSQL, and lost",
     ({ victim }, { code }) => statement(victim, code, false),
-    { asked: 1, stored: 'nothing', retry: 401 },
+    LOST,
   ],
-  [
-    '… and arrives after the kill',
-    ({ victim }, { code }) => statement(victim, code, true),
-    { asked: 1, stored: 'whole', retry: 401 },
-  ],
+  ['… and arrives after the kill', ({ victim }, { code }) => statement(victim, code, true), WHOLE],
   [
     "the sign-in is committed, and PostgreSQL's answer is held",
     ({ victim }, { code }) => answerOfStatement(victim, code),
-    { asked: 1, stored: 'whole', retry: 401 },
+    WHOLE,
   ],
   [
     'the service has answered, and nothing of that has reached the client',
     ({ victim }, { code }) => answer(victim, code),
-    { asked: 1, stored: 'whole', retry: 401 },
+    WHOLE,
   ],
-  [
-    'half of the answer has reached the client',
-    ({ victim }, { code }) => answer(victim, code, 0.5),
-    { asked: 1, stored: 'whole', retry: 401 },
-  ],
+  ['half of the answer has reached the client', ({ victim }, { code }) => answer(victim, code, 0.5), WHOLE],
   [
     'the whole answer has reached the client',
     () => ({ reached: Promise.resolve(), settle: () => undefined }),
-    { acknowledged: true, asked: 1, stored: 'whole', retry: 401 },
+    ACKNOWLEDGED,
   ],
 ];
 

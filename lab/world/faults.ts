@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { RedisServer } from '../../test/support/redis-server.js';
-import type { Instance } from './instance.js';
 import type { Random } from '../../test/support/random.js';
+import type { TcpProxy } from '../../test/support/tcp-proxy.js';
+import type { Instance } from './instance.js';
 import type { World } from './world.js';
 
 /** What a fault is done with. */
@@ -9,138 +9,139 @@ interface Victim {
   readonly world: World;
   /** That of this turn. */
   readonly instance: Instance;
+  /** Lasts as long as a fault; at most so many milliseconds. */
+  readonly aWhile: (longest?: number) => Promise<void>;
   readonly random: Random;
 }
+/** @returns to what it was done, if not to the instance */
 type Strike = (victim: Victim) => Promise<string | void>;
 
 const SHORTEST_MS = 300;
 const LONGEST_MS = 4000;
 
-/** For as long as a fault lasts. */
-function aWhile(random: Random, longest = LONGEST_MS): Promise<void> {
-  return delay(random.between(SHORTEST_MS, longest));
+async function freeze(
+  it: { freeze(): void; thaw(): void },
+  { aWhile }: Victim,
+  name?: string,
+): Promise<string | void> {
+  it.freeze();
+  await aWhile();
+  it.thaw();
+  return name;
 }
 
-/** Of processes: the service's own. */
-const SERVICE = {
-  'service-killed': async ({ instance, random }) => {
+async function refuse(
+  proxies: readonly (TcpProxy | undefined)[],
+  { aWhile }: Victim,
+  longest?: number,
+): Promise<void> {
+  await Promise.all(proxies.map((proxy) => proxy!.refuse()));
+  await aWhile(longest);
+  await Promise.all(proxies.map((proxy) => proxy!.restore()));
+}
+
+/** Of a part of PostgreSQL. */
+async function kill(
+  part: 'primary' | 'standby',
+  { world: { postgres }, aWhile }: Victim,
+  longest?: number,
+): Promise<string> {
+  await postgres[part].kill();
+  await aWhile(longest);
+  await postgres[part].start();
+  await postgres.whole();
+  return part;
+}
+
+const FAULTS = {
+  // The service's own process.
+  'service-killed': async ({ instance, aWhile }) => {
     await instance.end('SIGKILL');
-    await aWhile(random, 1000);
+    await aWhile(1000);
     await instance.start();
   },
-  'service-frozen': async ({ instance, random }) => {
-    instance.freeze();
-    await aWhile(random);
-    instance.thaw();
-  },
+  'service-frozen': (victim) => freeze(victim.instance, victim),
   'service-stopped': async ({ instance }) => {
     const code = await instance.end('SIGTERM');
     if (code !== 0) throw new Error(`it stopped with ${code}:\n${instance.output().slice(-2000)}`);
     await instance.start();
   },
-} satisfies Record<string, Strike>;
 
-/** Of PostgreSQL: for all instances at once. */
-const POSTGRES = {
-  'postgres-killed': async ({ world: { postgres }, random }) => {
-    await postgres.primary.kill();
-    await aWhile(random, 2000);
-    await postgres.primary.start();
-    await postgres.whole();
-    return 'primary';
-  },
-  'postgres-frozen': async ({ world: { postgres }, random }) => {
-    postgres.primary.freeze();
-    await aWhile(random);
-    postgres.primary.thaw();
-    return 'primary';
-  },
+  // PostgreSQL: for all instances at once.
+  'postgres-killed': (victim) => kill('primary', victim, 2000),
+  'postgres-frozen': (victim) => freeze(victim.world.postgres.primary, victim, 'primary'),
   failover: async ({ world: { postgres, instances } }) => {
     await postgres.failOver(({ port }) => {
       for (const { database } of instances) database.retarget(port);
     });
     return 'primary';
   },
-  'standby-killed': async ({ world: { postgres }, random }) => {
-    await postgres.standby.kill();
-    await aWhile(random);
-    await postgres.standby.start();
-    await postgres.whole();
-    return 'standby';
-  },
-  'standby-frozen': async ({ world: { postgres }, random }) => {
-    postgres.standby.freeze();
-    await aWhile(random);
-    postgres.standby.thaw();
-    return 'standby';
-  },
-} satisfies Record<string, Strike>;
+  'standby-killed': (victim) => kill('standby', victim),
+  'standby-frozen': (victim) => freeze(victim.world.postgres.standby, victim, 'standby'),
 
-/** Of the way from one instance to its database, or from its clients to it. */
-const NETWORK = {
-  'database-cut': async ({ instance: { database }, random }) => {
-    await database.refuse();
-    await aWhile(random);
-    await database.restore();
-  },
-  'database-frozen': async ({ instance: { database }, random }) => {
+  // The way from one instance to its database, or from its clients to it.
+  'database-cut': (victim) => refuse([victim.instance.database], victim),
+  'database-frozen': async ({ instance: { database }, aWhile }) => {
     database.freeze();
-    await aWhile(random);
+    await aWhile();
     await database.restore();
   },
-  'database-delayed': async ({ instance: { database }, random }) => {
+  'database-delayed': async ({ instance: { database }, aWhile, random }) => {
     database.toServer.delayMs = random.between(0, 500);
     database.toClient.delayMs = random.between(0, 800);
-    await aWhile(random);
+    await aWhile();
     await database.restore();
   },
-  'database-dropped-one-way': async ({ instance: { database }, random }) => {
+  'database-dropped-one-way': async ({ instance: { database }, aWhile, random }) => {
     const direction = random.chance(0.5) ? database.toServer : database.toClient;
     direction.drops = () => true;
-    await aWhile(random);
+    await aWhile();
     await database.restore();
   },
-  'clients-cut': async ({ instance: { clients }, random }) => {
-    await clients.refuse();
-    await aWhile(random, 1000);
-    await clients.restore();
-  },
-} satisfies Record<string, Strike>;
+  'clients-cut': (victim) => refuse([victim.instance.clients], victim, 1000),
 
-const REDIS = {
-  'redis-killed': async ({ world, random }) => {
-    const redis = redisOf(world);
-    await redis.kill();
-    await aWhile(random);
-    await redis.start();
+  'redis-killed': async ({ world, aWhile }) => {
+    await world.redis!.kill();
+    await aWhile();
+    await world.redis!.start();
     return 'Redis';
   },
-  'redis-frozen': async ({ world, random }) => {
-    const redis = redisOf(world);
-    redis.freeze();
-    await aWhile(random);
-    redis.thaw();
-    return 'Redis';
-  },
-  'redis-cut': async ({ instance: { redis }, random }) => {
-    await redis!.refuse();
-    await aWhile(random);
-    await redis!.restore();
-  },
-  'redis-cut-from-all': async ({ world: { instances }, random }) => {
-    await Promise.all(instances.map(({ redis }) => redis!.refuse()));
-    await aWhile(random);
-    await Promise.all(instances.map(({ redis }) => redis!.restore()));
+  'redis-frozen': (victim) => freeze(victim.world.redis!, victim, 'Redis'),
+  'redis-cut': (victim) => refuse([victim.instance.redis], victim),
+  'redis-cut-from-all': async (victim) => {
+    const ways = victim.world.instances.map(({ redis }) => redis);
+    await refuse(ways, victim);
     return 'Redis';
   },
 } satisfies Record<string, Strike>;
-
-function redisOf({ redis }: World): RedisServer {
-  if (!redis) throw new Error('there is no Redis in this world');
-  return redis;
-}
-
-/** Everything that a nemesis knows. */
-export const FAULTS = { ...SERVICE, ...POSTGRES, ...NETWORK, ...REDIS };
 
 export type FaultName = keyof typeof FAULTS;
+
+/** One thing that was done to the world; by `performance.now()`. */
+interface Fault {
+  readonly kind: 'fault';
+  readonly fault: FaultName;
+  /** To what it was done. */
+  readonly target: string;
+  readonly begun: number;
+  /** When all was whole again. */
+  readonly ended: number;
+}
+
+/**
+ * One fault, from its beginning until all is whole again.
+ * @throws Error that names what did not come back
+ */
+export async function strike(world: World, fault: FaultName, random: Random): Promise<Fault> {
+  const instance = random.pick(world.instances);
+  const aWhile = (longest = LONGEST_MS): Promise<void> => delay(random.between(SHORTEST_MS, longest));
+  const begun = performance.now();
+  try {
+    const work: Strike = FAULTS[fault];
+    const target = (await work({ world, instance, aWhile, random })) ?? instance.name;
+    await Promise.all([world.postgres.commit(), world.healthy()]);
+    return { kind: 'fault', fault, target, begun, ended: performance.now() };
+  } catch (error) {
+    throw new Error(`${fault} (${instance.name}): ${(error as Error).message}`, { cause: error });
+  }
+}

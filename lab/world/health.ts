@@ -27,12 +27,17 @@ async function ailment(url: string, hasRedis: boolean): Promise<string | undefin
  * Resolves once an instance writes, is ready, and hears the hints of others.
  * @throws Error that says what did not come back, after `milliseconds`
  */
-export async function whole(url: string, hasRedis: boolean, milliseconds: number): Promise<void> {
+export async function whole(
+  name: string,
+  url: string,
+  hasRedis: boolean,
+  milliseconds: number,
+): Promise<void> {
   const end = performance.now() + milliseconds;
   for (;;) {
     const found = await ailment(url, hasRedis);
     if (found === undefined) return;
-    if (performance.now() > end) throw new Error(`after ${milliseconds} ms: ${found}`);
+    if (performance.now() > end) throw new Error(`${name} is not whole after ${milliseconds} ms: ${found}`);
     await delay(PAUSE_MS);
   }
 }

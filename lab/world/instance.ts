@@ -7,8 +7,6 @@ export interface Surroundings {
   readonly env: Readonly<Record<string, string>>;
   readonly databaseUrl: string;
   readonly redis: RedisServer | undefined;
-  /** The compiled service's main.js; that of this repository unless it is given. */
-  readonly main?: string | undefined;
 }
 
 const NOWHERE = 1;
@@ -24,11 +22,10 @@ export class Instance {
     readonly clients: TcpProxy,
     readonly database: TcpProxy,
     readonly redis: TcpProxy | undefined,
-    private readonly main: string | undefined,
   ) {}
 
   /** Not started yet. */
-  static async in(name: string, { env, databaseUrl, redis, main }: Surroundings): Promise<Instance> {
+  static async in(name: string, { env, databaseUrl, redis }: Surroundings): Promise<Instance> {
     const port = await freePort();
     const clients = await TcpProxy.before(`http://127.0.0.1:${port}`);
     const database = await TcpProxy.before(databaseUrl);
@@ -42,7 +39,7 @@ export class Instance {
       DATABASE_URL: url.href,
       ...(redisProxy && { REDIS_URL: `redis://127.0.0.1:${redisProxy.port}` }),
     };
-    return new Instance(name, own, clients, database, redisProxy, main);
+    return new Instance(name, own, clients, database, redisProxy);
   }
 
   get url(): string {
@@ -63,7 +60,7 @@ export class Instance {
   async spawn(): Promise<void> {
     this.past += this.process?.output() ?? '';
     this.process = undefined;
-    this.process = await spawnService(this.env, this.main);
+    this.process = await spawnService(this.env);
   }
 
   /** Resolves when its process has said that it is ready; then clients get to it. */

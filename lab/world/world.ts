@@ -7,7 +7,7 @@ import { Instance } from './instance.js';
 
 const INSTANCES = 3;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-/** How long it is waited for: on a busy machine a new standby is a long time coming. world.spec.ts says how long it may take. */
+/** How long it is waited for: on a busy machine a new standby is a long time coming. */
 const WAITED_MS = 30_000;
 
 export interface WorldOptions {
@@ -16,8 +16,6 @@ export interface WorldOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** How many instances; three, unless it is given. */
   readonly instances?: number;
-  /** The main.js that an instance runs, by its place; undefined: that of this repository. */
-  readonly main?: (place: number) => string | undefined;
 }
 
 /**
@@ -36,7 +34,7 @@ export class World {
   ) {}
 
   static async start(options: WorldOptions): Promise<World> {
-    const { redis: wantsRedis, env = {}, instances = INSTANCES, main } = options;
+    const { redis: wantsRedis, env = {}, instances = INSTANCES } = options;
     const endings = new Endings();
     try {
       const provider = endings.after(await StubProvider.start(), (one) => one.close());
@@ -49,8 +47,8 @@ export class World {
       };
       const all: Instance[] = [];
       for (let place = 0; place < instances; place++) {
-        const own = { ...surroundings, main: main?.(place) };
-        all.push(endings.after(await Instance.in(`instance ${place + 1}`, own), (one) => one.close()));
+        const instance = await Instance.in(`instance ${place + 1}`, surroundings);
+        all.push(endings.after(instance, (one) => one.close()));
       }
       const world = new World(endings, provider, postgres, redis, all);
       await Promise.all(all.map((instance) => instance.start()));
@@ -76,14 +74,8 @@ export class World {
    * @throws Error that names what did not come back in time
    */
   async healthy(): Promise<void> {
-    const one = async ({ name, url }: Instance): Promise<void> => {
-      try {
-        await whole(url, this.redis !== undefined, WAITED_MS);
-      } catch (error) {
-        throw new Error(`${name} is not whole ${(error as Error).message}`, { cause: error });
-      }
-    };
-    await Promise.all(this.instances.map(one));
+    const hasRedis = this.redis !== undefined;
+    await Promise.all(this.instances.map(({ name, url }) => whole(name, url, hasRedis, WAITED_MS)));
   }
 
   /** Leaves no process, and no directory. */

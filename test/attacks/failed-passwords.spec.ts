@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { createDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { isFull } from '../support/proof.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 
 const CALLBACK = 'https://app.example/callback';
@@ -11,7 +10,7 @@ const PAGE = `/providers/mock/oauth2/authorize?${new URLSearchParams(ASKED).toSt
 const LINES = 60; // of the attacker: more than any useful queue holds
 const PAUSE = 100; // ms between the attempts of a line: 600 a second at most
 const LOOK_EVERY_MS = 10;
-const SIGN_INS = isFull ? 10 : 4; // of other people, one after the other
+const SIGN_INS = 4; // of other people, one after the other
 
 /** Linux gives a machine the whole of 127.0.0.0/8. */
 const onLinux = needs({ Linux: process.platform === 'linux' }).describe;

@@ -6,13 +6,12 @@ import request from 'supertest';
 import { createDatabase } from '../support/database.js';
 import { HealthWatch } from '../support/health-watch.js';
 import { needs } from '../support/installed.js';
-import { isFull, reportPromise } from '../support/proof.js';
 import { Flood, type FloodAnswer, type FloodRequest } from '../support/request-flood.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const AT_ONCE = isFull ? 3000 : 300;
+const AT_ONCE = 300;
 
 /** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10); then all goes on. */
 describe('a database that hangs under load', () => {
@@ -49,12 +48,6 @@ describe('a database that hangs under load', () => {
           `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
       );
       expect(slowest).toBeLessThan(2000 + 2 * usual); // the rest allows for a busy machine
-      reportPromise(
-        'P10',
-        `the database is ${name}, under ${requests.length} requests at once: the last error; longest gap of liveness`,
-        `${(slowest / 1000).toFixed(2)} s; ${longestGap.toFixed(0)} ms`,
-        `≤ 2 s (fails above that and twice the ${usual.toFixed(0)} ms that as many refused requests take)`,
-      );
       return answers;
     } finally {
       flood.close();

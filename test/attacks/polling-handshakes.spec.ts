@@ -3,13 +3,12 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
-import { isFull } from '../support/proof.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { Witness, report } from '../support/witness.js';
 
-const HANDSHAKES = isFull ? 3000 : 1000;
+const HANDSHAKES = 1000;
 const AT_ONCE = 50;
 /** Transports of one address that may wait at once (docs/realtime.md). */
 const MAY_WAIT = 500;

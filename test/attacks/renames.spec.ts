@@ -3,14 +3,13 @@ import request from 'supertest';
 import { bearer } from '../support/bearer.js';
 import { createDatabase } from '../support/database.js';
 import { HealthWatch } from '../support/health-watch.js';
-import { isFull } from '../support/proof.js';
 import { query } from '../support/query.js';
 import { Flood } from '../support/request-flood.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const ATTEMPTS = isFull ? 1500 : 400;
+const ATTEMPTS = 400;
 const WRITES = 40;
 const KEPT = 50;
 

@@ -4,7 +4,6 @@ import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { bearer } from '../support/bearer.js';
 import { mutantsOf } from '../support/jwt-mutants.js';
-import { isFull, reportPromise } from '../support/proof.js';
 import { query } from '../support/query.js';
 import { RawSocket } from '../support/raw-socket.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -189,19 +188,13 @@ describe('who may call what', () => {
       if (token === tokens.access_token) throw new Error(`${name} is not a mutant`);
       const { status } = await bearer(service.url, token).get('/me');
       if (status !== 401) answers[name] = status;
-      if (!isFull && count % 5) continue; // npm test tries each at requests, and every fifth at a socket as well
+      if (count % 5) continue; // each in a request, and every fifth at a socket as well
       const packet = await answerToHandshake(token);
       if (!packet.startsWith('44') || !packet.includes('"invalid_token"'))
         answers[`${name}, socket`] = packet;
     }
     expect(answers).toEqual({});
     expect(count).toBeGreaterThanOrEqual(500);
-    reportPromise(
-      'P6',
-      'forged access tokens, each in a request and at a socket; accepted; answers of 5xx',
-      `${count}; 0; 0`,
-      '≥ 500; 0; 0',
-    );
     await bearer(service.url, tokens.access_token).get('/me').expect(200);
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
   }, 120_000);

@@ -8,7 +8,6 @@ import { watchProcess } from '../../src/operations/metrics/process-metrics.js';
 import { Removal } from '../../src/removal/removal.js';
 import { bearer } from '../support/bearer.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { isFull } from '../support/proof.js';
 import { Scrape } from '../support/scrape.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
@@ -17,7 +16,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/until.js';
 
 /** Ten requests each, all different. */
-const ROUNDS = isFull ? 200 : 40;
+const ROUNDS = 40;
 const READ = 'the-key-of-the-right-to-read-and-no-other';
 const PUSH = 'the-key-of-the-right-to-push-and-no-other';
 const DURATION = 'latchkey_http_request_duration_seconds';

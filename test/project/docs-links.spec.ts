@@ -33,7 +33,7 @@ it('has every document in the sidebar, and each page of the site once', () => {
   expect(new Set(WRITTEN.map(pageOf)).size).toBe(WRITTEN.length);
 });
 
-const SOURCES = ['demo', 'deploy', 'docs', 'examples', 'lab', 'openapi', 'packages', 'src', 'start', 'test'];
+const SOURCES = ['demo', 'deploy', 'docs', 'examples', 'lab', 'openapi', 'packages', 'src', 'test'];
 const sources = [...namesIn('.'), ...SOURCES.flatMap((folder) => namesIn(folder, true))].filter(
   (file) =>
     /\.(?:md|[cm]?[jt]sx?|vue|sh|ya?ml|json|html)$/.test(file) &&

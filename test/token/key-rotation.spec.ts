@@ -4,7 +4,6 @@ import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
 import { bearer } from '../support/bearer.js';
 import { createDatabase, unhurried } from '../support/database.js';
-import { isFull, reportPromise } from '../support/proof.js';
 import { query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
@@ -13,10 +12,6 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/until.js';
 
 const NINETY_DAYS = 90 * 86_400;
-/** What is added in full to the second of the contract, for the requests by which it is seen. */
-const ALLOWANCE_MS = 250;
-/** How many are shown to all instances while a key waits, and while it signs. */
-const TOKENS = isFull ? 500 : 1;
 
 function kidOf(token: string): string {
   const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
@@ -137,20 +132,14 @@ describe('key rotation', () => {
     expect(made).toBe(true);
     expect(activeAt.getTime() - Date.now()).toBeGreaterThan(590_000); // ten minutes ahead
     await everywhere((signing, published) => signing === old && published.includes(kid));
-    while (seen.length < TOKENS) await delay(20);
+    while (seen.length === 0) await delay(20);
 
     await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
     await everywhere((signing, published) => signing === kid && published.includes(old));
-    while (seen.filter((token) => token.kid === kid).length < TOKENS) await delay(20);
+    while (!seen.some((token) => token.kid === kid)) await delay(20);
     await stop();
     expect(new Set(seen.map((token) => token.kid))).toEqual(new Set([old, kid]));
     expect(seen.filter(({ refused }) => refused)).toEqual([]);
-    reportPromise(
-      'P7',
-      `a key is made, signs from its time on, and the old one is published still: tokens, each shown at once to ${instances.length} instances; refused`,
-      `${seen.length}; 0`,
-      '…; 0',
-    );
     for (const { token } of seen.slice(0, 20)) {
       for (const instance of instances) expect(await statusOf(instance, token)).toBe(200);
     }
@@ -226,18 +215,12 @@ describe('key rotation', () => {
       }
     });
     const late = (await Promise.all(lastAccepted)).map((at) => at - committed);
-    expect(Math.max(...late)).toBeLessThan(1000 + (isFull ? ALLOWANCE_MS : 3 * slowest()));
+    expect(Math.max(...late)).toBeLessThan(1000 + 3 * slowest());
     await everywhere((signing, published) => signing === successor!.kid && !published.includes(revoked));
     await stop();
     const ofSuccessor = seen.filter(({ kid }) => kid === successor!.kid);
     expect(ofSuccessor.length).toBeGreaterThan(0);
     expect(ofSuccessor.filter(({ refused }) => refused)).toEqual([]);
-    reportPromise(
-      'P7',
-      'the signing key is withdrawn: tokens of its successor; refused; last token of the old one accepted so long after',
-      `${ofSuccessor.length}; 0; ${Math.max(...late)} ms`,
-      `…; 0; ≤ 1 s (fails above ${1000 + ALLOWANCE_MS} ms)`,
-    );
     expect((await list()).map(({ state }) => state)).toEqual(['signing', 'revoked']);
     // Each instance logs it; in one process all of Nest's logs are one.
     const audit = instances.flatMap(({ log }) =>

@@ -4,7 +4,6 @@ import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { userIdOf } from '../../src/user/user-id.js';
 import { bearer } from '../support/bearer.js';
 import { watchLateness } from '../support/lateness.js';
-import { isFull } from '../support/proof.js';
 import { dump, query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
@@ -273,7 +272,7 @@ describe('users, by service key', () => {
       expect(await rowsOf(userId)).toEqual({});
     });
 
-    const ROUNDS = isFull ? 150 : 15;
+    const ROUNDS = 15;
     it(`races everything that writes for the user, ${ROUNDS} rounds: no error, and nothing is left behind`, async () => {
       const answers: Record<string, number> = {};
       let left = 0;

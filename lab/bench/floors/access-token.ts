@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomUUID, sign, type JsonWebKey } from 'node:crypto';
-import { ISSUER } from '../issuer.js';
+import { ISSUER } from '../names.js';
 import type { Session } from './session.js';
 
 const KID = randomUUID();

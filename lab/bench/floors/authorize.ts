@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Pool } from 'pg';
-import { CLIENT_ID } from '../sign-in-users.js';
+import { CLIENT_ID } from '../names.js';
 import type { Handler } from './server.js';
 import { sha256 } from './session.js';
 

@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { CLIENT_ID, CLIENT_SECRET } from '../sign-in-users.js';
+import { CLIENT_ID, CLIENT_SECRET } from '../names.js';
 
 export interface Identity {
   readonly provider_user_id: string;

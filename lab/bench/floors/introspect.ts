@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Pool } from 'pg';
-import { SERVICE_KEY } from '../service-key.js';
+import { SERVICE_KEY } from '../names.js';
 import { inBatches } from './batches.js';
 import type { Handler } from './server.js';
 import { verifiedClaims, type Claims } from './verify.js';
@@ -24,21 +24,9 @@ interface Presented {
   readonly claims: Claims;
 }
 
-/** W2 without the database: what the signature alone costs. A token that was ended stays good. */
-export function introspectSignature(): Handler {
-  return introspection(() => Promise.resolve(true));
-}
-
-/** One statement: the token's row. That its session is still there is not looked at: a sign-out would remove the row. */
-export function introspectInOne(pool: Pool): Handler {
-  return introspection((presented) => isLive(pool, presented));
-}
-
+/** W2. That a token's session is still there is not looked at: a sign-out would remove the row. */
 export function introspectInBatches(pool: Pool): Handler {
-  return introspection(inBatches((presented: readonly Presented[]) => areLive(pool, presented)));
-}
-
-function introspection(live: (presented: Presented) => Promise<boolean>): Handler {
+  const live = inBatches((presented: readonly Presented[]) => areLive(pool, presented));
   return async ({ token }, { authorization = '' }) => {
     const given = createHash('sha256').update(authorization.slice('Bearer '.length)).digest();
     if (!timingSafeEqual(given, KEY_HASH)) throw new Error('no service key');

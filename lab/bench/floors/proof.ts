@@ -1,5 +1,5 @@
 import { createHash, verify, type JsonWebKey } from 'node:crypto';
-import { ISSUER } from '../issuer.js';
+import { ISSUER } from '../names.js';
 import { uuidAt } from './session.js';
 
 const HTU = `${ISSUER}/oauth2/refresh`;

@@ -1,9 +1,16 @@
 import type { Pool } from 'pg';
 import { EXPIRES_IN, issueAccessToken, type AccessToken } from './access-token.js';
 import { inBatches } from './batches.js';
-import { storeOne } from './refresh-one.js';
 import type { Handler } from './server.js';
 import { sessionOf, sha256 } from './session.js';
+
+const STORE_ONE = {
+  name: 'store-one',
+  text: `
+    INSERT INTO floor.access_tokens (user_id, session_id, jti, expires_at, token)
+    SELECT user_id, session_id, $2::uuid, to_timestamp($3), $4::text
+    FROM floor.refresh_tokens WHERE token_hash = $1 AND expires_at > now()`,
+};
 
 const STORE = {
   name: 'store-many',
@@ -21,7 +28,7 @@ interface Refresh {
   readonly accessToken: AccessToken;
 }
 
-/** Like `refreshInOne`, but requests that arrive together share a statement. */
+/** The token says its session, so it is signed first; requests that arrive together share a statement. */
 export function refreshInBatches(pool: Pool): Handler {
   const store = inBatches((refreshes: readonly Refresh[]) => storeMany(pool, refreshes));
   return async ({ refresh_token }) => {
@@ -33,15 +40,28 @@ export function refreshInBatches(pool: Pool): Handler {
 }
 
 async function storeMany(pool: Pool, refreshes: readonly Refresh[]): Promise<boolean[]> {
-  const [first] = refreshes;
-  if (refreshes.length === 1) return [await storeOne(pool, first!.tokenHash, first!.accessToken)];
+  const hashes = refreshes.map(({ tokenHash }) => tokenHash);
+  const tokens = refreshes.map(({ accessToken }) => accessToken);
+  if (refreshes.length > 1) return areStored(pool, STORE, [hashes], tokens);
+  const { token, jti, expiresAt } = tokens[0]!;
+  const { rowCount } = await pool.query({ ...STORE_ONE, values: [hashes[0], jti, expiresAt, token] });
+  return [rowCount === 1];
+}
+
+/** @param columns what comes before the columns of the access tokens */
+export async function areStored(
+  pool: Pool,
+  statement: { readonly name: string; readonly text: string },
+  columns: readonly unknown[],
+  tokens: readonly AccessToken[],
+): Promise<boolean[]> {
   const values = [
-    refreshes.map(({ tokenHash }) => tokenHash),
-    refreshes.map(({ accessToken }) => accessToken.jti),
-    refreshes.map(({ accessToken }) => accessToken.expiresAt),
-    refreshes.map(({ accessToken }) => accessToken.token),
+    ...columns,
+    tokens.map(({ jti }) => jti),
+    tokens.map(({ expiresAt }) => expiresAt),
+    tokens.map(({ token }) => token),
   ];
-  const { rows } = await pool.query<{ jti: string }>({ ...STORE, values });
+  const { rows } = await pool.query<{ jti: string }>({ ...statement, values });
   const stored = new Set(rows.map(({ jti }) => jti));
-  return refreshes.map(({ accessToken }) => stored.has(accessToken.jti));
+  return tokens.map(({ jti }) => stored.has(jti));
 }

@@ -3,6 +3,7 @@ import type { Pool } from 'pg';
 import { EXPIRES_IN, issueAccessToken, type AccessToken } from './access-token.js';
 import { inBatches } from './batches.js';
 import { verifyProof } from './proof.js';
+import { areStored } from './refresh-batch.js';
 import type { Handler } from './server.js';
 import { sessionOf } from './session.js';
 
@@ -27,7 +28,14 @@ interface Refresh {
 
 /** Like `refreshInBatches`, of sessions that are bound to a key: each request brings a proof, which is good once. */
 export function refreshWithProofs(pool: Pool): Handler {
-  const store = inBatches((refreshes: readonly Refresh[]) => storeMany(pool, refreshes));
+  const store = inBatches((refreshes: readonly Refresh[]) =>
+    areStored(
+      pool,
+      STORE,
+      [refreshes.map(({ tokenHash }) => tokenHash), refreshes.map(({ jkt: of }) => of)],
+      refreshes.map(({ accessToken }) => accessToken),
+    ),
+  );
   return async ({ refresh_token }, { dpop }) => {
     const { jkt, jti } = verifyProof(dpop as string);
     const accessToken = issueAccessToken(sessionOf(refresh_token!), jti);
@@ -36,17 +44,4 @@ export function refreshWithProofs(pool: Pool): Handler {
       throw new Error('unknown refresh token, or used proof');
     return { access_token: accessToken.token, expires_in: EXPIRES_IN };
   };
-}
-
-async function storeMany(pool: Pool, refreshes: readonly Refresh[]): Promise<boolean[]> {
-  const values = [
-    refreshes.map(({ tokenHash }) => tokenHash),
-    refreshes.map(({ jkt }) => jkt),
-    refreshes.map(({ accessToken }) => accessToken.jti),
-    refreshes.map(({ accessToken }) => accessToken.expiresAt),
-    refreshes.map(({ accessToken }) => accessToken.token),
-  ];
-  const { rows } = await pool.query<{ jti: string }>({ ...STORE, values });
-  const stored = new Set(rows.map(({ jti }) => jti));
-  return refreshes.map(({ accessToken }) => stored.has(accessToken.jti));
 }

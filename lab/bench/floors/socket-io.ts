@@ -1,6 +1,6 @@
 import { Pool } from 'pg';
 import { Server } from 'socket.io';
-import { listen } from '../listen.js';
+import { listen } from '../parent.js';
 import { authorize } from './authorize.js';
 import { createFloorServer, type Params } from './server.js';
 import { signInInOne } from './sign-in-one.js';

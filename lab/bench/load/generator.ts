@@ -1,46 +1,39 @@
-import type { BoundSession } from '../bound-session.js';
-import type { HttpWorkload } from '../options.js';
-import { introspectScript } from './introspect.script.js';
-import { refreshWithProofScript } from './refresh-with-proof.script.js';
-import { refreshScript } from './refresh.script.js';
+import { answerParent } from '../parent.js';
+import { refreshWithProofScript, type BoundSession } from './refresh-with-proof.script.js';
 import { run, type Load, type LoadResult } from './run.js';
-import type { Script } from './script.js';
+import { inTurn, type Script } from './script.js';
 import { signInScript } from './sign-in.script.js';
+import { socialSignInScript } from './social-sign-in.script.js';
 
-/** What the load generator refreshes with. */
-export interface KnownSessions {
-  readonly refreshTokens: readonly string[];
-  readonly boundSessions: readonly BoundSession[];
-  /** Who signs in, in turn: the first so many (sign-in-users.ts). */
-  readonly signInUsers: number;
-}
+/** What targets are asked, over and over. */
+export type Work =
+  /** One after the other. Each answer must have the mark in it: some say no with 200, too, which costs them less. */
+  | { readonly requests: readonly string[]; readonly mark: string }
+  | { readonly refreshesOf: readonly BoundSession[] }
+  | { readonly signInAt: 'latchkey' | 'better-auth' };
 
-// The load generator: a process of its own, so that it takes nothing but CPU from the target. The first message holds the
-// sessions; each further one asks for a load, and is answered with a result.
-export type LoadRequest = Load & { readonly workload: HttpWorkload };
-export type LoadAnswer = LoadResult | { readonly error: string };
+/** Work is learnt under a name before it is run. */
+export type LoadOrder = { readonly learn: string; readonly work: Work } | (Load & { readonly run: string });
 
-process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
-process.once('disconnect', () => process.exit(0));
+const scripts = new Map<string, (milliseconds: number) => Script>();
 
-process.once('message', ({ refreshTokens, boundSessions, signInUsers }: KnownSessions) => {
-  const [refresh, signIn] = [refreshScript(refreshTokens), signInScript(signInUsers)];
-  const [refreshWithProof, introspect] = [
-    refreshWithProofScript(boundSessions),
-    introspectScript(refreshTokens),
-  ];
-  const scripts: Record<HttpWorkload, (load: Load) => Script | Promise<Script>> = {
-    W1: () => refresh,
-    W1P: ({ milliseconds }) => refreshWithProof(milliseconds),
-    W2: ({ port }) => introspect(port),
-    W3: () => signIn,
-  };
-  const answer = async (load: LoadRequest): Promise<LoadResult> =>
-    run(await scripts[load.workload](load), load);
-  process.on('message', (load: LoadRequest) => {
-    void answer(load).then(
-      (result) => process.send!(result),
-      (error: Error) => process.send!({ error: error.message }),
-    );
-  });
+// The load generator: a process of its own, so that it takes nothing but CPU from the target.
+answerParent(async (order: LoadOrder): Promise<LoadResult | object> => {
+  if ('run' in order) return run(scripts.get(order.run)!(order.milliseconds), order);
+  scripts.set(order.learn, scriptOf(order.work));
+  return {};
 });
+
+function scriptOf(work: Work): (milliseconds: number) => Script {
+  if ('refreshesOf' in work) return refreshWithProofScript(work.refreshesOf);
+  const script =
+    'requests' in work
+      ? inTurn(
+          work.requests.map((request) => Buffer.from(request)),
+          work.mark,
+        )
+      : work.signInAt === 'latchkey'
+        ? signInScript()
+        : socialSignInScript();
+  return () => script;
+}

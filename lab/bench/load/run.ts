@@ -60,6 +60,6 @@ function repeat(script: Script, connection: Connection, stopAt: number, latencie
 }
 
 /** The value that a share of a sorted list is below; NaN of an empty one. */
-export function quantile(sorted: Float64Array, share: number): number {
+function quantile(sorted: Float64Array, share: number): number {
   return sorted[Math.floor(share * (sorted.length - 1))] ?? NaN;
 }

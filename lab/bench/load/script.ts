@@ -5,9 +5,9 @@ export type Script = (connection: Connection, done: () => void) => () => void;
 
 /**
  * One request after the other, all written out beforehand, and from the first again; whatever the connection.
- * @param mark what each answer must have in it: some say no with 200, too, which costs them less
+ * @param mark what each answer must have in it
  */
-export function inTurn(requests: readonly Buffer[], mark = ''): Script {
+export function inTurn(requests: readonly Buffer[], mark: string): Script {
   let next = 0;
   return (connection, done) => () => {
     const request = requests[next]!;

@@ -1,11 +1,11 @@
-import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI } from '../sign-in-users.js';
+import { codeOf, deviceIdOf, PROVIDER, REDIRECT_URI, SIGN_IN_USERS } from '../names.js';
 import { getRequest, postRequest, type Script } from './script.js';
 
 const STATE_LENGTH = 64;
 const STATE_MARK = '"state":"';
 
 /** W3: authorize, then token with the state that came back; user after user. */
-export function signInScript(users: number): Script {
+export function signInScript(): Script {
   const authorize = getRequest(
     `/oauth2/authorize?provider=${PROVIDER}&redirect_uri=${encodeURIComponent(REDIRECT_URI)}`,
   );
@@ -15,7 +15,7 @@ export function signInScript(users: number): Script {
     const exchange = (body: Buffer): void => connection.send(token.with(body), done);
     return () => {
       token.setUser(user);
-      user = (user + 1) % users;
+      user = (user + 1) % SIGN_IN_USERS;
       connection.send(authorize, exchange);
     };
   };

@@ -1,7 +1,11 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { WebSocket } from 'ws';
-import { quantile, type LoadResult } from './run.js';
+import { SERVICE_KEY } from '../names.js';
+import { answerParent } from '../parent.js';
+import type { LoadResult } from './run.js';
+
+export type SocketsResult = Pick<LoadResult, 'count' | 'seconds'>;
 
 const CONNECTING_AT_ONCE = 64;
 const PUSHING_AT_ONCE = 8;
@@ -11,47 +15,25 @@ export interface User {
   readonly token: string;
 }
 
-export type SocketsRequest =
+export type SocketsOrder =
   | { readonly do: 'connect'; readonly port: number; readonly users: readonly User[]; readonly each: number }
-  | {
-      readonly do: 'push';
-      readonly milliseconds: number;
-      readonly serviceKey: string;
-      /** Seconds that an event is kept. */
-      readonly ttl: number;
-    }
+  | { readonly do: 'push'; readonly milliseconds: number }
   | { readonly do: 'close' };
-
-/** How many sockets were opened, or messages received, and in how many seconds; and how long a push took until its answer. */
-export type SocketsAnswer = LoadResult | { readonly error: string };
-
-process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
-process.once('disconnect', () => process.exit(0));
 
 let sockets: WebSocket[] = [];
 let users: readonly User[] = [];
 let port = 0;
 let received = 0;
-let pushes: number[] = [];
 
-process.on('message', (order: SocketsRequest) => {
-  void obey(order).then(
-    (answer) => process.send!(answer),
-    (error: Error) => process.send!({ error: error.message }),
-  );
-});
-
-async function obey(order: SocketsRequest): Promise<SocketsAnswer> {
+/** Answers how many sockets were opened, or messages received, and in how many seconds. */
+answerParent(async (order: SocketsOrder): Promise<SocketsResult> => {
   const start = performance.now();
-  pushes = [];
   const count =
     order.do === 'connect' ? await open(order) : order.do === 'push' ? await pushAll(order) : await close();
-  const seconds = (performance.now() - start) / 1000;
-  const sorted = Float64Array.from(pushes).toSorted();
-  return { count, seconds, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) };
-}
+  return { count, seconds: (performance.now() - start) / 1000 };
+});
 
-async function open(order: SocketsRequest & { do: 'connect' }): Promise<number> {
+async function open(order: SocketsOrder & { do: 'connect' }): Promise<number> {
   ({ port, users } = order);
   const waiting = users.flatMap(({ token }) => Array.from({ length: order.each }, () => token));
   await inParallel(CONNECTING_AT_ONCE, async () => {
@@ -63,16 +45,14 @@ async function open(order: SocketsRequest & { do: 'connect' }): Promise<number> 
 }
 
 /** Pushes to one user after the other, and waits until every socket has everything. */
-async function pushAll({ milliseconds, serviceKey, ttl }: SocketsRequest & { do: 'push' }): Promise<number> {
+async function pushAll({ milliseconds }: SocketsOrder & { do: 'push' }): Promise<number> {
   const end = performance.now() + milliseconds;
   const before = received;
   const agent = new Agent({ keepAlive: true, maxSockets: PUSHING_AT_ONCE });
   let pushed = 0;
   await inParallel(PUSHING_AT_ONCE, async () => {
     while (performance.now() < end) {
-      const began = performance.now();
-      await push(agent, users[pushed++ % users.length]!.id, ttl, serviceKey);
-      pushes.push(performance.now() - began);
+      await push(agent, users[pushed++ % users.length]!.id);
     }
   });
   agent.destroy();
@@ -114,10 +94,10 @@ function connect(token: string): Promise<WebSocket> {
   });
 }
 
-function push(agent: Agent, user_id: string, ttl: number, serviceKey: string): Promise<void> {
-  const body = JSON.stringify({ user_id, event: 'bench', data: { text: 'x'.repeat(100) }, ttl });
+function push(agent: Agent, user_id: string): Promise<void> {
+  const body = JSON.stringify({ user_id, event: 'bench', data: { text: 'x'.repeat(100) }, ttl: 0 });
   const headers = {
-    Authorization: `Bearer ${serviceKey}`,
+    Authorization: `Bearer ${SERVICE_KEY}`,
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
   };

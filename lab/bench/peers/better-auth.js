@@ -1,17 +1,19 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { genericOAuth, jwt } from 'better-auth/plugins';
 import pg from 'pg';
-import { get, serve } from './serve.js';
 
 // better-auth as its documents set it up: a pool of `pg`, the JWT plugin, and a provider that is described by hand. What differs
 // from its defaults is named here: no rate limit (as for all), no telemetry, ES256 as all have it, and no line of log.
 const BASE = 'http://localhost';
 const KNOWN = 4096;
 
+process.on('SIGINT', () => undefined); // Ctrl-C reaches the parent as well, which ends this process in its turn
+process.once('disconnect', () => process.exit(0));
 process.once('message', async ({ databaseUrl, providerUrl, sessions, client, codes }) => {
   const secret = randomBytes(32).toString('hex');
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 10 });
@@ -59,11 +61,10 @@ process.once('message', async ({ databaseUrl, providerUrl, sessions, client, cod
   const auth = betterAuth(options);
   await fillAccounts(pool, codes);
   const tokens = await fillSessions(pool, sessions);
-  const cookies = tokens.map((token) => ({ Cookie: sessionCookie(token, secret) }));
-  await serve(createServer(toNodeHandler(auth)), {
-    refresh: cookies.map((cookie) => get('/api/auth/token', cookie)),
-    bearer: cookies.map((cookie) => get('/api/auth/get-session', cookie)),
-  });
+  const cookies = tokens.map((token) => sessionCookie(token, secret));
+  const server = createServer(toNodeHandler(auth)).listen(0, '127.0.0.1', 1024);
+  await once(server, 'listening');
+  process.send({ port: server.address().port, cookies });
 });
 
 /** As better-auth signs its cookies. */

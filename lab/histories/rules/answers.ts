@@ -1,4 +1,5 @@
 import type { Disturbances } from '../disturbances.js';
+import { addTo } from '../groups.js';
 import type { Call, HistoryEntry, Operation, SignIn } from '../operation.js';
 import { latestEffect } from '../sessions.js';
 import type { Judged, Violation } from '../violation.js';
@@ -107,10 +108,7 @@ function removalsOf(
   for (const entry of entries) {
     if (entry.kind !== 'sign-out' || entry.by !== 'removal' || entry.outcome === 'refused') continue;
     const key = `${entry.user} ${entry.device}`;
-    const removal = { begun: entry.begun, latest: latestEffect(entry, disturbances) };
-    const known = removals.get(key);
-    if (known) known.push(removal);
-    else removals.set(key, [removal]);
+    addTo(removals, key, { begun: entry.begun, latest: latestEffect(entry, disturbances) });
   }
   return removals;
 }
@@ -120,10 +118,7 @@ function signInsOf(entries: readonly HistoryEntry[]): ReadonlyMap<string, readon
   const signIns = new Map<string, SignIn[]>();
   for (const entry of entries) {
     if (entry.kind !== 'sign-in' || entry.outcome !== 'ok' || entry.device === null) continue;
-    const key = `${entry.user} ${entry.device}`;
-    const known = signIns.get(key);
-    if (known) known.push(entry);
-    else signIns.set(key, [entry]);
+    addTo(signIns, `${entry.user} ${entry.device}`, entry);
   }
   return signIns;
 }

@@ -1,3 +1,4 @@
+import { addTo } from '../groups.js';
 import type { HistoryEntry, Push, Stored } from '../operation.js';
 import type { Violation } from '../violation.js';
 import { channelOrder } from './channel-order.js';
@@ -9,11 +10,7 @@ export function deliveredWrongly(entries: readonly HistoryEntry[]): Violation[] 
   const listening = new Map<string, Listening>();
   const found: Omit<Violation, 'rule'>[] = [];
   for (const entry of entries) {
-    if (entry.kind === 'stored') {
-      const ofUser = stored.get(entry.user);
-      if (ofUser) ofUser.push(entry);
-      else stored.set(entry.user, [entry]);
-    }
+    if (entry.kind === 'stored') addTo(stored, entry.user, entry);
     if (entry.kind === 'push') pushes.set(entry.n, entry);
   }
   for (const ofUser of stored.values()) ofUser.sort((a, b) => a.offset - b.offset);

@@ -1,4 +1,5 @@
 import type { Disturbances } from '../disturbances.js';
+import { addTo } from '../groups.js';
 import type { HistoryEntry, SignIn, SignOut, Stored } from '../operation.js';
 import { latestEffect, type SessionLife, type Sessions } from '../sessions.js';
 import type { Judged, Violation } from '../violation.js';
@@ -54,10 +55,10 @@ export function* wrongDeviceEvents(
       of(entry.user, entry.of.device).events.push(entry);
     if (entry.kind === 'refresh' && entry.client === FINAL && entry.outcome === 'ok')
       alive.add(entry.session);
-    if (entry.kind === 'sign-out' && entry.outcome === 'ok') add(signOuts, entry.user, entry);
+    if (entry.kind === 'sign-out' && entry.outcome === 'ok') addTo(signOuts, entry.user, entry);
     if (entry.kind !== 'sign-in') continue;
     if (entry.outcome === 'ok') answered.add(entry.state);
-    else if (entry.outcome === 'unknown' && entry.device !== null) add(unanswered, entry.device, entry);
+    else if (entry.outcome === 'unknown' && entry.device !== null) addTo(unanswered, entry.device, entry);
   }
   for (const [key, ofDevice] of devices) {
     const [user, device] = key.split(' ') as [string, string];
@@ -133,10 +134,4 @@ function reaches({ scope, device: own }: SignOut, device: string): boolean {
 /** Whether a session had begun for certain, and nothing can have ended it yet when an event of that time was committed. */
 function livesAround({ signIn, enders }: SessionLife, at: number): boolean {
   return signIn.ended < at - CLOCKS_MS && enders.every(({ begun }) => begun > at + COMMIT_MS);
-}
-
-function add<Item>(to: Map<string, Item[]>, key: string, item: Item): void {
-  const known = to.get(key);
-  if (known) known.push(item);
-  else to.set(key, [item]);
 }

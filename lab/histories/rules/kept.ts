@@ -1,3 +1,4 @@
+import { addTo } from '../groups.js';
 import type { HistoryEntry, SignIn, Stored } from '../operation.js';
 import type { Sessions } from '../sessions.js';
 import type { Violation } from '../violation.js';
@@ -30,7 +31,7 @@ function* lostStates(entries: readonly HistoryEntry[]): Generator<Found> {
   const others = new Map<string, SignIn[]>();
   for (const entry of entries) {
     if (entry.kind !== 'sign-in' || entry === firstOf.get(entry.state)) continue;
-    others.set(entry.state, [...(others.get(entry.state) ?? []), entry]);
+    addTo(others, entry.state, entry);
   }
   for (const [state, first] of firstOf) {
     if (first.outcome !== 'refused') continue;
@@ -89,10 +90,7 @@ function* lostNames(entries: readonly HistoryEntry[]): Generator<Found> {
     }
     if (entry.kind === 'rename') begun.set(entry.name, entry.begun);
     if (entry.kind !== 'stored' || !entry.of) continue;
-    const key = `${entry.user} ${entry.of.device}`;
-    const known = histories.get(key);
-    if (known) known.push(entry);
-    else histories.set(key, [entry]);
+    addTo(histories, `${entry.user} ${entry.of.device}`, entry);
   }
   for (const [key, events] of histories) {
     let renamed: Stored | undefined;

@@ -1,4 +1,5 @@
 import type { Disturbances } from '../disturbances.js';
+import { addTo } from '../groups.js';
 import type { Connect, HistoryEntry, Push, Receive } from '../operation.js';
 import type { Judged, Violation } from '../violation.js';
 
@@ -18,11 +19,7 @@ export function* deliveredLate(
   for (const entry of entries) {
     if (entry.kind === 'closed') closed.set(entry.socket, entry.ended);
     if (entry.kind === 'receive' && entry.n !== undefined) came.set(`${entry.socket} ${entry.n}`, entry);
-    if (entry.kind === 'connect' && entry.outcome === 'ok') {
-      const ofUser = opened.get(entry.user);
-      if (ofUser) ofUser.push(entry);
-      else opened.set(entry.user, [entry]);
-    }
+    if (entry.kind === 'connect' && entry.outcome === 'ok') addTo(opened, entry.user, entry);
     if (entry.kind !== 'push') continue;
     const known = pushes.get(entry.n);
     const ended = entry.outcome === 'ok' ? entry.ended : Infinity;

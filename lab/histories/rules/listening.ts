@@ -1,3 +1,4 @@
+import { placeAfter } from '../groups.js';
 import type { Connect, HistoryEntry, Push, Receive, Stored } from '../operation.js';
 
 type Tell = (text: string, ...entries: readonly HistoryEntry[]) => void;
@@ -80,14 +81,8 @@ export class Listening {
     return event?.offset === offset ? event : undefined;
   }
 
-  /** The place in the history of the first event after an offset, by halves. */
+  /** The place in the history of the first event after an offset. */
   private placeAfter(offset: number): number {
-    let [low, high] = [0, this.history.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.history[middle]!.offset <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return placeAfter(this.history, (event) => event.offset <= offset);
   }
 }

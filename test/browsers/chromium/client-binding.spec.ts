@@ -2,10 +2,9 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { BoundApp } from '../../support/bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 import { ClientKey } from '../../support/dpop.js';
-import { isFull } from '../../support/proof.js';
 
 /** How often a thief tries, in each of two ways. */
-const TRIES = isFull ? 500 : 50;
+const TRIES = 50;
 /** Whatever the code of IndexedDB, here is one way for it to fail. */
 const OPEN_FAILS = `IDBFactory.prototype.open = () => {
   const opening = new EventTarget();

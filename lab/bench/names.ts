@@ -1,3 +1,7 @@
+/** What all targets call themselves, so that one proof is for each of them. */
+export const ISSUER = 'http://localhost:3000';
+/** With which the load generator pushes and introspects. */
+export const SERVICE_KEY = 'bench-service-key-of-32-characters';
 /** How many people sign in, in turn; all of them have signed in before. */
 export const SIGN_IN_USERS = 5000;
 
