@@ -1,4 +1,4 @@
-import { halfSignIns } from '../test/support/crowd-of-sign-ins.js';
+import { halfSignIns } from '../test/support/crowd.js';
 import { options, report } from './options.js';
 import { EXCHANGE_POINTS } from './world/exchange-points.js';
 import type { KillPoint, Scene } from './world/kill-point.js';

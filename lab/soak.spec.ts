@@ -3,13 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { Cluster } from '../test/support/cluster.js';
-import { query } from '../test/support/query.js';
+import { query } from '../test/support/database.js';
 import { RedisServer } from '../test/support/redis-server.js';
 import { Scrape } from '../test/support/scrape.js';
 import type { ServiceProcess } from '../test/support/service-process.js';
-import { signIn } from '../test/support/sign-in.js';
+import { signIn, bearer } from '../test/support/sign-in.js';
 import { SocketClient } from '../test/support/socket-client.js';
-import { bearer } from '../test/support/bearer.js';
 import { options } from './options.js';
 
 const MINUTES = options.minutes ?? 0.7;

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { query } from '../../test/support/query.js';
+import { query } from '../../test/support/database.js';
 import { Client, type Shared } from './client.js';
 import type { Stored } from './operation.js';
 import type { Person } from './person.js';

@@ -1,4 +1,4 @@
-import { keysCommand } from '../../test/support/keys-command.js';
+import { keysCommand } from '../../test/support/service-process.js';
 import type { World } from '../world/world.js';
 import type { Shared } from './client.js';
 

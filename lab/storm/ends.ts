@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { bearer } from '../../test/support/bearer.js';
-import { until } from '../../test/support/until.js';
+import { bearer } from '../../test/support/sign-in.js';
+import { until } from '../../test/support/waiting.js';
 import type { StormWorld } from './storm-world.js';
 import type { Tab, Told } from './tab.js';
 

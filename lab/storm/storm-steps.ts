@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
-import { bearer } from '../../test/support/bearer.js';
-import { until } from '../../test/support/until.js';
+import { bearer } from '../../test/support/sign-in.js';
+import { until } from '../../test/support/waiting.js';
 import { isRefresh } from './judgement.js';
 import type { StormWorld } from './storm-world.js';
 import type { Tab } from './tab.js';

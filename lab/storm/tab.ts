@@ -1,5 +1,5 @@
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
-import { until } from '../../test/support/until.js';
+import { until } from '../../test/support/waiting.js';
 
 /** What a tab says of itself. */
 export interface Told {

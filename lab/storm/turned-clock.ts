@@ -1,6 +1,6 @@
 import { Clock } from '../../src/database/clock.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { query } from '../../test/support/query.js';
+import { query } from '../../test/support/database.js';
 import type { TestService } from '../../test/support/service.js';
 
 /**

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { query } from '../../test/support/query.js';
+import { query } from '../../test/support/database.js';
 import { beginSignIn } from '../../test/support/sign-in.js';
 import type { StubProvider } from '../../test/support/stub-provider.js';
-import { until } from '../../test/support/until.js';
+import { until } from '../../test/support/waiting.js';
 import { post } from './call.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { query } from '../../test/support/query.js';
+import { query } from '../../test/support/database.js';
 import { claimsOf, signIn } from '../../test/support/sign-in.js';
-import { until } from '../../test/support/until.js';
+import { until } from '../../test/support/waiting.js';
 import { post } from './call.js';
 import type { Instance } from './instance.js';
 import type { Attempt, KillPoint, Scene } from './kill-point.js';

@@ -1,5 +1,5 @@
-import { CrowdOfSignIns } from '../../test/support/crowd-of-sign-ins.js';
-import { query } from '../../test/support/query.js';
+import { CrowdOfSignIns } from '../../test/support/crowd.js';
+import { query } from '../../test/support/database.js';
 import type { Tokens } from '../../test/support/sign-in.js';
 import { post } from './call.js';
 import { patiently } from './patiently.js';

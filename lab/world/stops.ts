@@ -1,4 +1,4 @@
-import type { Connection, Direction } from '../../test/support/tcp-line.js';
+import type { Connection, Direction } from '../../test/support/tcp-proxy.js';
 import type { Instance } from './instance.js';
 
 const ENDED = Buffer.from('Z\0\0\0\x05I', 'latin1');

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../test/support/until.js';
+import { until } from '../../test/support/waiting.js';
 import { EventStream, eventText } from './event-stream.js';
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import { providerSettings } from '../../test/support/provider-settings.js';
+import { providerSettings } from '../../test/support/stub-provider.js';
 import type { ProviderSettings } from '../config/providers/provider-settings.js';
 import { listed } from './listed-provider.js';
 import { ProvidersController } from './providers.controller.js';

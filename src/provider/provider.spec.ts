@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { OpenIdStub } from '../../test/support/openid-stub.js';
-import { providerSettings } from '../../test/support/provider-settings.js';
+import { providerSettings } from '../../test/support/stub-provider.js';
 import { providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';

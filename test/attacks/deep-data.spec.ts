@@ -1,5 +1,5 @@
 import { Cluster } from '../support/cluster.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';

@@ -25,7 +25,7 @@ import {
   readPostmaster,
 } from '../../packages/embedded-postgres/src/postmaster.js';
 import { postgresAccount } from '../../packages/embedded-postgres/src/system-account.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { needs } from '../support/installed.js';
 
 const onLinux = process.platform === 'linux';

@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { expiredRows } from '../../src/removal/expired-rows.js';
 import { Removal } from '../../src/removal/removal.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const ENDED = 1000;

@@ -3,9 +3,9 @@ import { Verifier } from '../../packages/server/src/verifier.js';
 import { Sql, type Statement } from '../../src/database/statements/sql.js';
 import { EndedSessionStore, timeOf } from '../../src/token/revocation/ended-sessions.store.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 /** As many sessions as a user may have (contract §4). */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { startTestService, type TestService } from '../support/service.js';
-import { speakOpenId } from '../support/stub-openid.js';
+import { speakOpenId } from '../support/openid-stub.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SECRET = 'a client secret of the table';

@@ -1,10 +1,9 @@
-import { createServer, type Server } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type AddressInfo } from 'node:net';
 import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { speakOpenId } from '../support/stub-openid.js';
+import { speakOpenId } from '../support/openid-stub.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SECRET = 'a client secret that no proxy may see';

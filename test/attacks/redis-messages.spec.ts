@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
 import { Cluster } from '../support/cluster.js';
 import { needs } from '../support/installed.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { RedisServer, hasRedis } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
-import { createDatabase } from '../support/database.js';
-import { HealthWatch } from '../support/health-watch.js';
-import { query } from '../support/query.js';
-import { Flood } from '../support/request-flood.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { createDatabase, query } from '../support/database.js';
+import { HealthWatch, Flood } from '../support/request-flood.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const ATTEMPTS = 400;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ClientKey } from '../support/dpop.js';
 import { Endings } from '../support/endings.js';
-import { dump } from '../support/query.js';
+import { dump } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
-import { speakOpenId } from '../support/stub-openid.js';
+import { speakOpenId } from '../support/openid-stub.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const ATTACKER = 'https://evil.example';

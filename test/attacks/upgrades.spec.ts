@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const UPGRADE = 'Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
 const LIVE = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';

@@ -2,12 +2,11 @@ import { createPublicKey, randomUUID } from 'node:crypto';
 import type { Express } from 'express';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { mutantsOf } from '../support/jwt-mutants.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { RawSocket } from '../support/raw-socket.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';

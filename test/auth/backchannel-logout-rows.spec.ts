@@ -12,12 +12,10 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { OAuthError } from '../../src/errors/oauth-error.js';
 import { Events } from '../../src/events.js';
-import { hashIfNamed, hashOfName } from '../../src/provider/logout/logged-out.js';
-import { LoggedOut } from '../../src/provider/logout/logged-out.js';
+import { hashIfNamed, hashOfName, LoggedOut, rememberLogout } from '../../src/provider/logout/logged-out.js';
 import type { Logout } from '../../src/provider/logout/logout-claims.js';
-import { rememberLogout } from '../../src/provider/logout/logged-out.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
-import { signInOf } from '../support/written-sign-in.js';
+import { signInOf } from '../support/sign-in.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 const of = (subject: string | null, session: string | null = null): Names => ({ subject, session });

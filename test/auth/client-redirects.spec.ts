@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const TOKENS = { access_token: 'access-secret', refresh_token: 'lkr_refresh-secret', expires_in: 3600 };
 const WHO = { user_id: 'ada', device_id: '0b0e3c5e-6d51-4f0c-9d3c-6a3a4f4b7e11' };

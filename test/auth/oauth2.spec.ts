@@ -6,7 +6,7 @@ import { OAuth2Adapter } from '../../src/provider/adapters/oauth2.adapter.js';
 import { ProviderHttp } from '../../src/provider/transport/provider-http.js';
 import { Provider } from '../../src/provider/provider.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
-import { dump, query } from '../support/query.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider, type ProviderRequest } from '../support/stub-provider.js';
 

@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
 import { Events } from '../../src/events.js';
 import { TokenService } from '../../src/token/refresh/token.service.js';
-import { bearer } from '../support/bearer.js';
-import { answerTogether } from '../support/crowd-of-sign-ins.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { answerTogether } from '../support/crowd.js';
 import { NO_PROOF } from '../support/dpop.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const RACERS = 50;

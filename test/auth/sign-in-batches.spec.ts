@@ -8,14 +8,11 @@ import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { userIdOf } from '../../src/user/user-id.js';
-import { claimsOf } from '../support/sign-in.js';
-import { query } from '../support/query.js';
+import { claimsOf, signInOf } from '../support/sign-in.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
-import { waiting } from '../support/waiting.js';
-import { watchLateness } from '../support/lateness.js';
-import { signInOf } from '../support/written-sign-in.js';
+import { until, waiting, watchLateness } from '../support/waiting.js';
 import type { IssuedTokens } from '../../src/auth/token.dto.js';
 
 /** Sign-ins that arrive in one turn, and so share one statement (auth/sign-in/sign-in-together.ts). */

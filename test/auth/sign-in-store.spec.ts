@@ -9,11 +9,9 @@ import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events, type ChannelEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
-import { until } from '../support/until.js';
-import { waiting } from '../support/waiting.js';
-import { signInOf } from '../support/written-sign-in.js';
+import { createDatabase, type TestDatabase, query } from '../support/database.js';
+import { until, waiting } from '../support/waiting.js';
+import { signInOf } from '../support/sign-in.js';
 
 const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
 

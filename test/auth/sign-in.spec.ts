@@ -2,7 +2,7 @@ import { JwtService } from '@nestjs/jwt';
 import { createPublicKey, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import type { PublishedJwk } from '../../src/token/keys/key.service.js';
-import { dump, query } from '../support/query.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

@@ -5,11 +5,10 @@ import { Clock } from '../../src/database/clock.js';
 import { Events, type Session } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { bearer } from '../support/bearer.js';
-import { dump, query } from '../support/query.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
 import { Channel } from '../support/channel.js';
-import type { Tokens } from '../support/sign-in.js';
 import type { Ready } from '../support/socket-client.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const KEPT = 5;
 

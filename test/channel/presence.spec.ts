@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { PresenceStore } from '../../src/channel/presence.store.js';
 import { Events } from '../../src/events.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 describe('presence (contract §7, `online`)', () => {
   let provider: StubProvider;

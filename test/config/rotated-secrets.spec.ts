@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import request from 'supertest';
-import { createDatabase, type TestDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** `<NAME>_FILE` of secrets that are sent to others (contract §2): rotated while the service runs, without a restart. */
 describe('a secret in a file', () => {

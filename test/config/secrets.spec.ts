@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { bearer } from '../support/bearer.js';
-import { dump, query } from '../support/query.js';
+import { bearer, beginSignIn, signIn } from '../support/sign-in.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 

@@ -10,14 +10,13 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
 import { Removal } from '../../src/removal/removal.js';
 import { createCitusDatabase } from '../support/citus.js';
-import type { TestDatabase } from '../support/database.js';
+import { type TestDatabase, query } from '../support/database.js';
 import { ClientKey } from '../support/dpop.js';
 import { needs } from '../support/installed.js';
-import { query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const coordinator = process.env['CITUS_URL'];
 const KEY = 'a-service-key-of-thirty-two-characters';

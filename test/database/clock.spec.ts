@@ -2,13 +2,12 @@ import { fileURLToPath } from 'node:url';
 import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
+import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta.url));
 

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
-import { answerTogether, CrowdOfSignIns, halfSignIns, manyAtOnce } from '../support/crowd-of-sign-ins.js';
-import { createDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { answerTogether, CrowdOfSignIns, halfSignIns, manyAtOnce } from '../support/crowd.js';
+import { createDatabase, query } from '../support/database.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const IN_FLIGHT = 20;
 /** How long what is in flight may take when the service is told to stop (contract §1). */

@@ -5,10 +5,9 @@ import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
-import { createEmptyDatabase, type TestDatabase, UNHURRIED_MS } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createEmptyDatabase, type TestDatabase, UNHURRIED_MS, query } from '../support/database.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const SIZE = 2;
 const GIVEN_UP_MS = 250;

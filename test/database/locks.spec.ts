@@ -4,10 +4,9 @@ import { Client } from 'pg';
 import { StateService } from '../../src/auth/states/state.service.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
-import { bearer } from '../support/bearer.js';
-import { query } from '../support/query.js';
+import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { waiting } from '../support/waiting.js';
 

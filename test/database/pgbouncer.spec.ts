@@ -5,13 +5,11 @@ import { dataSourceOptions, type Database } from '../../src/database/pool/data-s
 import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { bearer } from '../support/bearer.js';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { createDatabase, createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
-import { query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 

@@ -9,13 +9,12 @@ import { clusterDirectory } from '../../packages/embedded-postgres/src/cluster-d
 import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
 import { Sql } from '../../src/database/statements/sql.js';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { PostgresNode } from '../support/postgres-node.js';
-import { query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** Contract §4: 503 while the database cannot be written to. Where it is away: test/database/outage.spec.ts, standby.spec.ts. */
 describe('GET /health/ready', () => {

@@ -1,12 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import { bearer } from '../support/bearer.js';
-import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { createDatabase, createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
-import { query } from '../support/query.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { needs } from '../support/installed.js';
 

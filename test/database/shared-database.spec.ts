@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import request from 'supertest';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 describe('a database with tables of another application', () => {

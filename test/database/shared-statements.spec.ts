@@ -2,8 +2,7 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 
 const PLACES = 40;
 

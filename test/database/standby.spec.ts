@@ -1,11 +1,10 @@
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn } from '../support/sign-in.js';
 import { needs } from '../support/installed.js';
 import { ReplicatedPostgres } from '../support/standby.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;

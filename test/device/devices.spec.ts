@@ -6,10 +6,9 @@ import type { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { bearer } from '../support/bearer.js';
-import { dump, query } from '../support/query.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

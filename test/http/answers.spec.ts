@@ -3,9 +3,8 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
 import { TokenInspector } from '../../src/token/access-tokens/token-inspector.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';

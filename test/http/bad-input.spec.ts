@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { dump, query as sql } from '../support/query.js';
+import { dump, query as sql } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

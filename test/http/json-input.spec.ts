@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
-import { dump, query } from '../support/query.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 

@@ -6,7 +6,7 @@ import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { insertSessions } from '../support/storm.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** Half as many do not suffice for the start: Node.js reads that many modules at once. */
 const LIMIT = 512;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cluster } from '../support/cluster.js';
 import { createEmptyDatabase } from '../support/database.js';
-import { composeFile, type ComposeService } from '../support/deployment-files.js';
+import { composeFile, type ComposeService, MadeSecrets } from '../support/deployment-files.js';
 import { Endings } from '../support/endings.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { isFull } from '../support/faults.js';
@@ -10,7 +10,6 @@ import { freePort } from '../support/free-port.js';
 import { isInstalled, needs } from '../support/installed.js';
 import { deployed, complaints, ProxyProcess } from '../support/proxy-process.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
-import { MadeSecrets } from '../support/secrets-script.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
 

@@ -7,7 +7,7 @@ import {
 } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 import { needs } from '../support/installed.js';
 import { privateCa } from '../support/private-ca.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { spawnService } from '../support/service-process.js';
 
 const full = process.env['INFRA'] === '1';

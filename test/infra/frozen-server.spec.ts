@@ -7,7 +7,7 @@ import { createEmptyDatabase } from '../support/database.js';
 import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const SIZE = 2;
 

@@ -7,17 +7,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
-import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
+import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { isFull } from '../support/faults.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
-import { Person } from '../support/oidc-person.js';
-import { query } from '../support/query.js';
+import { Person } from '../support/oidc-issuer.js';
 import { startTestService } from '../support/service.js';
-import type { Tokens } from '../support/sign-in.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 // As Debian has them (apt-get install glewlwyd).
 const PLUGIN = '/usr/lib/glewlwyd/plugin/libprotocol_oidc.so';

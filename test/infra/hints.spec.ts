@@ -5,13 +5,13 @@ import { Crowd } from '../support/crowd.js';
 import { isFull, reportFault } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const INSTANCES = 3;
 const USERS = 300;

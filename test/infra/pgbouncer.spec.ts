@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
-import { createDatabase } from '../support/database.js';
+import { createDatabase, query } from '../support/database.js';
 import { FaultLoad } from '../support/fault-load.js';
 import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
-import { keysCommand } from '../support/keys-command.js';
+import { keysCommand, spawnService } from '../support/service-process.js';
 import { PgBouncer } from '../support/pgbouncer.js';
-import { query } from '../support/query.js';
-import { spawnService } from '../support/service-process.js';
-import { claimsOf, signIn } from '../support/sign-in.js';
 
 const PEOPLE = 16;
 const SECONDS = 10;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
@@ -13,8 +13,7 @@ import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { claimsOf, signIn } from '../support/sign-in.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 import { hasWebProxies, WebProxy, type Kind } from '../support/web-proxy.js';
 
 const KINDS: Kind[] = ['nginx', 'haproxy'];

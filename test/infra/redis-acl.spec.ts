@@ -13,7 +13,7 @@ import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.j
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';

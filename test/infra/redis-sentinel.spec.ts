@@ -6,7 +6,7 @@ import { needs } from '../support/installed.js';
 import { isFull } from '../support/faults.js';
 import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const SUCCESSES = isFull ? 200 : 50;
 const PASSWORD = 'of/redis@itself';

@@ -5,7 +5,7 @@ import { FaultLoad } from '../support/fault-load.js';
 import { isFull } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const FAULT_MS = 5000;
 const LONG = 180_000;

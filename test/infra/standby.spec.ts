@@ -4,12 +4,12 @@ import request from 'supertest';
 import { isFull, reportFault } from '../support/faults.js';
 import { needs } from '../support/installed.js';
 import type { PostgresNode } from '../support/postgres-node.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ReplicatedPostgres } from '../support/standby.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const KINDS = ['refresh', 'push', 'signIn', 'read', 'introspect'] as const;
 const PAUSE_MS = 20; // after each answer

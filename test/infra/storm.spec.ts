@@ -1,13 +1,20 @@
 import type { ChildProcess } from 'node:child_process';
 import { setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDatabase, type TestDatabase } from '../support/database.js';
+import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { needs } from '../support/installed.js';
-import { query } from '../support/query.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import { ask, descriptorLimit, insertSessions, pin, quantile, startBeside, usage } from '../support/storm.js';
-import type { Refresh } from '../support/storm.js';
-import { StormCrowd } from '../support/storm-crowd.js';
+import {
+  ask,
+  descriptorLimit,
+  insertSessions,
+  pin,
+  quantile,
+  startBeside,
+  usage,
+  type Refresh,
+  StormCrowd,
+} from '../support/storm.js';
 
 const SPARE = 300; // of the descriptors: for the database, refreshes, and sockets that are still closing
 const SOCKETS = Math.min(20_000, Math.floor((descriptorLimit() * 15) / 16) - SPARE); // src/http/server/open-files.ts

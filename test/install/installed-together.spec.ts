@@ -3,11 +3,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { CLIENT, ContractProvider } from '../../packages/check-provider/test/support/contract-provider.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
-import { PackageProject } from '../support/package-project.js';
+import { PackageProject, PACKED } from '../support/package-project.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { PACKED } from '../support/tarballs.js';
 
 /** All that this repository packs, in one project, which is CommonJS as `npm init` leaves it. */
 let project: PackageProject;

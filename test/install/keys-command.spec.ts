@@ -3,13 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
-import { bearer } from '../support/bearer.js';
-import { createDatabase } from '../support/database.js';
-import { keysCommand } from '../support/keys-command.js';
-import { dump, query } from '../support/query.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { createDatabase, dump, query } from '../support/database.js';
+import { keysCommand, startServiceProcess } from '../support/service-process.js';
 import { startTestService } from '../support/service.js';
-import { startServiceProcess } from '../support/service-process.js';
-import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const OLD = '5e'.repeat(32); // that of the test services

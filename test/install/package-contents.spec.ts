@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { publint } from 'publint';
-import { PACKED, tarballOf, type Packed } from '../support/tarballs.js';
+import { PACKED, tarballOf, type Packed } from '../support/package-project.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 

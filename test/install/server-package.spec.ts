@@ -8,7 +8,7 @@ import { PackageProject } from '../support/package-project.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 import { SERVICE_KEY } from '../../packages/server/test/support/fake-service.js';
 
 const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];

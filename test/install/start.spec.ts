@@ -12,11 +12,10 @@ import { parseSettings } from '../../src/config/settings/parse-settings.js';
 import { freePort } from '../support/free-port.js';
 import { createLog } from '../../src/operations/log.js';
 import { startService } from '../../src/start.js';
-import { createDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createDatabase, query } from '../support/database.js';
 import { spawnService, type ServiceChild } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** The compiled service as a process of its own: the start waits, and ends at once when told to (contract §1). */
 describe('the start', () => {

@@ -4,10 +4,9 @@ import request from 'supertest';
 import { Events } from '../../src/events.js';
 import { AUDIT_NAMES } from '../../src/operations/audit.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 describe('the audit trail (docs/audit.md)', () => {

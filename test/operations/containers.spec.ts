@@ -9,8 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { parse } from 'yaml';
 import { loadSettings } from '../../src/config/settings/load-settings.js';
 import { settingsTable } from '../../src/config/settings/settings-table.js';
-import { composeFile, STOP_SECONDS, textOf, version } from '../support/deployment-files.js';
-import { MadeSecrets } from '../support/secrets-script.js';
+import { composeFile, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 
 /** What the schema calls by names of its own. */
 const COMPOSE_FORMATS = {

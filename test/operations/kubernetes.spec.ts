@@ -7,9 +7,8 @@ import { parse } from 'yaml';
 import { InvalidSettings } from '../../src/config/settings/invalid-settings.js';
 import { loadSettings } from '../../src/config/settings/load-settings.js';
 import { settingsTable } from '../../src/config/settings/settings-table.js';
-import { manifestsOf, STOP_SECONDS, textOf, version } from '../support/deployment-files.js';
+import { manifestsOf, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 import { typeFaults } from '../support/manifest-types.js';
-import { MadeSecrets } from '../support/secrets-script.js';
 
 const FOLDER = 'deploy/kubernetes/';
 const names = readdirSync(new URL(`../../${FOLDER}`, import.meta.url)).filter(

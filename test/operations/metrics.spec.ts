@@ -6,14 +6,13 @@ import request from 'supertest';
 import { Events } from '../../src/events.js';
 import { watchProcess } from '../../src/operations/metrics/process-metrics.js';
 import { Removal } from '../../src/removal/removal.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { Scrape } from '../support/scrape.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** Ten requests each, all different. */
 const ROUNDS = 40;

@@ -6,15 +6,14 @@ import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
 import { Scrape } from '../support/scrape.js';
 import { spawnService, startServiceProcess } from '../support/service-process.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { attributesOf, TraceCollector, type CollectedSpan } from '../support/trace-collector.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const PRELOAD = fileURLToPath(new URL('../support/loaded-modules.cjs', import.meta.url));
 const SERVER = 2;

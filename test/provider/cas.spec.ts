@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { CasServer } from '../support/cas-server.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const ADAPTER = fileURLToPath(new URL('../../examples/provider-adapter/cas.js', import.meta.url));

@@ -11,13 +11,11 @@ import { adapterChecks, type Play } from '../../src/provider/adapter-test.js';
 import { checkAdapters } from '../../src/provider/custom/custom-adapters.js';
 import { Provider } from '../../src/provider/provider.js';
 import type { ProviderAdapter } from '../../src/provider/provider-adapter.js';
-import { createDatabase } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createDatabase, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { startServiceProcess } from '../support/service-process.js';
-import { providerSettings } from '../support/provider-settings.js';
-import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { providerSettings, StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../examples/provider-adapter/', import.meta.url));
 const SECRET = 'a client secret of the stub';

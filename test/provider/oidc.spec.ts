@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
-import { reissue } from '../support/oidc-id-token.js';
-import { OidcIssuer } from '../support/oidc-issuer.js';
+import { reissue, OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc-issuer.js';
 import { makeSigningKey } from '../support/signing-key.js';
-import { Person } from '../support/oidc-person.js';
-import { TamperingProxy, type Tamper } from '../support/oidc-proxy.js';
-import { dump, query } from '../support/query.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 

@@ -6,7 +6,7 @@ import {
   type ProviderResponse,
 } from '../../src/provider/transport/provider-http.js';
 import { answerWith, RawProvider } from '../support/raw-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const FORM = {
   method: 'POST',

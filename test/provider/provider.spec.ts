@@ -5,12 +5,11 @@ import { gzipSync } from 'node:zlib';
 import request from 'supertest';
 import type { ProviderAdapter } from '../../src/provider/provider-adapter.js';
 import { Provider } from '../../src/provider/provider.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
-import { providerSettings } from '../support/provider-settings.js';
-import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { providerSettings, StubProvider } from '../support/stub-provider.js';
+import { until } from '../support/waiting.js';
 
 /** The default adapter against a provider that does as it is told (spec §4.5.2, §7.3; contract §3, §6). */
 describe('a provider of the contract', () => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import request from 'supertest';
 import { OpenIdStub } from '../support/openid-stub.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 /** Providers that refuse what they do not know, or that leave out what they should send (contract §2 `pkce`, `nonce`). */

@@ -3,9 +3,7 @@ import request from 'supertest';
 import { advice, UNSUPPORTED, unsupportedIn } from '../../src/provider/adapters/unsupported.js';
 import { usedMetadata } from '../../src/provider/adapters/used-members.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
-import { OidcIssuer } from '../support/oidc-issuer.js';
-import { Person } from '../support/oidc-person.js';
-import { TamperingProxy } from '../support/oidc-proxy.js';
+import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 type Kind = keyof typeof UNSUPPORTED;

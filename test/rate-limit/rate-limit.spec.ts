@@ -12,7 +12,7 @@ import { RateLimitModule } from '../../src/rate-limit/rate-limit.module.js';
 import { RedisConnection } from '../../src/redis/redis-connection.js';
 import { RedisModule } from '../../src/redis/redis.module.js';
 import { needs } from '../support/installed.js';
-import { watchLateness } from '../support/lateness.js';
+import { watchLateness } from '../support/waiting.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { signIn } from '../support/sign-in.js';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, type Tokens } from '../support/sign-in.js';
 import { Channel } from '../support/channel.js';
-import type { Tokens } from '../support/sign-in.js';
 import type { SocketClient } from '../support/socket-client.js';
 
 const offsetsOf = ({ history }: SocketClient): unknown[] =>

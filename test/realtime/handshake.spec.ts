@@ -9,12 +9,10 @@ import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
 import { RateLimits } from '../../src/http/rate-limit.js';
 import { RealtimeService } from '../../src/realtime/push/realtime.service.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { Channel } from '../support/channel.js';
-import { watchLateness } from '../support/lateness.js';
-import { claimsOf, type Tokens } from '../support/sign-in.js';
+import { watchLateness, until } from '../support/waiting.js';
 import type { SocketClient } from '../support/socket-client.js';
-import { until } from '../support/until.js';
 
 const POLLING = '/socket.io/?EIO=4&transport=polling';
 

@@ -1,15 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import type { Pushed } from '../support/cluster.js';
 import { Crowd } from '../support/crowd.js';
-import { createDatabase, type TestDatabase, unhurried } from '../support/database.js';
-import { query } from '../support/query.js';
+import { createDatabase, type TestDatabase, unhurried, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
 import { RawSocket } from '../support/raw-socket.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 /** Packets that a client sends at once. */
 const FLOOD = 500;

@@ -4,10 +4,9 @@ import { once } from 'node:events';
 import type { Socket } from 'socket.io-client';
 import request from 'supertest';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { needs } from '../support/installed.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';

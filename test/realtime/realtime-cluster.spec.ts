@@ -1,13 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster, type Pushed } from '../support/cluster.js';
 import { needs } from '../support/installed.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Ended, SocketClient } from '../support/socket-client.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 

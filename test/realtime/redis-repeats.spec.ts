@@ -1,13 +1,12 @@
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const ANSWER_OF_PUBLISH = /^:\d+\r\n/;

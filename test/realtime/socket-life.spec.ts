@@ -8,13 +8,10 @@ import { Clock } from '../../src/database/clock.js';
 import { Events } from '../../src/events.js';
 import { Handshake } from '../../src/realtime/admission/handshake.js';
 import { ConnectionRegistry } from '../../src/realtime/socket/connection-registry.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
-import { watchLateness } from '../support/lateness.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { watchLateness, until, waiting } from '../support/waiting.js';
 import { SocketClient } from '../support/socket-client.js';
-import { until } from '../support/until.js';
-import { waiting } from '../support/waiting.js';
 
 /** A socket lives exactly as long as its session's access token (contract §7). */
 describe('the life of a socket', () => {

@@ -14,9 +14,9 @@ import {
   type ExpiredRows,
 } from '../../src/removal/expired-rows.js';
 import { Removal } from '../../src/removal/removal.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const WAITING = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 

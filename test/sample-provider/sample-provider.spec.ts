@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import request from 'supertest';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { hashPassword } from '../../src/sample-provider/passwords/password-hash.js';
-import { dump, query } from '../support/query.js';
+import { dump, query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
 

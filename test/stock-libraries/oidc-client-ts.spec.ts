@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { inChromium, launchChromium } from '../support/chromium.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

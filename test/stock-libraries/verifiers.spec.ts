@@ -4,9 +4,8 @@ import express from 'express';
 import { auth } from 'express-oauth2-jwt-bearer';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import * as oauth from 'oauth4webapi';
-import { bearer } from '../support/bearer.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const HTTP = { [oauth.allowInsecureRequests]: true }; // the address of a test is not https

@@ -1,8 +1,7 @@
 import type { Test } from 'supertest';
-import { bearer } from './bearer.js';
-import { query } from './query.js';
+import { bearer, signIn, type Tokens } from './sign-in.js';
+import { query } from './database.js';
 import { startTestService, type TestService } from './service.js';
-import { signIn, type Tokens } from './sign-in.js';
 import { SocketClient } from './socket-client.js';
 import { StubProvider } from './stub-provider.js';
 

@@ -1,5 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 /** A file of this repository. */
 export const textOf = (name: string): string =>
@@ -51,3 +55,42 @@ export const version = (JSON.parse(textOf('package.json')) as { version: string 
 
 /** Seconds that may pass from SIGTERM to the end, beside SHUTDOWN_DELAY (docs/production.md): a quiet moment, and what is in flight. */
 export const STOP_SECONDS = 3 + 10;
+
+const SCRIPT = fileURLToPath(new URL('../../deploy/secrets.sh', import.meta.url));
+
+/** A directory where `deploy/secrets.sh` has been run. */
+export class MadeSecrets {
+  readonly directory = mkdtempSync(join(tmpdir(), 'latchkey-secrets-'));
+
+  constructor() {
+    this.run();
+  }
+
+  run(): void {
+    execFileSync('sh', [SCRIPT, this.directory]);
+  }
+
+  path(name: string): string {
+    return join(this.directory, 'secrets', name);
+  }
+
+  /** Puts another secret in the place of one that was made. */
+  replace(name: string, change: (text: string) => string): void {
+    const text = readFileSync(this.path(name), 'utf8').trim();
+    rmSync(this.path(name));
+    writeFileSync(this.path(name), change(text));
+  }
+
+  /** Settings as the containers have them, for a process that sees this directory in place of `/run/secrets`. */
+  environment(of: Readonly<Record<string, string | number>>): Record<string, string> {
+    const here = Object.entries(of).map(([name, value]): [string, string] => [
+      name,
+      String(value).replace(/^\/run\/secrets(\/latchkey)?\//, join(this.directory, 'secrets/')),
+    ]);
+    return Object.fromEntries(here);
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,6 +1,6 @@
 import { createPublicKey, randomUUID } from 'node:crypto';
 import { mutantsOf } from './jwt-mutants.js';
-import { reissue } from './oidc-id-token.js';
+import { reissue } from './oidc-issuer.js';
 import { makeSigningKey, type SigningKey } from './signing-key.js';
 
 type Part = Record<string, unknown>;

@@ -1,8 +1,21 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  request as forward,
+  type IncomingHttpHeaders,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Provider, type ClientMetadata, type Configuration } from 'oidc-provider';
-import { OidcMemory } from './oidc-memory.js';
-import { makeSigningKey } from './signing-key.js';
+import {
+  Provider,
+  type ClientMetadata,
+  type Configuration,
+  type Adapter,
+  type AdapterPayload,
+} from 'oidc-provider';
+import { sign } from 'node:crypto';
+import { makeSigningKey, type SigningKey } from './signing-key.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
 const claimsOf = (login: string) => ({
@@ -119,5 +132,178 @@ export class OidcIssuer {
     }
     const accountId = searchParams.get('login')!;
     await this.provider.interactionFinished(request, response, { login: { accountId } });
+  }
+}
+
+/** What a provider of a test remembers: in memory, so that it is kept when the provider is configured again. */
+export class OidcMemory {
+  private readonly rows = new Map<string, AdapterPayload>();
+
+  /** The storage of one model, as oidc-provider asks for it. */
+  readonly adapter = (model: string): Adapter => {
+    const key = (id: string): string => `${model}:${id}`;
+    return {
+      upsert: async (id, payload) => void this.rows.set(key(id), payload),
+      find: async (id) => this.rows.get(key(id)),
+      findByUid: async (uid) => [...this.rows.values()].find((row) => row.uid === uid),
+      findByUserCode: async () => undefined,
+      consume: async (id) => {
+        const row = this.rows.get(key(id));
+        if (row) row['consumed'] = Math.floor(Date.now() / 1000);
+      },
+      destroy: async (id) => void this.rows.delete(key(id)),
+      revokeByGrantId: async (grantId) => {
+        for (const [id, row] of this.rows) if (row.grantId === grantId) this.rows.delete(id);
+      },
+    };
+  };
+}
+
+/** A person who signs in at the provider with a browser: follows redirects, keeps cookies, gives a login when asked. */
+export class Person {
+  private readonly cookies = new Map<string, string>();
+
+  constructor(private readonly login: string) {}
+
+  /** @returns the address of the callback with code, state and iss; nobody has to listen there */
+  async authorize(page: string): Promise<URL> {
+    const { origin } = new URL(page);
+    let url = new URL(page);
+    for (let steps = 0; url.origin === origin && steps < 10; steps++) {
+      if (url.pathname.startsWith('/interaction/')) url.searchParams.set('login', this.login);
+      const response = await this.fetch(url);
+      const location = response.headers.get('Location');
+      if (!location) throw new Error(`${url.pathname} answered ${response.status}: ${await response.text()}`);
+      url = new URL(location, url);
+    }
+    return url;
+  }
+
+  /** Signs out at the provider, which then tells its clients. Resolves once it has told them. */
+  async logOut(issuer: string): Promise<void> {
+    const page = await this.fetch(`${issuer}/session/end`);
+    const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(await page.text()) ?? [];
+    const body = new URLSearchParams({ xsrf, logout: 'yes' });
+    const done = await this.fetch(`${issuer}/session/end/confirm`, { method: 'POST', body });
+    if (done.status >= 400) throw new Error(`the provider answered ${done.status}: ${await done.text()}`);
+  }
+
+  /** Like fetch, with the cookies of this person's browser, and without following redirects. */
+  async fetch(url: URL | string, more: RequestInit = {}): Promise<Response> {
+    const headers = { ...(more.headers as Record<string, string>), Cookie: this.cookieHeader() };
+    const response = await fetch(url, { ...more, redirect: 'manual', headers });
+    for (const cookie of response.headers.getSetCookie()) this.keep(cookie);
+    return response;
+  }
+
+  cookie(name: string): string | undefined {
+    return this.cookies.get(name);
+  }
+
+  private cookieHeader(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  }
+
+  private keep(cookie: string): void {
+    const [pair = ''] = cookie.split(';');
+    const [name = '', ...value] = pair.split('=');
+    this.cookies.set(name, value.join('='));
+  }
+}
+
+type Part = Record<string, unknown>;
+
+/** An ID token with other claims or another header, signed again, so that nothing but the change is wrong with it. */
+export function reissue(idToken: string, key: SigningKey, claims: Part, header: Part = {}): string {
+  const [first = '', second = ''] = idToken.split('.');
+  const content = [
+    { ...decode(first), ...header },
+    { ...decode(second), ...claims },
+  ]
+    .map(encode)
+    .join('.');
+  const signature = sign('sha256', Buffer.from(content), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${content}.${signature.toString('base64url')}`;
+}
+
+function decode(part: string): Part {
+  return JSON.parse(Buffer.from(part, 'base64url').toString()) as Part;
+}
+
+function encode(part: Part): string {
+  return Buffer.from(JSON.stringify(part)).toString('base64url');
+}
+
+/** Changes an answer: returns another one, or nothing to leave it as it is. */
+export type Tamper = (path: string, body: Record<string, unknown>) => Record<string, unknown> | undefined;
+
+/** A proxy in front of a provider: changes the JSON that passes, and counts requests. */
+export class TamperingProxy {
+  /** Port of the provider; 0 while there is none. */
+  target = 0;
+  tamper: Tamper = () => undefined;
+  /** Answers instead of the provider; returns whether it has. */
+  intercept: (path: string, response: ServerResponse) => boolean = () => false;
+  /** Everything that the token endpoint has answered, as it left the proxy; `reset` keeps it. */
+  readonly tokens: Record<string, unknown>[] = [];
+  readonly requests: { path: string; body: string; headers: IncomingHttpHeaders }[] = [];
+
+  private constructor(private readonly server: Server) {}
+
+  static async start(): Promise<TamperingProxy> {
+    const server = createServer((incoming, outgoing) => {
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        const { url: path = '', method, headers } = incoming;
+        const body = Buffer.concat(chunks);
+        proxy.requests.push({ path, body: body.toString(), headers });
+        if (proxy.intercept(path, outgoing)) return;
+        // The provider sees the proxy's own Host, so all its answers name the proxy's address.
+        const onward = forward({ port: proxy.target, host: '127.0.0.1', path, method, headers }, (answer) => {
+          const parts: Buffer[] = [];
+          answer.on('data', (part: Buffer) => parts.push(part));
+          answer.on('end', () => {
+            const changed = proxy.change(path, answer.headers['content-type'], Buffer.concat(parts));
+            const { 'transfer-encoding': _, ...others } = answer.headers;
+            outgoing.writeHead(answer.statusCode ?? 0, { ...others, 'content-length': changed.length });
+            outgoing.end(changed);
+          });
+        });
+        onward.on('error', () => outgoing.destroy());
+        onward.end(body);
+      });
+    });
+    const proxy = new TamperingProxy(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** How often a path was asked for. */
+  count(path: string): number {
+    return this.requests.filter((request) => request.path.startsWith(path)).length;
+  }
+
+  reset(): void {
+    this.tamper = () => undefined;
+    this.intercept = () => false;
+    this.requests.length = 0;
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private change(path: string, contentType: string | undefined, body: Buffer): Buffer {
+    if (!contentType?.includes('json')) return body;
+    const said = JSON.parse(body.toString()) as Record<string, unknown>;
+    const changed = this.tamper(path, said);
+    if (path === '/token') this.tokens.push(changed ?? said);
+    return changed ? Buffer.from(JSON.stringify(changed)) : body;
   }
 }

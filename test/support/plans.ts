@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { query } from './query.js';
+import { query } from './database.js';
 
 /** A node of a plan, as `EXPLAIN (ANALYZE, FORMAT JSON)` prints it. */
 interface PlanNode {

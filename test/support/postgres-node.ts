@@ -7,7 +7,7 @@ import type { ClusterDirectory } from '../../packages/embedded-postgres/src/clus
 import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
 import { errorCode } from '../../src/database/statements/error-facts.js';
-import { until } from './until.js';
+import { until } from './waiting.js';
 
 /** The role and the database of the service. */
 export const SERVICE = 'latchkey';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { PROGRAMS } from './installed.js';
-import { until } from './until.js';
+import { until } from './waiting.js';
 
 /** A proxy that runs in the foreground, with what it has written. */
 export class ProxyProcess {

@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess, execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { tmpdir } from 'node:os';
 import { freePort } from './free-port.js';
 import { expectNoSecret } from './no-secret.js';
 import type { Answered } from './openapi/watch-answers.mjs';
@@ -86,4 +87,30 @@ export async function startServiceProcess(
   const service = await spawnService(env, main, openFiles);
   await service.says('Latchkey is ready');
   return service;
+}
+
+const LATCHKEY = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
+
+export interface CommandResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/**
+ * Runs the compiled command `keys` as a process of its own, as `npm run keys` does.
+ * @param env the whole of its environment, beside PATH and a SECRET_KEY, which is that of the test services
+ */
+export function keysCommand(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
+  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], SECRET_KEY: '5e'.repeat(32), ...env } };
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [LATCHKEY, 'keys', ...args],
+      options,
+      (_error, stdout, stderr) => {
+        resolve({ code: child.exitCode ?? -1, stdout, stderr });
+      },
+    );
+  });
 }

@@ -1,5 +1,8 @@
-import request, { type Response } from 'supertest';
-import { randomUUID } from 'node:crypto';
+import request, { type Response, type Test } from 'supertest';
+import { randomUUID, randomBytes } from 'node:crypto';
+import type { SignIn } from '../../src/auth/sign-in/sign-in-together.js';
+import { parseIdentity } from '../../src/provider/identity/identity.js';
+import { userIdOf } from '../../src/user/user-id.js';
 
 export interface Tokens {
   access_token: string;
@@ -47,4 +50,35 @@ function isBusy({ status, headers }: Response): boolean {
 /** The claims of a JWT, unverified. */
 export function claimsOf(token: string): Record<string, unknown> {
   return JSON.parse(Buffer.from(token.split('.')[1]!, 'base64url').toString()) as Record<string, unknown>;
+}
+
+/** Calls with an access token. */
+export function bearer(url: string, token: string) {
+  const authorize = (test: Test): Test => test.set('Authorization', `Bearer ${token}`);
+  return {
+    get: (path: string) => authorize(request(url).get(path)),
+    post: (path: string, body?: object) => authorize(request(url).post(path)).send(body),
+    patch: (path: string, body?: object) => authorize(request(url).patch(path)).send(body),
+    delete: (path: string) => authorize(request(url).delete(path)),
+  };
+}
+
+/** A sign-in at the provider `corp` as it is written, for tests of the database without a service. */
+export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: string | null = null): SignIn {
+  const jti = randomUUID();
+  const expiresAt = Math.floor(Date.now() / 1000) + 900;
+  return {
+    session: { userId: userIdOf('corp', name), sessionId: randomUUID(), deviceId },
+    provider: 'corp',
+    identity: parseIdentity({ provider_user_id: name }),
+    providerSubject: null,
+    providerSession: null,
+    deviceName: null,
+    userAgent: null,
+    jkt: null,
+    refreshTokenHash: randomBytes(32),
+    refreshTokenTtl: 3600,
+    accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
+    ...fields,
+  };
 }

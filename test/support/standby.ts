@@ -14,7 +14,7 @@ import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/c
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
 import { freePort } from './free-port.js';
 import { PostgresNode, SERVICE } from './postgres-node.js';
-import { until } from './until.js';
+import { until } from './waiting.js';
 
 /** By this name a standby is known to its primary. */
 const STANDBY = 'standby';

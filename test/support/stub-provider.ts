@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { ProviderSettings } from '../../src/config/settings/settings.js';
 
 export interface ProviderRequest {
   readonly method: string;
@@ -71,3 +72,16 @@ const identityOfCode: Answer = ({ body }, response) => {
   response.writeHead(200, { 'Content-Type': 'application/json' });
   response.end(JSON.stringify({ provider_user_id: code, username: 'Ada' }));
 };
+
+/** Settings of a provider for tests that need no service. */
+export function providerSettings(name: string, more: Partial<ProviderSettings> = {}): ProviderSettings {
+  return {
+    name,
+    adapter: 'x',
+    clientId: 'c',
+    clientSecret: 's',
+    variables: { adapter: `providers.${name}.adapter`, issuer: `providers.${name}.issuer` },
+    options: {},
+    ...more,
+  };
+}

@@ -1,5 +1,4 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { Direction, Line, reset, type Connection } from './tcp-line.js';
 
 const everything = (): boolean => true;
 
@@ -89,5 +88,143 @@ export class TcpProxy {
     };
     client.on('close', leave);
     upstream.on('close', leave);
+  }
+}
+
+/** What waits here before its source is no longer read, in bytes: TCP then makes the source wait. */
+const MOST_WAITING = 1 << 20;
+const NOTHING = Buffer.alloc(0);
+
+/** One connection through a proxy. */
+export interface Connection {
+  readonly toServer: Line;
+  readonly toClient: Line;
+  /** Resets it on both sides: what waits in it is lost. */
+  cut(): void;
+}
+
+/** Is shown the bytes of a connection before they go on, and may hold its lines. */
+export type Watch = (chunk: Buffer, connection: Connection) => void;
+
+const nothing = (): boolean => false;
+
+/** How a proxy treats one direction of all its connections. */
+export class Direction {
+  /** By how much everything is late. */
+  delayMs = 0;
+  /** Whether bytes are thrown away, and with no bytes: FIN and RST; by default none are. A connection that has lost some is cut when its proxy is restored. */
+  drops: (chunk: Buffer) => boolean = nothing;
+  /** While true nothing comes through, and nothing is lost. */
+  isFrozen = false;
+  readonly watches = new Set<Watch>();
+
+  show(chunk: Buffer, connection: Connection): void {
+    for (const watch of this.watches) watch(chunk, connection);
+  }
+
+  /** Everything passes, and nobody watches. */
+  reset(): void {
+    Object.assign(this, { delayMs: 0, drops: nothing, isFrozen: false });
+    this.watches.clear();
+  }
+}
+
+/**
+ * Ends a socket by RST. Where its FIN is under way libuv refuses (EINVAL), and Node.js then waits for its handle for ever: the process
+ * spins when it should exit.
+ */
+export function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
+}
+
+/** One direction of one connection: bytes come out as they came in and in their order, FIN as FIN, and a reset as a reset. */
+export class Line {
+  /** Whether bytes of it were thrown away. */
+  isLossy = false;
+  private readonly waiting: { bytes: Buffer; due: number }[] = [];
+  private size = 0;
+  /** How many bytes still come through, once it is held. */
+  private left = Infinity;
+  /** How the source has ended, if it has. */
+  private ending: 'FIN' | 'RST' | undefined;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param look at bytes that have come, before they go on */
+  constructor(
+    private readonly from: Socket,
+    private readonly to: Socket,
+    private readonly direction: Direction,
+    look: (chunk: Buffer) => void,
+  ) {
+    from.on('data', (chunk: Buffer) => {
+      look(chunk);
+      this.take(chunk);
+    });
+    from.on('end', () => this.end('FIN'));
+    from.on('error', () => this.end('RST'));
+    from.on('close', () => this.end(this.ending ?? 'RST')); // cut on this side
+    to.on('drain', () => this.pump());
+  }
+
+  /** From now on only so many bytes come through; the rest waits. */
+  hold(after = 0): void {
+    this.left = after;
+  }
+
+  /** Lets go on what waits, if its direction does. */
+  release(): void {
+    this.left = Infinity;
+    this.pump();
+  }
+
+  /** Sends what may go on now. */
+  pump(): void {
+    if (this.direction.isFrozen) return;
+    clearTimeout(this.timer);
+    if (this.ending === 'RST') reset(this.to); // overtakes what waits
+    while (!this.to.writableNeedDrain) {
+      const [first] = this.waiting;
+      if (first === undefined) break;
+      const late = first.due - performance.now();
+      if (late > 0) {
+        this.timer = setTimeout(() => this.pump(), Math.ceil(late)).unref();
+        break;
+      }
+      if (!this.sendFrom(first)) break;
+    }
+    if (this.size < MOST_WAITING) this.from.resume();
+    if (this.ending && this.waiting.length === 0) this.to.end();
+  }
+
+  private take(chunk: Buffer): void {
+    const { delayMs, drops } = this.direction;
+    if (drops(chunk)) {
+      this.isLossy = true;
+      return;
+    }
+    const due = Math.max(performance.now() + delayMs, this.waiting.at(-1)?.due ?? 0); // none overtakes others
+    this.waiting.push({ bytes: chunk, due });
+    this.size += chunk.length;
+    if (this.size >= MOST_WAITING) this.from.pause();
+    this.pump();
+  }
+
+  private end(ending: 'FIN' | 'RST'): void {
+    if (this.direction.drops(NOTHING)) this.isLossy = true;
+    else this.ending = ending;
+    this.pump();
+  }
+
+  /** @returns whether all of it went */
+  private sendFrom(first: { bytes: Buffer }): boolean {
+    const bytes = first.bytes.subarray(0, this.left);
+    if (bytes.length > 0) this.to.write(bytes);
+    this.left -= bytes.length;
+    this.size -= bytes.length;
+    first.bytes = first.bytes.subarray(bytes.length);
+    if (first.bytes.length > 0) return false;
+    this.waiting.shift();
+    return true;
   }
 }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { query } from './query.js';
+import { query } from './database.js';
 
 /**
  * Resolves when so many statements of a database wait for a lock, or when the statement that should wait has ended.
@@ -24,4 +24,41 @@ export async function waiting(
     if (ended === work.length) return false;
     await delay(10);
   }
+}
+
+const LONGEST_MS = 60_000;
+
+/**
+ * Resolves once the condition holds; checks it again and again, and fails after a minute: a test must not hang.
+ * @param what the condition in words, for the failure
+ */
+export async function until(holds: () => boolean | Promise<boolean>, what = holds.toString()): Promise<void> {
+  const end = performance.now() + LONGEST_MS;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`never came true: ${what}`);
+    await delay(10);
+  }
+}
+
+const EVERY_MS = 20;
+
+/**
+ * How busy this machine is while something happens that the contract limits: a limit is of the service, not of a machine that
+ * runs three test files, browsers and databases at once.
+ *
+ * @returns the milliseconds by which a timer was late at worst since then; ends the watch
+ */
+export function watchLateness(): () => number {
+  let [last, worst] = [performance.now(), 0];
+  const look = (): void => {
+    const now = performance.now();
+    worst = Math.max(worst, now - last - EVERY_MS);
+    last = now;
+  };
+  const timer = setInterval(look, EVERY_MS).unref();
+  return () => {
+    look();
+    clearInterval(timer);
+    return worst;
+  };
 }

@@ -3,12 +3,11 @@ import { once } from 'node:events';
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import request from 'supertest';
-import { bearer } from '../support/bearer.js';
+import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { proofMutants } from '../support/proof-mutants.js';
-import { dump, query } from '../support/query.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const ISSUER = 'http://localhost:3000';

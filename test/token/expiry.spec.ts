@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { TokenService } from '../../src/token/refresh/token.service.js';
 import { NO_PROOF } from '../support/dpop.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

@@ -2,14 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
-import { bearer } from '../support/bearer.js';
-import { createDatabase, unhurried } from '../support/database.js';
-import { query } from '../support/query.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { createDatabase, unhurried, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const NINETY_DAYS = 90 * 86_400;
 

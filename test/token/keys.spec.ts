@@ -5,13 +5,11 @@ import { Clock } from '../../src/database/clock.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
-import { bearer } from '../support/bearer.js';
-import { createDatabase, unhurried } from '../support/database.js';
-import { dump, query } from '../support/query.js';
+import { bearer, signIn } from '../support/sign-in.js';
+import { createDatabase, unhurried, dump, query } from '../support/database.js';
 import { startTestService } from '../support/service.js';
-import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 type Jwks = { keys: { kid: string; d?: string }[] };
 

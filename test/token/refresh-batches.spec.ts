@@ -5,13 +5,11 @@ import { Clock } from '../../src/database/clock.js';
 import { AccessTokens } from '../../src/token/access-tokens/access-token.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
-import { bearer } from '../support/bearer.js';
-import { query } from '../support/query.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
-import { waiting } from '../support/waiting.js';
+import { until, waiting } from '../support/waiting.js';
 
 const IN_FLIGHT = 2; // statements (database/statements/coalesce.ts)
 const BEHIND = 5;

@@ -11,15 +11,14 @@ import { EndedSessionStore, type PastPage } from '../../src/token/revocation/end
 import { EndedSessionStreams } from '../../src/token/revocation/ended-sessions.streams.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { endSessions } from '../../src/token/sessions/session.store.js';
-import { bearer } from '../support/bearer.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { query } from '../support/query.js';
+import { query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
-import { until } from '../support/until.js';
+import { until } from '../support/waiting.js';
 
 const KEY = 'a-service-key-of-thirty-two-characters';
 

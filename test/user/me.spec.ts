@@ -3,10 +3,9 @@ import { DataSource } from 'typeorm';
 import { Sql } from '../../src/database/statements/sql.js';
 import { Events } from '../../src/events.js';
 import { ProfileStore } from '../../src/user/profile.store.js';
-import { bearer } from '../support/bearer.js';
-import { query } from '../support/query.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 /** Who asks at once shares a statement, and is told of nobody else (contract §4). */

@@ -19,7 +19,7 @@ import { SignOutService } from '../../src/device/sign-out.service.js';
 import { Events } from '../../src/events.js';
 import { User } from '../../src/user/user.entity.js';
 import { createDatabase, type TestDatabase, unhurriedOptions } from '../support/database.js';
-import { signInOf } from '../support/written-sign-in.js';
+import { signInOf } from '../support/sign-in.js';
 
 const NOT_FOUND = { error: 'not_found', description: 'there is no such user or device' };
 

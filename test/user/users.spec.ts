@@ -2,14 +2,12 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { userIdOf } from '../../src/user/user-id.js';
-import { bearer } from '../support/bearer.js';
-import { watchLateness } from '../support/lateness.js';
-import { dump, query } from '../support/query.js';
+import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { watchLateness, until } from '../support/waiting.js';
+import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { until } from '../support/until.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 

@@ -9,7 +9,7 @@ import { clusterDirectory } from '../src/cluster-directory.js';
 import { ensureCluster } from '../src/cluster.js';
 import { runAsSuperuser } from '../src/single-user.js';
 import { forkOwner } from './support/embedded-process.js';
-import { query } from '../../../test/support/query.js';
+import { query } from '../../../test/support/database.js';
 
 const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-role-'));
 const started: EmbeddedPostgres[] = [];

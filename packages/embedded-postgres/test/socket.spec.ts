@@ -32,7 +32,7 @@ import { SocketDirectory } from '../src/socket-directory.js';
 import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
 import { migrate } from '../../../src/database/start/migrate.js';
 import { needs } from '../../../test/support/installed.js';
-import { query } from '../../../test/support/query.js';
+import { query } from '../../../test/support/database.js';
 
 const describeOnUnix = needs({ Unix: process.platform !== 'win32' }).describe;
 const isRoot = process.getuid?.() === 0;

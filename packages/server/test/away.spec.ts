@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
-import { until } from '../../../test/support/until.js';
+import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
 import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
 

@@ -1,14 +1,16 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { createDatabase, type TestDatabase, query } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/free-port.js';
-import { keysCommand } from '../../../test/support/keys-command.js';
-import { query } from '../../../test/support/query.js';
-import { startServiceProcess, type ServiceProcess } from '../../../test/support/service-process.js';
+import {
+  keysCommand,
+  startServiceProcess,
+  type ServiceProcess,
+} from '../../../test/support/service-process.js';
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
-import { until } from '../../../test/support/until.js';
+import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { SERVICE_KEY } from './support/fake-service.js';
 

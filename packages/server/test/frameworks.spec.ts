@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startTestService, type TestService } from '../../../test/support/service.js';
 import { signIn } from '../../../test/support/sign-in.js';
 import { StubProvider } from '../../../test/support/stub-provider.js';
-import { until } from '../../../test/support/until.js';
+import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.js';
 import { APIS, serve, type Api } from './support/apis.js';
 import { SERVICE_KEY } from './support/fake-service.js';

@@ -1,6 +1,6 @@
 import { generateKeyPair, SignJWT } from 'jose';
 import { createVerifier, LatchkeyError, type Verifier } from '../src/index.js';
-import { until } from '../../../test/support/until.js';
+import { until } from '../../../test/support/waiting.js';
 import { FakeService } from './support/fake-service.js';
 
 /** Signatures and keys: without a service key, so that nothing else decides. */

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { providerSettings } from '../../../test/support/provider-settings.js';
-import { StubProvider } from '../../../test/support/stub-provider.js';
+import { providerSettings, StubProvider } from '../../../test/support/stub-provider.js';
 import type { ProviderSettings } from '../../config/providers/provider-settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
 import { ProviderHttp } from '../transport/provider-http.js';

@@ -1,5 +1,5 @@
 import { jest } from '@jest/globals';
-import { providerSettings } from '../../../test/support/provider-settings.js';
+import { providerSettings } from '../../../test/support/stub-provider.js';
 import { checkAdapter, masked, oneLine, within } from './check-adapter.js';
 import type { ProviderAdapter } from '../provider-adapter.js';
 

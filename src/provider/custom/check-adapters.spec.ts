@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { providerSettings } from '../../../test/support/provider-settings.js';
+import { providerSettings } from '../../../test/support/stub-provider.js';
 import type { InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { checkAdapters } from './custom-adapters.js';

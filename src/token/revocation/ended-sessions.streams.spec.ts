@@ -3,7 +3,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { connect, Socket, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Request, Response } from 'express';
-import { until } from '../../../test/support/until.js';
+import { until } from '../../../test/support/waiting.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type EndedSession, type ServiceState } from '../../events.js';
 import { EventStream } from '../../http/event-stream.js';

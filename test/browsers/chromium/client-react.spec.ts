@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { bearer } from '../../support/bearer.js';
+import { bearer } from '../../support/sign-in.js';
 import { inChromium, launchChromium } from '../../support/chromium.js';
 import { PackageProject } from '../../support/package-project.js';
 import { startReactApp, type ReactApp } from '../../support/react-app.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { storeSession } from '../../support/client-app.js';
 import { StubProvider } from '../../support/stub-provider.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/waiting.js';
 
 const KEY = 'k'.repeat(32);
 

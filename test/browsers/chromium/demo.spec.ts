@@ -3,7 +3,7 @@ import { request as httpRequest } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import request from 'supertest';
-import { bearer } from '../../support/bearer.js';
+import { bearer, signIn as signInAtStub } from '../../support/sign-in.js';
 import { inChromium } from '../../support/chromium.js';
 import {
   DemoVisitors,
@@ -15,9 +15,8 @@ import {
   steps,
   submit,
 } from '../../support/demo-visitor.js';
-import { query } from '../../support/query.js';
+import { query } from '../../support/database.js';
 import { startTestService, type TestService } from '../../support/service.js';
-import { signIn as signInAtStub } from '../../support/sign-in.js';
 import { StubProvider } from '../../support/stub-provider.js';
 
 let service: TestService;

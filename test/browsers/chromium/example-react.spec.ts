@@ -9,7 +9,7 @@ import { inChromium, launchChromium } from '../../support/chromium.js';
 import { freePort } from '../../support/free-port.js';
 import { PackageProject } from '../../support/package-project.js';
 import { startTestService, type TestService } from '../../support/service.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/waiting.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
