@@ -136,7 +136,7 @@ export class OidcIssuer {
 }
 
 /** What a provider of a test remembers: in memory, so that it is kept when the provider is configured again. */
-export class OidcMemory {
+class OidcMemory {
   private readonly rows = new Map<string, AdapterPayload>();
 
   /** The storage of one model, as oidc-provider asks for it. */

@@ -133,13 +133,13 @@ export class Direction {
  * Ends a socket by RST. Where its FIN is under way libuv refuses (EINVAL), and Node.js then waits for its handle for ever: the process
  * spins when it should exit.
  */
-export function reset(socket: Socket): void {
+function reset(socket: Socket): void {
   if (socket.writableEnded) socket.destroy();
   else socket.resetAndDestroy();
 }
 
 /** One direction of one connection: bytes come out as they came in and in their order, FIN as FIN, and a reset as a reset. */
-export class Line {
+class Line {
   /** Whether bytes of it were thrown away. */
   isLossy = false;
   private readonly waiting: { bytes: Buffer; due: number }[] = [];
