@@ -89,7 +89,7 @@ describe('bodies that are long to read', () => {
 const LOOK_EVERY_MS = 10;
 
 /** What an attack costs the service, seen from outside: how long others waited, and what its process holds. */
-export class AttackCost {
+class AttackCost {
   private readonly agent = new Agent({ keepAlive: true });
   private readonly before: number;
   private longestGap = 0;

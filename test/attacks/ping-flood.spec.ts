@@ -16,21 +16,21 @@ const IN_FLIGHT = 16 * MIB;
 const CHUNK = 64 * 1024;
 
 /** Frames of a client (RFC 6455 §5.2), with a mask of zeros. @param head FIN and opcode */
-export function frame(head: number, payload: string | Buffer = ''): Buffer {
+function frame(head: number, payload: string | Buffer = ''): Buffer {
   const data = Buffer.from(payload);
   const length =
     data.length < 126 ? [0x80 | data.length] : [0x80 | 126, data.length >> 8, data.length & 0xff];
   return Buffer.concat([Buffer.from([head, ...length, 0, 0, 0, 0]), data]);
 }
 
-export const TEXT = 0x81;
-export const FIRST_FRAGMENT = 0x01;
-export const FRAGMENT = 0x00;
-export const PING = 0x89;
-export const PONG = 0x8a;
+const TEXT = 0x81;
+const FIRST_FRAGMENT = 0x01;
+const FRAGMENT = 0x00;
+const PING = 0x89;
+const PONG = 0x8a;
 
 /** A WebSocket below every library: sends frames as fast as they are accepted, and no longer reads anything. */
-export class FrameFlood {
+class FrameFlood {
   private constructor(private readonly socket: Socket) {
     socket.on('error', () => undefined);
   }

@@ -228,7 +228,7 @@ describe('POST /sign-out with provider_logout', () => {
 });
 
 /** A browser at a provider: keeps cookies, follows redirects until they leave the provider, submits the one form of a page. */
-export class OidcBrowser {
+class OidcBrowser {
   private readonly cookies = new Map<string, string>();
 
   constructor(private readonly login: string) {}

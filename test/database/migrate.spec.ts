@@ -288,7 +288,7 @@ const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]); // the message with which a c
  * What a pooler in transaction mode does with a session whose client has gone: it keeps it for others, as it is. (Each
  * client has a session of its own here.)
  */
-export class KeepingPooler {
+class KeepingPooler {
   private readonly sessions = new Set<Socket>();
 
   private constructor(private readonly server: Server) {}

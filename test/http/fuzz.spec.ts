@@ -174,7 +174,7 @@ const PATIENCE_MS = 2000;
  * @param patienceMs after which no more is waited for
  * @returns all that was answered, as latin1
  */
-export async function exchange(url: string, bytes: Buffer, patienceMs = PATIENCE_MS): Promise<string> {
+async function exchange(url: string, bytes: Buffer, patienceMs = PATIENCE_MS): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   let answered = '';
@@ -188,14 +188,14 @@ export async function exchange(url: string, bytes: Buffer, patienceMs = PATIENCE
   return answered;
 }
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number;
   readonly head: string;
   readonly body: string;
 }
 
 /** Takes answers apart by their own lengths. @throws where they are not HTTP, whole ones, and nothing beside */
-export function answersIn(answered: string): RawAnswer[] {
+function answersIn(answered: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   for (let rest = answered; rest !== '';) {
     const end = rest.indexOf('\r\n\r\n');
@@ -294,7 +294,7 @@ const CHANGES: readonly Change[] = [
 ];
 
 /** A text with one to four changes. @param words of its grammar, to be put in */
-export function mutatedText(random: Random, text: string, words: readonly string[] = ['']): string {
+function mutatedText(random: Random, text: string, words: readonly string[] = ['']): string {
   let changed = text;
   const changes = 1 + Math.floor(4 * random.next() ** 3);
   for (let i = 0; i < changes; i++) changed = random.pick(CHANGES)(random, changed, words);
@@ -302,7 +302,7 @@ export function mutatedText(random: Random, text: string, words: readonly string
 }
 
 /** Bytes with one to four changes, whatever they mean. */
-export function mutatedBytes(random: Random, bytes: Buffer): Buffer {
+function mutatedBytes(random: Random, bytes: Buffer): Buffer {
   let changed = Buffer.from(bytes);
   const changes = 1 + Math.floor(4 * random.next() ** 3);
   for (let i = 0; i < changes; i++) {

@@ -218,7 +218,7 @@ class PatroniStandIn<Node> {
 const isRoot = process.getuid?.() === 0;
 
 /** HAProxy before a primary and its standby, with deploy/haproxy-postgres.cfg as it stands. */
-export class PostgresProxy {
+class PostgresProxy {
   private constructor(
     private readonly patroni: PatroniStandIn<PostgresNode>,
     private readonly process: ProxyProcess,

@@ -347,7 +347,7 @@ const SCRIPT = `
   server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port));`;
 
 /** A program that listens and is stopped (SIGSTOP), with its queue full: connections to it are neither made nor refused. */
-export class FrozenServer {
+class FrozenServer {
   private output = '';
   private readonly queue: Socket[] = [];
 

@@ -220,7 +220,7 @@ describe('stock clients', () => {
  * @param answered what the provider adds to the callback: the stub makes the code's text the user's id
  * @returns the client's redirect URI, with what the service has added to it
  */
-export async function browse(
+async function browse(
   authorizationUrl: URL,
   user: string,
   answered: Record<string, string> = { code: user },
