@@ -49,7 +49,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
-  testTimeout: 180_000, // tests may wait for the processor
+  testTimeout: process.env.BROWSER ? 90_000 : 180_000, // tests may wait for the processor; a browser that stalls is tried again
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.
   maxWorkers: Math.min(4, 2 * availableParallelism()),
 };
