@@ -9,7 +9,7 @@ import type { Program } from 'typescript';
 /** Files with classes of answers; those of bodies are in `*.dto.ts`. */
 const ANSWERS = [
   'auth/server-metadata.controller.ts',
-  'operations/health.ts',
+  'operations/health.controller.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspection.ts',
   'token/refresh/token.service.ts',

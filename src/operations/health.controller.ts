@@ -1,8 +1,20 @@
 import { Controller, Get, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { Public } from '../token/guard/access.js';
-import { Health, Liveness } from './health.js';
 import { Readiness } from './readiness.js';
+
+export class Liveness {
+  status!: 'ok';
+}
+
+export class Health {
+  status!: 'ok' | 'stopping' | 'unavailable';
+
+  database!: 'up' | 'down';
+
+  /** Only with REDIS_URL. Redis does not count for the status, since the service works without it (contract §4). */
+  redis?: 'up' | 'down';
+}
 
 @Public()
 @Controller('health')

@@ -1,18 +1,20 @@
+import { stripVTControlCharacters } from 'node:util';
 import { pino, type DestinationStream } from 'pino';
 import pretty from 'pino-pretty';
 import type { Settings } from '../config/settings/settings.js';
-import { readableLine } from './readable-line.js';
 
-/** Whether the log is for people (LOG_FORMAT): in development, and always at a terminal, unless it was set. */
-export function isReadable({ logFormat, production }: Pick<Settings, 'logFormat' | 'production'>): boolean {
+type LogSettings = Pick<Settings, 'logFormat' | 'production'>;
+
+/** Whether the log is text instead of JSON (LOG_FORMAT). */
+export function isReadable({ logFormat, production }: LogSettings): boolean {
   return (logFormat ?? (production && !process.stdout.isTTY ? 'json' : 'text')) === 'text';
 }
 
-/** Where the log goes: standard output, as one JSON object or as one readable line each, with colours at a terminal that has them. */
-export function logOutput(settings: Pick<Settings, 'logFormat' | 'production'>): DestinationStream {
+/** Creates the destination of the log: standard output, one JSON object or one line of text each. */
+export function logOutput(settings: LogSettings): DestinationStream {
   if (!isReadable(settings)) return pino.destination(1);
   return pretty({
-    sync: true, // a line that is written before the process ends is there
+    sync: true, // a line that is written just before the process ends is not lost
     colorize: hasColors(),
     customColors: 'fatal:bgRed,error:red,warn:yellow,info:green,debug:blue,trace:gray,message:reset',
     translateTime: 'SYS:HH:MM:ss',
@@ -25,4 +27,50 @@ export function logOutput(settings: Pick<Settings, 'logFormat' | 'production'>):
 /** Node.js honours NO_COLOR, FORCE_COLOR and the kind of the terminal. */
 export function hasColors(): boolean {
   return process.stdout.isTTY && process.stdout.hasColors();
+}
+
+/** Fields that the line begins with, or that only programs need. */
+const LEFT_OUT = new Set(['level', 'time', 'msg', 'audit', 'context', 'err']);
+const PLAIN = /^[\w.:/@+-]+$/;
+
+/**
+ * Formats a log entry: the message, or the name of the audit event, then the fields as `name=value`. Only the stack of an
+ * error has lines of its own.
+ */
+export function readableLine(entry: Record<string, unknown>): string {
+  const { msg, audit, context, err } = entry;
+  const head = msg ?? audit ?? (err === undefined ? context : '');
+  const fields = Object.entries(entry)
+    .filter(([name, value]) => !LEFT_OUT.has(name) && value !== undefined)
+    .map(([name, value]) => `${name}=${fieldOf(value)}`);
+  return [[textOf(head), ...fields].filter(Boolean).join(' '), errorOf(err)].filter(Boolean).join(': ');
+}
+
+function fieldOf(value: unknown): string {
+  return typeof value === 'string' && PLAIN.test(value) ? value : oneLine(JSON.stringify(value));
+}
+
+/** Formats the result of `describeError`, which bounds the number of causes. */
+function errorOf(err: unknown): string {
+  if (typeof err !== 'object' || err === null) return '';
+  const { name, message, code, stack, cause } = err as Record<string, unknown>;
+  const text = [name, message].filter((part) => part !== undefined).map(textOf);
+  const suffix = code === undefined ? '' : ` (${textOf(code)})`;
+  const frames = typeof stack === 'string' ? stack.split('\n').filter((part) => /^ +at /.test(part)) : [];
+  const because = errorOf(cause);
+  return [`${text.join(': ')}${suffix}`, ...frames.map(oneLine), because && `caused by ${because}`]
+    .filter(Boolean)
+    .join('\n');
+}
+
+function textOf(value: unknown): string {
+  return oneLine(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** Escapes line breaks and control characters: input in the log must not forge lines or control the terminal. */
+function oneLine(text: string): string {
+  return stripVTControlCharacters(text).replace(
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, // oxlint-disable-line no-control-regex
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

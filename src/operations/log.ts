@@ -3,7 +3,7 @@ import type { LoggerService } from '@nestjs/common';
 import { pino, stdTimeFunctions, type DestinationStream, type Logger } from 'pino';
 import { LineLimit } from '../http/middleware/line-limit.js';
 
-// What Nest tells about itself at every start: only developers of the service need it.
+// Nest's own lines at each start: for developers of the service only.
 const NEST_CONTEXTS = new Set([
   'NestFactory',
   'InstanceLoader',
@@ -11,10 +11,10 @@ const NEST_CONTEXTS = new Set([
   'RouterExplorer',
   'NestApplication',
 ]);
-// Log, without a message of their own, an error that they throw as well: the start is then tried again, or main.ts tells it.
-const THROW_AS_WELL = new Set(['ExceptionHandler', 'NestApplication']);
+// They log an error that they also throw; the start retries or prints it.
+const RETHROWING_CONTEXTS = new Set(['ExceptionHandler', 'NestApplication']);
 
-/** The log of the whole service: one JSON object per line, which the destination may make readable (log-output.ts). */
+/** Creates the log of the service: one JSON object per line, which the destination may format (log-output.ts). */
 export function createLog(level: string, destination?: DestinationStream): Logger {
   return pino(
     {
@@ -28,17 +28,17 @@ export function createLog(level: string, destination?: DestinationStream): Logge
   );
 }
 
-const PARSERS = /^(SyntaxError|URIError)$/; // JSON.parse quotes ten characters each side; Express's router a whole parameter
-const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/; // SQLSTATE of values that PostgreSQL could not read, and quotes
-const MOST_CAUSES = 5;
+const PARSERS = /^(SyntaxError|URIError)$/; // JSON.parse and Express's router quote the input
+const DATA_EXCEPTION = /^22[0-9A-Z]{3}$/; // SQLSTATE class with messages that quote the value
+const MAX_CAUSES = 5;
 
 /**
- * An error without its other properties: axios errors carry the form with the client secret, PostgreSQL's carry rows.
- * Name, code, message and stack of it and its causes are enough to find the fault. A parser's message is left out, and so is
- * the stack, which begins with it: they quote the input. Causes that are not errors are left out too: openid-client's are
- * the provider's answers.
+ * Describes an error by name, code, message and stack, and so its causes. Left out is what may hold secrets:
+ * - other properties: axios errors carry the form with the client secret, PostgreSQL's carry rows;
+ * - message and stack of errors that quote the input;
+ * - causes that are not errors: openid-client passes the provider's answer as a cause.
  */
-export function describeError(error: unknown, causes = MOST_CAUSES): object {
+export function describeError(error: unknown, causes = MAX_CAUSES): object {
   if (!isError(error)) return { message: 'not an error' };
   const { name, message, stack, cause, code } = error as Error & { code?: unknown };
   const isQuoting = PARSERS.test(name) || DATA_EXCEPTION.test(String(code));
@@ -50,12 +50,12 @@ export function describeError(error: unknown, causes = MOST_CAUSES): object {
   };
 }
 
-/** An error of any realm, but not an object from JSON that happens to have a `message`. */
+/** Whether a value is an error of any realm, and not an object from JSON that has a `message`. */
 function isError(value: unknown): value is Error {
   return isNativeError(value) || Object.prototype.toString.call(value) === '[object DOMException]';
 }
 
-/** Lets Nest, and every `new Logger(context)` in the service, write into it. */
+/** Passes the lines of Nest, and of each `new Logger(context)` in the service, to the log. */
 export class NestLog implements LoggerService {
   readonly log = this.writer('info');
   readonly error = this.writer('error');
@@ -64,30 +64,33 @@ export class NestLog implements LoggerService {
   readonly verbose = this.writer('trace');
   readonly fatal = this.writer('fatal');
 
-  /** By level and context; the code has a few dozen of them. */
+  /** By level and context: a few dozen. */
   private readonly limits = new Map<string, LineLimit>();
 
   constructor(private readonly logger: Logger) {}
 
-  /** Nest passes the context last; an object as the message holds fields, unless it is an error. */
+  /** Nest passes the context last; a message that is an object holds fields, unless it is an error. */
   private writer(level: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal') {
     return (message: string | object, ...rest: unknown[]): void => {
-      const context = rest.at(-1);
-      const isTold = level === 'error' && THROW_AS_WELL.has(String(context));
-      const quiet = isTold || (level === 'info' && NEST_CONTEXTS.has(String(context)));
-      const at = quiet ? 'debug' : level;
-      if ((at === 'error' || at === 'warn') && !this.limitOf(at, String(context)).admits()) return;
+      const context = rest.at(-1) as string; // undefined for a line without one
+      const isQuiet =
+        (level === 'error' && RETHROWING_CONTEXTS.has(context)) ||
+        (level === 'info' && NEST_CONTEXTS.has(context));
+      const at = isQuiet ? 'debug' : level;
+      if ((at === 'error' || at === 'warn') && !this.limitOf(at, context).admits()) return;
       if (typeof message === 'string') this.logger[at]({ context }, message);
       else this.logger[at]({ context, ...(isError(message) ? { err: message } : message) });
     };
   }
 
-  /** Lines that every request causes, while the database is away or in a flood of bad requests, must not fill the disk. */
+  /** Lines that each request may cause, for instance while the database is unavailable, must not fill the disk. */
   private limitOf(level: 'error' | 'warn', context: string): LineLimit {
     const key = `${level} ${context}`;
-    const limit =
-      this.limits.get(key) ?? new LineLimit((left) => this.logger[level]({ context, left_out: left }));
-    this.limits.set(key, limit);
+    let limit = this.limits.get(key);
+    if (!limit) {
+      limit = new LineLimit((left_out) => this.logger[level]({ context, left_out }));
+      this.limits.set(key, limit);
+    }
     return limit;
   }
 }

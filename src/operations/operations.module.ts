@@ -15,7 +15,6 @@ export class OperationsModule {
       module: OperationsModule,
       controllers: [HealthController, ...(metricsPort === undefined ? [metricsController(!production)] : [])],
       providers: [Audit, Metrics, MetricsServer, Readiness, WriteCheck],
-      exports: [Metrics, MetricsServer, Readiness],
     };
   }
 }

@@ -4,13 +4,13 @@ import { styleText } from 'node:util';
 import type { Settings } from '../config/settings/settings.js';
 import { PACKAGE_ROOT } from '../http/package-root.js';
 
-/** Somebody who can sign in, and whose password may be shown. */
-export interface KnownAccount {
+/** An account of the sample provider with a public password. */
+interface DemoAccount {
   readonly login: string;
   readonly password: string;
 }
 
-/** Where to read on; the installed package has not all of them. */
+/** The installed package does not contain all of them. */
 const DOCUMENTS = [
   ['docs/quick-start.md', 'from here to a sign-in on your own page'],
   ['examples/react', 'a React application with an API of its own'],
@@ -18,30 +18,29 @@ const DOCUMENTS = [
 ] as const;
 
 /**
- * What somebody reads who has started it to try it out: where to go, whom to be, what to read, how to stop. Its first line is
- * that of the log in production.
+ * Returns the text that ends a start in development: address, accounts, documents. Its first line is that of the log in
+ * production.
  *
- * @param accounts of the sample provider, where it is on and has the demo accounts
  * @param isColoured whether the terminal shows colours
  */
 export function welcome(
   { publicUrl, demoEnabled }: Pick<Settings, 'publicUrl' | 'demoEnabled'>,
-  accounts: readonly KnownAccount[],
+  accounts: readonly DemoAccount[],
   isColoured: boolean,
 ): string {
-  const bold = (text: string): string => (isColoured ? styleText('bold', text) : text);
-  const lines = [
-    ...(demoEnabled ? [[publicUrl, 'a page to try it on']] : []),
-    [`${publicUrl}/docs`, 'every call, with examples'],
+  const title = `  Latchkey is ready: ${publicUrl}`;
+  const places = [
+    ...(demoEnabled ? [[publicUrl, 'a page to try it on'] as const] : []),
+    [`${publicUrl}/docs`, 'every call, with examples'] as const,
     ...DOCUMENTS.filter(([path]) => existsSync(join(PACKAGE_ROOT, path))),
-  ] as const;
-  const width = Math.max(...lines.map(([place = '']) => place.length));
+  ];
+  const width = Math.max(...places.map(([place]) => place.length));
   const logins = accounts.map(({ login, password }) => `${login} / ${password}`);
   return [
     '',
-    bold(`  Latchkey is ready: ${publicUrl}`),
+    isColoured ? styleText('bold', title) : title,
     '',
-    ...lines.map(([place = '', what]) => `  ${place.padEnd(width)}  ${what}`),
+    ...places.map(([place, about]) => `  ${place.padEnd(width)}  ${about}`),
     '',
     ...(logins.length > 0 ? [`  Demo accounts: ${logins.join(', ')}`] : []),
     '  Ctrl-C stops it.',

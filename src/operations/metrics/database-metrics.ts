@@ -3,73 +3,67 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import type { BoundedPool } from '../../database/pool/bounded-pool.js';
 import type { Clock } from '../../database/clock.js';
 import type { Events } from '../../events.js';
-import { Counter, Gauge, Histogram, type Registry } from './prom-client.js';
-import { gaugeOf } from './readings.js';
+import type { Meter } from './meter.js';
+import { Gauge } from './prom-client.js';
 
-const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // 256 share a statement at most (database/statements/coalesce.ts)
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128, 256]; // a batch has 256 calls at most (database/statements/coalesce.ts)
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
+const RUN_SECONDS = [0.01, 0.1, 1, 10, 60];
 
-/** The way to the database, the statements that calls share, and the removal of what has expired. */
-export function databaseMetrics(
-  registry: Registry,
-  events: Events,
-  dataSource: DataSource,
-  clock: Clock,
-): void {
-  sharedStatements(registry, events);
-  removal(registry, events);
-  pool(registry, (dataSource.driver as PostgresDriver).master as BoundedPool);
-  gaugeOf(
-    registry,
+/** Registers metrics of the connection pool, batched statements, the clock and the removal of expired rows. */
+export function databaseMetrics(meter: Meter, events: Events, dataSource: DataSource, clock: Clock): void {
+  batches(meter, events);
+  removal(meter, events);
+  pool(meter, (dataSource.driver as PostgresDriver).master as BoundedPool);
+  meter.gauge(
     'latchkey_clock_offset_seconds',
     "How far the database's clock, by which all instances judge, is ahead of this machine's.",
     () => (clock.now() - Date.now()) / 1000,
   );
 }
 
-function sharedStatements(registry: Registry, events: Events): void {
-  const options = { labelNames: ['statement'], registers: [registry] };
-  const sizes = new Histogram({
-    name: 'latchkey_database_batch_size',
-    help: 'How many calls shared a statement.',
-    buckets: CALLS,
-    ...options,
-  });
-  const durations = new Histogram({
-    name: 'latchkey_database_batch_duration_seconds',
-    help: 'How long a statement took that calls share, with the wait for a connection.',
-    buckets: SECONDS,
-    ...options,
-  });
-  events.on('statement.shared', ({ name, calls, seconds }) => {
-    sizes.observe({ statement: name }, calls);
-    durations.observe({ statement: name }, seconds);
+function batches(meter: Meter, events: Events): void {
+  const sizes = meter.histogram(
+    'latchkey_database_batch_size',
+    'How many calls shared a statement.',
+    CALLS,
+    'statement',
+  );
+  const durations = meter.histogram(
+    'latchkey_database_batch_duration_seconds',
+    'How long a statement took that calls share, with the wait for a connection.',
+    SECONDS,
+    'statement',
+  );
+  events.on('statement.shared', ({ name: statement, calls, seconds }) => {
+    sizes.observe({ statement }, calls);
+    durations.observe({ statement }, seconds);
   });
 }
 
-function removal(registry: Registry, events: Events): void {
-  const options = { labelNames: ['table'], registers: [registry] };
-  const removed = new Counter({
-    name: 'latchkey_removed_rows_total',
-    help: 'Expired rows that this instance removed.',
-    ...options,
-  });
-  const failures = new Counter({
-    name: 'latchkey_removal_failures_total',
-    help: 'Runs of the removal that failed.',
-    ...options,
-  });
+function removal(meter: Meter, events: Events): void {
+  const removed = meter.counter(
+    'latchkey_removed_rows_total',
+    'Expired rows that this instance removed.',
+    'table',
+  );
+  const failures = meter.counter(
+    'latchkey_removal_failures_total',
+    'Runs of the removal that failed.',
+    'table',
+  );
   const succeeded = new Gauge({
     name: 'latchkey_removal_last_success_timestamp_seconds',
     help: 'When the last run of the removal went well; one begins every half minute.',
-    ...options,
+    labelNames: ['table'],
+    registers: [meter.registry],
   });
-  const durations = new Histogram({
-    name: 'latchkey_removal_duration_seconds',
-    help: 'How long a run of the removal took.',
-    buckets: [0.01, 0.1, 1, 10, 60],
-    ...options,
-  });
+  const durations = meter.histogram(
+    'latchkey_removal_duration_seconds',
+    'How long a run of the removal took.',
+    RUN_SECONDS,
+    'table',
+  );
   events.on('removal.done', ({ table, removed: rows, ok, seconds }) => {
     removed.inc({ table }, rows);
     failures.inc({ table }, ok ? 0 : 1);
@@ -78,27 +72,25 @@ function removal(registry: Registry, events: Events): void {
   });
 }
 
-function pool(registry: Registry, database: BoundedPool): void {
-  const states = new Gauge({
+function pool(meter: Meter, database: BoundedPool): void {
+  const connections = new Gauge({
     name: 'latchkey_database_connections',
     help: 'Connections of the pool, by state: used or idle.',
     labelNames: ['state'],
     registers: [],
-    collect: () => {
+    collect() {
       const { totalCount, idleCount } = database;
-      states.set({ state: 'used' }, totalCount - idleCount);
-      states.set({ state: 'idle' }, idleCount);
+      this.set({ state: 'used' }, totalCount - idleCount);
+      this.set({ state: 'idle' }, idleCount);
     },
   });
-  registry.registerMetric(states);
-  gaugeOf(
-    registry,
+  meter.registry.registerMetric(connections);
+  meter.gauge(
     'latchkey_database_connections_max',
     'Connections that the pool may have (DATABASE_POOL_SIZE).',
     () => database.options.max,
   );
-  gaugeOf(
-    registry,
+  meter.gauge(
     'latchkey_database_waiting',
     'Statements that wait for a connection of the pool.',
     () => database.waitingCount,

@@ -1,9 +1,8 @@
 import { Controller, Get, Header, type Type } from '@nestjs/common';
 import { Public, ServiceKeyOnly } from '../../token/guard/access.js';
 import { Metrics } from './metrics.js';
-import { Registry } from './prom-client.js';
 
-/** `GET /metrics` on the main port: for everybody, or for the holder of a service key with the right `read` (contract §2). */
+/** Creates the controller of `GET /metrics` on the main port: public, or for service keys with the right `read` (contract §2). */
 export function metricsController(isPublic: boolean): Type {
   const access = isPublic ? Public() : ServiceKeyOnly('read');
 
@@ -20,7 +19,7 @@ export function metricsController(isPublic: boolean): Type {
      * @returns The text format of Prometheus.
      */
     @Get()
-    @Header('Content-Type', Registry.PROMETHEUS_CONTENT_TYPE)
+    @Header('Content-Type', Metrics.contentType)
     readMetrics(): Promise<string> {
       return this.metrics.text();
     }

@@ -8,17 +8,19 @@ import { Readiness } from '../readiness.js';
 import { channelMetrics } from './channel-metrics.js';
 import { databaseMetrics } from './database-metrics.js';
 import { httpMetrics } from './http-metrics.js';
+import { Meter } from './meter.js';
 import { processRegistry } from './process-metrics.js';
 import { Registry } from './prom-client.js';
 import { signInMetrics } from './sign-in-metrics.js';
 import { stateMetrics } from './state-metrics.js';
 
-/** What this instance tells Prometheus (docs/metrics.md). Labels have values of closed sets only. */
+/** Metrics of this instance for Prometheus (docs/metrics.md). Labels have closed sets of values. */
 @Injectable()
 export class Metrics {
-  readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
-  private readonly registry = new Registry();
-  private underWay: Promise<string> | undefined;
+  static readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE;
+
+  private readonly meter = new Meter();
+  private pending: Promise<string> | undefined;
 
   constructor(
     events: Events,
@@ -27,26 +29,21 @@ export class Metrics {
     clock: Clock,
     @Inject(SETTINGS) settings: Settings,
   ) {
-    httpMetrics(this.registry, events);
-    signInMetrics(this.registry, events, settings);
-    databaseMetrics(this.registry, events, dataSource, clock);
-    channelMetrics(this.registry, events);
-    stateMetrics(this.registry, events, readiness);
+    httpMetrics(this.meter, events);
+    signInMetrics(this.meter, events, settings);
+    databaseMetrics(this.meter, events, dataSource, clock);
+    channelMetrics(this.meter, events);
+    stateMetrics(this.meter, events, readiness);
   }
 
-  /** Everything, in Prometheus' text format. Those who ask at once share one answer. */
+  /** Returns all metrics in Prometheus' text format. Concurrent scrapes share one reading. */
   text(): Promise<string> {
-    this.underWay ??= this.write().finally(() => (this.underWay = undefined));
-    return this.underWay;
+    this.pending ??= this.read().finally(() => (this.pending = undefined));
+    return this.pending;
   }
 
-  private async write(): Promise<string> {
-    const parts = await Promise.all([this.registry.metrics(), processRegistry.metrics()]);
-    return (
-      parts
-        .map((part) => part.trim())
-        .filter(Boolean)
-        .join('\n\n') + '\n'
-    );
+  private async read(): Promise<string> {
+    const parts = await Promise.all([this.meter.registry.metrics(), processRegistry.metrics()]);
+    return `${parts.join('\n').trim()}\n`;
   }
 }

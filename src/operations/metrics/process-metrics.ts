@@ -1,12 +1,14 @@
-import { collectDefaultMetrics, Registry } from './prom-client.js';
-import { counterOf } from './readings.js';
+import { Meter } from './meter.js';
+import { collectDefaultMetrics } from './prom-client.js';
 
-/** Of the process, and so one for all applications in it; empty until they are asked for. */
-export const processRegistry = new Registry();
+const meter = new Meter();
 
-/** Begins to watch the process: event loop, garbage, memory, files, CPU. Once, where the process starts. */
+/** Metrics of the process: one registry for all applications in it, empty before `watchProcess`. */
+export const processRegistry = meter.registry;
+
+/** Starts to observe event loop, garbage collection, memory, file descriptors and CPU. To be called once per process. */
 export function watchProcess(): void {
-  collectDefaultMetrics(processRegistry);
+  collectDefaultMetrics(meter.registry);
   cpuSeconds('process_cpu_user_seconds_total', 'User CPU time in seconds.', ({ user }) => user);
   cpuSeconds('process_cpu_system_seconds_total', 'System CPU time in seconds.', ({ system }) => system);
   cpuSeconds(
@@ -17,5 +19,5 @@ export function watchProcess(): void {
 }
 
 function cpuSeconds(name: string, help: string, microseconds: (usage: NodeJS.CpuUsage) => number): void {
-  counterOf(processRegistry, name, help, () => microseconds(process.cpuUsage()) / 1e6);
+  meter.total(name, help, () => microseconds(process.cpuUsage()) / 1e6);
 }

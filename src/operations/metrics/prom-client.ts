@@ -1,10 +1,8 @@
 import { createRequire } from 'node:module';
 import type * as promClient from 'prom-client';
 
-/**
- * prom-client part by part: its index loads OpenTelemetry's API as well, for something that is not used here, and without the
- * variables for traces none of that code is loaded (contract §2). Its parts may move, so package.json names one exact version.
- */
+// The index of prom-client loads OpenTelemetry's API, which must not be loaded unless traces are on (contract §2).
+// Its parts may move, so package.json names one exact version.
 const part = createRequire(import.meta.url);
 
 export const Registry = part('prom-client/lib/registry.js') as typeof promClient.Registry;
@@ -13,11 +11,12 @@ export const Gauge = part('prom-client/lib/gauge.js') as typeof promClient.Gauge
 export const Histogram = part('prom-client/lib/histogram.js') as typeof promClient.Histogram;
 
 export type Registry = promClient.Registry;
-export type Gauge = promClient.Gauge;
-export type Histogram = promClient.Histogram;
+export type Counter<Label extends string = string> = promClient.Counter<Label>;
+export type Gauge<Label extends string = string> = promClient.Gauge<Label>;
+export type Histogram<Label extends string = string> = promClient.Histogram<Label>;
 
-/** What `collectDefaultMetrics` collects, but for the CPU time, whose part is the one that loads OpenTelemetry, and counts of handles. */
-const OF_THE_PROCESS = [
+/** All default metrics except the CPU time, which needs OpenTelemetry's API, and the numbers of handles. */
+const DEFAULT_METRICS = [
   'processStartTime',
   'osMemoryHeap',
   'processOpenFileDescriptors',
@@ -29,15 +28,15 @@ const OF_THE_PROCESS = [
   'gc',
 ];
 
-/** How often the event loop is looked at, in milliseconds: fifty times a second costs a core 0.1 %. */
-const LOOK_EVERY_MS = 20;
+/** Interval of the event-loop measurement, in milliseconds. */
+const PRECISION_MS = 20;
 
 type Collect = (registry: Registry, config: { readonly eventLoopMonitoringPrecision: number }) => void;
 
-/** prom-client's metrics of Node.js and of the process; they are watched until the process ends, and do not keep it alive. */
+/** Registers prom-client's metrics of Node.js and of the process. */
 export function collectDefaultMetrics(registry: Registry): void {
-  for (const name of OF_THE_PROCESS) {
+  for (const name of DEFAULT_METRICS) {
     const collect = part(`prom-client/lib/metrics/${name}.js`) as Collect;
-    collect(registry, { eventLoopMonitoringPrecision: LOOK_EVERY_MS });
+    collect(registry, { eventLoopMonitoringPrecision: PRECISION_MS });
   }
 }

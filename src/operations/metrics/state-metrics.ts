@@ -1,7 +1,6 @@
 import type { Events, ServiceState } from '../../events.js';
 import type { Readiness } from '../readiness.js';
-import type { Registry } from './prom-client.js';
-import { counterOf, gaugeOf } from './readings.js';
+import type { Meter } from './meter.js';
 
 type Reading = readonly [key: keyof ServiceState, name: string, help: string];
 
@@ -24,38 +23,34 @@ const READINGS: readonly Reading[] = [
   ],
 ];
 
-/** What rooms tell of themselves, whenever metrics are asked for. */
-export function stateMetrics(registry: Registry, events: Events, readiness: Readiness): void {
-  const asked = (): Partial<ServiceState> => {
+/** Registers the present state of other modules, which they report at each scrape. */
+export function stateMetrics(meter: Meter, events: Events, readiness: Readiness): void {
+  const state = (): Partial<ServiceState> => {
     const all: Partial<ServiceState> = {};
     events.emit('state.asked', (some) => Object.assign(all, some));
     return all;
   };
-  for (const [key, name, help] of READINGS) gaugeOf(registry, name, help, () => Number(asked()[key] ?? 0));
-  counterOf(
-    registry,
+  for (const [key, name, help] of READINGS) meter.gauge(name, help, () => Number(state()[key] ?? 0));
+  meter.total(
     'latchkey_deliveries_total',
     'Events given to sockets; an event for three sockets counts three times.',
-    () => asked().deliveries ?? 0,
+    () => state().deliveries ?? 0,
   );
-  gaugeOf(
-    registry,
+  meter.gauge(
     'latchkey_signing_key_active_timestamp_seconds',
     'When the key that signs access tokens was first used; it is followed after 90 days.',
-    () => (asked().signingKeyActiveAt ?? 0) / 1000,
+    () => (state().signingKeyActiveAt ?? 0) / 1000,
   );
-  gaugeOf(
-    registry,
+  meter.gauge(
     'latchkey_ready',
     'Whether the instance takes requests, as /health/ready says: 1 or 0.',
-    async () => ((await readiness.database()) === 'up' && !readiness.isStopping ? 1 : 0),
+    async () => Number((await readiness.database()) === 'up' && !readiness.isStopping),
   );
-  let read = 0;
-  events.on('sessions.read', () => (read = Date.now()));
-  gaugeOf(
-    registry,
+  let readAt = 0;
+  events.on('sessions.read', () => (readAt = Date.now()));
+  meter.gauge(
     'latchkey_ended_sessions_read_timestamp_seconds',
     'When this instance last read which sessions have ended (0: never); it does so twice a second.',
-    () => read / 1000,
+    () => readAt / 1000,
   );
 }

@@ -16,9 +16,9 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PATCH', 'P
 const CODE = /^[A-Z0-9_]{1,40}$/; // of Node.js (ECONNRESET), and SQLSTATE
 
 /**
- * Spans by OpenTelemetry's API, named as its semantic conventions say. They are made by hand: instrumentations that replace
- * functions of other modules do nothing in an application of ES modules unless a loader is set up first.
- * No span has a path, a query, a header but `tracestate`, an address, a parameter, or the message of an error: all of them may
+ * Makes spans by OpenTelemetry's API, named as its semantic conventions say. Instrumentations that replace functions of other
+ * modules have no effect on ES modules without a loader.
+ * No span has a path, a query, a header except `tracestate`, an address, a parameter, or the message of an error: they may
  * hold secrets.
  */
 export function makeTracer(): Tracer {
@@ -41,10 +41,7 @@ export function makeTracer(): Tracer {
         span.end();
       };
     },
-    bind(work) {
-      const present = context.active();
-      return (...args) => context.with(present, () => work(...args));
-    },
+    bind: (work) => context.bind(context.active(), work),
     apart: (work) => context.with(ROOT_CONTEXT, work),
   };
 }
@@ -61,7 +58,7 @@ function endRequest(span: Span, method: string, request: Request, response: Resp
   span.end();
 }
 
-/** A word for an error that holds nothing of what was sent. */
+/** Returns an error's code, which holds nothing of the input. */
 function typeOf(error: unknown): string {
   if (error instanceof OAuthError) return error.error;
   const { code } = error as { code?: unknown };

@@ -6,15 +6,14 @@ import { traceWith } from '../../spans.js';
 import { makeTracer } from './tracer.js';
 
 const WARN_EVERY_MS = 60_000;
-/** How long the last spans may take to be sent when the service stops. */
-const FAREWELL_MS = 2000;
+/** Time to send the last spans when the service stops. */
+const FLUSH_TIMEOUT_MS = 2000;
 
 /**
- * Begins to trace, as OpenTelemetry's variables say: exporter, protocol, sampler, propagators, limits. Its SDK reads them
- * itself. Metrics and logs have their own ways (`/metrics`, standard output), so none are sent by it.
- * Only serve.ts imports this file, where those variables ask for traces: without them none of OpenTelemetry is loaded.
+ * Starts tracing. OpenTelemetry's SDK reads exporter, protocol, sampler, propagators and limits from its own variables.
+ * serve.ts imports this file only if those variables ask for traces, so that OpenTelemetry is not loaded otherwise.
  *
- * @returns to be called when the service has stopped: sends what is left
+ * @returns sends the remaining spans; to be called when the service has stopped
  */
 export function startTraces(log: Logger): () => Promise<void> {
   diag.setLogger(warnOnce(log), { logLevel: DiagLogLevel.ERROR, suppressOverrideMessage: true });
@@ -22,18 +21,18 @@ export function startTraces(log: Logger): () => Promise<void> {
   const sdk = new NodeSDK({
     resource: defaultResource().merge(resourceFromAttributes({ 'service.name': 'latchkey' })), // OTEL_SERVICE_NAME wins
     instrumentations: [],
-    metricReaders: [],
+    metricReaders: [], // metrics and logs do not use OpenTelemetry
     logRecordProcessors: [],
   });
   sdk.start();
   traceWith(makeTracer());
   log.info('traces are exported, as the variables of OpenTelemetry say');
   return async () => {
-    await Promise.race([sdk.shutdown().catch(() => undefined), delay(FAREWELL_MS)]);
+    await Promise.race([sdk.shutdown().catch(() => undefined), delay(FLUSH_TIMEOUT_MS)]);
   };
 }
 
-/** While the collector is away every batch of spans fails, and is dropped: the log says so once a minute. */
+/** While the collector is unavailable, each batch of spans fails and is dropped: logged once a minute. */
 function warnOnce(log: Logger): DiagLogger {
   let warnedAt = -Infinity;
   const ignore = (): void => undefined;
@@ -50,7 +49,7 @@ function warnOnce(log: Logger): DiagLogger {
   };
 }
 
-/** OpenTelemetry tells of errors as JSON with everything they hold; the code, or the status of the answer, is enough. */
+/** OpenTelemetry reports an error as JSON with all of its properties; the log needs the code or the status. */
 function reasonOf(message: string): string {
   try {
     const { code, name } = JSON.parse(message) as { code?: unknown; name?: unknown };

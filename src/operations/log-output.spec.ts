@@ -1,5 +1,5 @@
 import { createLog } from './log.js';
-import { readableLine } from './readable-line.js';
+import { readableLine } from './log-output.js';
 
 /** What the log would have as JSON, for people. */
 function shown(write: (log: ReturnType<typeof createLog>) => void): string {
@@ -10,7 +10,7 @@ function shown(write: (log: ReturnType<typeof createLog>) => void): string {
 
 describe('a line of the log for people', () => {
   it.each<[string, Parameters<typeof shown>[0], string]>([
-    ['a message', (log) => log.warn('REDIRECT_URIS is unset'), 'REDIRECT_URIS is unset'],
+    ['a message', (log) => log.warn('REDIRECT_URIS is not set'), 'REDIRECT_URIS is not set'],
     [
       'the audit trail: no dump of fields',
       (log) =>
