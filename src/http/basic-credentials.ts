@@ -6,7 +6,7 @@ export interface BasicCredentials {
   readonly password: string;
 }
 
-/** What an `Authorization: Basic` header holds, as it was sent. @returns undefined where that is no user name and password */
+/** Reads an `Authorization: Basic` header without decoding percent signs. @returns undefined if it has no credentials */
 export function readBasic(header = ''): BasicCredentials | undefined {
   const credentials = Buffer.from(BASIC.exec(header)?.[1] ?? '', 'base64').toString();
   const colon = credentials.indexOf(':');
@@ -14,7 +14,7 @@ export function readBasic(header = ''): BasicCredentials | undefined {
   return { userName: credentials.slice(0, colon), password: credentials.slice(colon + 1) };
 }
 
-/** OAuth clients encode both parts (RFC 6749 §2.3.1), and others do not. @returns a text with a stray % as it is */
+/** Decodes a part as OAuth clients encode it (RFC 6749 §2.3.1). @returns the text unchanged if it has a stray % */
 export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,28 +1,28 @@
 import type { ServerResponse } from 'node:http';
 
-/** Characters that may wait for the reader. Then it is cut off, and goes on from its cursor once it reads again. */
-const MOST_UNSENT = 1024 * 1024;
-/** How long a reader may take to read the rest when the stream ends. */
-const FAREWELL_MS = 400;
+/** Upper bound for characters that the reader has not read. Beyond it, the stream is closed. */
+const MAX_UNSENT = 1024 * 1024;
+/** Time for the reader to read the rest when the stream ends. */
+const CLOSE_TIMEOUT_MS = 400;
 
-/** Proxies pass each event on at once: nginx asks for the header, and the others for nothing. */
+/** `X-Accel-Buffering` makes nginx forward each event at once. */
 const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
 const streams = new WeakSet<ServerResponse>();
 
-/** Whether an answer has no end. */
+/** Returns whether an answer is an event stream. */
 export function isEventStream(response: ServerResponse): boolean {
   return streams.has(response);
 }
 
 /**
- * An answer without end: server-sent events (WHATWG HTML §9.2). Not Nest's `@Sse()`, which answers 200 before anything was
- * read, keeps all that a slow reader has not read in memory, and cannot be ended at shutdown.
+ * Server-sent events (WHATWG HTML §9.2). Readers of a closed stream reconnect with their cursor. Nest's `@Sse()` answers 200
+ * before the database is read, buffers without bound for slow readers, and cannot be ended at shutdown.
  */
 export class EventStream {
-  /** @param response of which nothing was sent yet */
+  /** @param response without headers sent */
   constructor(private readonly response: ServerResponse) {
-    // 60 s without any traffic (unread-answers.ts). A reader with nothing left to read may be silent: the database is away.
+    // After 60 s without traffic (unread-answers.ts). While the database is unavailable, there is nothing to send.
     response.on('timeout', () => {
       if (response.writableLength > 0) response.destroy();
     });
@@ -32,7 +32,7 @@ export class EventStream {
     return !this.response.destroyed && !this.response.writableEnded;
   }
 
-  /** Sends the head, so that the reader knows that it is connected. */
+  /** Sends the headers, so that the reader knows that it is connected. */
   begin(): void {
     if (this.response.headersSent || !this.isOpen) return;
     for (const [name, value] of Object.entries(HEADERS)) this.response.setHeader(name, value);
@@ -43,18 +43,18 @@ export class EventStream {
   /** @param text whole events (see eventText) */
   send(text: string): void {
     if (!this.isOpen || text === '') return;
-    // Before it is written, which copies it for each reader: thousands of sign-outs at once are told in one text.
-    if (this.response.writableLength + text.length > MOST_UNSENT) return this.cutOff();
+    // Checked before the write, which copies the text for each reader.
+    if (this.response.writableLength + text.length > MAX_UNSENT) return this.cutOff();
     this.begin();
     this.response.write(text);
   }
 
-  /** Whether more should wait until the reader has read (`drained`). */
+  /** Whether to wait for `drained` before the next write. */
   get isFull(): boolean {
     return this.isOpen && this.response.writableNeedDrain;
   }
 
-  /** Resolves when the reader has read most of what was sent, or is gone. */
+  /** Resolves when the reader has read most of the text, or has disconnected. */
   drained(): Promise<void> {
     const { response } = this;
     if (!this.isFull) return Promise.resolve();
@@ -67,15 +67,15 @@ export class EventStream {
     });
   }
 
-  /** Closes it without an end: the reader goes on from its cursor once it reads again. */
+  /** Closes the connection at once. */
   cutOff(): void {
     this.response.destroy();
   }
 
-  /** Ends it. A reader that does not read is not waited for: it goes on from its cursor. */
+  /** Ends the stream; closes the connection if the reader does not read the rest in time. */
   end(): void {
     this.response.end();
-    setTimeout(() => this.response.destroy(), FAREWELL_MS).unref();
+    setTimeout(() => this.response.destroy(), CLOSE_TIMEOUT_MS).unref();
   }
 
   onClose(listener: () => void): void {
@@ -83,8 +83,8 @@ export class EventStream {
   }
 }
 
-/** @param name of the event. @param id for `Last-Event-ID` */
+/** Formats an event. @param id for `Last-Event-ID` */
 export function eventText(name: string, data: object, id?: string): string {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
-  return `event: ${name}\n${idLine}data: ${JSON.stringify(data)}\n\n`; // JSON holds no line break
+  return `event: ${name}\n${idLine}data: ${JSON.stringify(data)}\n\n`; // JSON has no line breaks
 }

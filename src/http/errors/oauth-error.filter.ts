@@ -5,16 +5,16 @@ import { OAuthError, type StatusTable } from '../../errors/oauth-error.js';
 import { toServerError } from '../../errors/server-error.js';
 
 /**
- * The only writer of errors (spec §7.1) for requests that reach Express; http/server/refusal.ts writes the errors before that.
- * Whatever was thrown becomes an error of the table in oauth-error.ts; the cause is logged, the client gets fixed text.
+ * Writes all errors (spec §7.1) of requests that reach Express; http/server/refusal.ts writes earlier ones.
+ * Each exception becomes an error of oauth-error.ts; its cause is only logged.
  */
 @Catch()
 export class OAuthErrorFilter implements ExceptionFilter {
   private readonly logger = new Logger(OAuthErrorFilter.name);
 
   /**
-   * @param statuses the service's (spec §7.2), or those of a provider's exchange (§7.3)
-   * @param show answers in another form, where it returns true
+   * @param statuses of the service (spec §7.2), or of a provider's exchange (§7.3)
+   * @param show answers in another form, and returns whether it has
    */
   constructor(
     private readonly statuses: StatusTable,
@@ -26,7 +26,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
     this.answer(thrown, http.getRequest<Request>(), http.getResponse<Response>());
   }
 
-  /** What `catch` does, for filters that handle some errors themselves. */
+  /** Answers as `catch` does, for filters that handle some errors themselves. */
   answer(thrown: unknown, request: Request, response: Response): void {
     const error = toOAuthError(thrown, request);
     const entry = { request_id: request.id, err: error };
@@ -34,7 +34,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
     else this.logger.debug(entry);
     response.locals.error = error.error;
     if (response.headersSent) {
-      response.destroy(); // half an answer must not look like a whole one
+      response.destroy(); // a partial answer must not look complete
       return;
     }
     response
@@ -42,7 +42,7 @@ export class OAuthErrorFilter implements ExceptionFilter {
       .set(error.headers)
       .set('Cache-Control', 'no-store');
     if (this.show?.(error, request, response)) return;
-    response.type('json'); // also where a file should have been sent
+    response.type('json'); // a static file may have set another type
     response.json(error.body);
   }
 }
@@ -52,20 +52,19 @@ function toOAuthError(thrown: unknown, request: Request): OAuthError {
   const status = statusOf(thrown);
   if (status === 404) return notFound(request);
   if (status >= 400 && status < 500) {
-    // Without the cause: parsers quote the caller's input, which must not be logged.
+    // Without the cause: parsers quote the input, which must not be logged.
     return new OAuthError('invalid_request', 'the request could not be read');
   }
   return toServerError(thrown);
 }
 
-/** Nest's exceptions and those of Express's router (http-errors) both know their status. */
+/** Returns the status of an exception of Nest or of Express's router (http-errors). */
 function statusOf(thrown: unknown): number {
   if (thrown instanceof HttpException) return thrown.getStatus();
   const status = (thrown as { status?: unknown } | null | undefined)?.status;
   return typeof status === 'number' ? status : 500;
 }
 
-/** Either there is nothing at this path, or it has only other methods. */
 function notFound(request: Request): OAuthError {
   const allowed = allowedMethods(request);
   if (allowed.length === 0) return new OAuthError('not_found', 'there is nothing at this path');

@@ -7,9 +7,9 @@ import { allowedMethods } from '../errors/allowed-methods.js';
 const PREFLIGHT_MAX_AGE_S = 600;
 
 /**
- * Whether pages of `origin` may call the service, over HTTP and sockets alike (contract §2 `CORS_ORIGINS`).
+ * Returns whether pages of an origin may call the service, over HTTP and sockets (contract §2 `CORS_ORIGINS`).
  *
- * @param origin the `Origin` header as it came; compared as a string
+ * @param origin the `Origin` header, compared as a string
  */
 export function allowsOrigin(
   settings: Pick<Settings, 'production' | 'publicUrl' | 'corsOrigins'>,
@@ -20,7 +20,7 @@ export function allowsOrigin(
   return !settings.production && isHttpOrigin(origin) && isThisMachine(origin);
 }
 
-/** CORS headers for the browser origins on the list. Another origin gets none, and never an error (contract §2). */
+/** Sets CORS headers for allowed origins. Another origin gets none, and never an error (contract §2). */
 export function corsFor(settings: Settings): RequestHandler {
   const handle = cors({
     origin: (origin, callback) => callback(null, origin !== undefined && allowsOrigin(settings, origin)),
@@ -33,7 +33,7 @@ export function corsFor(settings: Settings): RequestHandler {
     request.headers.origin === undefined ? next() : handle(request, response, next);
 }
 
-/** Answers OPTIONS on every path that exists: to a preflight, or to a client that asks for the methods. */
+/** Answers OPTIONS on each existing path: a preflight, or a request for the methods. */
 export const options: RequestHandler = (request, response, next) => {
   const allowed = request.method === 'OPTIONS' ? allowedMethods(request) : [];
   if (allowed.length === 0) return next();

@@ -1,21 +1,22 @@
-const MOST_LINES = 100;
+const MAX_LINES = 100;
 const SECOND_MS = 1000;
 
 /**
- * Bounds the log lines of one kind, since anyone can cause them: a hundred a second. Lines beyond that are only counted, and
- * their number is told when the second is over.
+ * Limits log lines that requests can cause to a hundred a second. Further lines are counted, and their number is reported at the
+ * end of the second.
  */
 export class LineLimit {
   private lines = 0;
   private left = 0;
   private second?: NodeJS.Timeout | undefined;
 
-  constructor(private readonly tell: (left: number) => void) {}
+  /** @param report receives the number of lines that were left out */
+  constructor(private readonly report: (left: number) => void) {}
 
-  /** Whether one more line may be written now. */
+  /** Counts a line. @returns whether it may be written */
   admits(): boolean {
     this.second ??= setTimeout(() => this.begin(), SECOND_MS).unref();
-    if (this.lines < MOST_LINES) {
+    if (this.lines < MAX_LINES) {
       this.lines++;
       return true;
     }
@@ -28,6 +29,6 @@ export class LineLimit {
     this.lines = 0;
     this.left = 0;
     this.second = undefined;
-    if (left > 0) this.tell(left);
+    if (left > 0) this.report(left);
   }
 }

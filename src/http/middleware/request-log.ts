@@ -8,23 +8,22 @@ import { LineLimit } from './line-limit.js';
 
 declare module 'express-serve-static-core' {
   interface Request {
-    /** Names the request in every line of the log, and in the answer's `X-Request-Id`. */
+    /** In each log line of the request, and in the answer's `X-Request-Id`. */
     id: string;
   }
   interface Locals {
-    /** The code of the error that was answered. */
+    /** Code of the error in the answer. */
     error?: string;
   }
 }
 
-const LONGEST_PATH = 200; // no path of ours is as long
+const LONGEST_PATH = 200; // more than any route's path
 
 /**
- * Gives every request an id, and logs it once it is answered: 5xx as errors, 4xx as information, the rest for
- * debugging only. Never the query, headers or body: they hold codes, states and tokens.
- * 503 is the answer of readiness (contract §4) to a probe that may ask every second. It is not logged as an error: a
- * database that is away is logged elsewhere, and a shutdown is not an error.
- * The end of each request is told to other rooms as well; a stream without end is not a request that took hours.
+ * Gives each request an id, and logs its answer: 5xx as `error`, 4xx as `info`, the rest as `debug`. Never the query, headers
+ * or body, which hold codes, states and tokens.
+ * 503 is `info`: readiness answers a probe with it each second (contract §4); its reason has a line of its own.
+ * Emits `request.ended`, except for event streams: their duration would distort the metrics.
  */
 export function requestLog(logger: Logger, events: Events): RequestHandler {
   const left = (level: 'error' | 'info') =>
@@ -32,7 +31,7 @@ export function requestLog(logger: Logger, events: Events): RequestHandler {
   const limits = { error: left('error'), info: left('info'), debug: undefined };
   return (request, response, next) => {
     const received = performance.now();
-    request.id = randomUUID(); // never the client's own: it would stand in our log
+    request.id = randomUUID(); // never the client's, which could forge log lines
     response.setHeader('X-Request-Id', request.id);
     response.once('close', () => {
       const { statusCode: status, writableFinished: answered } = response;

@@ -1,11 +1,11 @@
-/** Text that is HTML already: the only kind that `html` does not escape. */
+/** HTML, which the template `html` does not escape. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = string | number | Html | readonly Html[] | undefined;
 
-/** Makes HTML from a template; every value put into it is escaped, for text and quoted attributes alike. */
+/** Makes HTML from a template, and escapes each value, for text and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + textOf(parts[index - 1]) + string));
 }

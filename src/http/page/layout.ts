@@ -1,7 +1,7 @@
 import { html, Html } from './html.js';
 import { style } from './style.js';
 
-// In one piece: the policy names the style by its hash, so nothing may be added to it, not even a space.
+// Not part of the template below: the policy has the hash of the style, so no space may be added.
 const STYLE = new Html(`<style>${style}</style>`);
 const PERSON = html`<svg
   viewBox="0 0 24 24"
@@ -18,7 +18,7 @@ const PERSON = html`<svg
   <path d="M4.8 20c.9-3.6 3.7-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
 </svg>`;
 
-/** The frame of every page of our own. @param names the page's title, and whose page it is */
+/** Makes a page. @param brand the name at its top */
 export function layout(
   { title, brand }: { readonly title: string; readonly brand: string },
   content: Html,

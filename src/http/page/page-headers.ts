@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Response } from 'express';
 import { style } from './style.js';
 
-/** Nothing from elsewhere, the one style by its hash, and no scripts unless the page's own directives name them. */
+/** Allows the style by its hash; no scripts, and nothing from other origins. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'`,
@@ -11,8 +11,8 @@ const POLICY = [
 ];
 
 /**
- * Says that the answer is a page of ours; all other headers are those of every answer (contract §3).
- * @param more directives of the page's own: without `frame-ancestors` any site may frame it
+ * Sets the headers of a page that differ from those of other answers (contract §3).
+ * @param more directives of the policy: without `frame-ancestors`, any site may frame the page
  */
 export function setPageHeaders(response: Response, ...more: readonly string[]): void {
   response.setHeader('Content-Security-Policy', [...POLICY, ...more].join('; '));

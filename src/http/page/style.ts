@@ -1,4 +1,4 @@
-/** The style of our pages: light and dark, from 320 px on, system fonts, nothing loaded. */
+/** Style of the service's pages: light and dark, from 320 px, system fonts. */
 export const style = `
 :root {
   color-scheme: light dark;

@@ -7,19 +7,15 @@ import { currentTracer } from '../../spans.js';
 
 /** Bytes of a body after decompression (contract §3). */
 const LARGEST_BODY = 64 * 1024;
-/** Levels of a member's value (contract §3): encoders recurse, so a deeper value could be stored, but not sent. */
+/** Levels of a member's value (contract §3). Encoders recurse: a deeper value could be stored, but not sent. */
 const DEEPEST_VALUE = 100;
 const MOST_PARAMETERS = 100;
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 const UNREADABLE = 'the body could not be read';
-/** Descriptions of body-parser's errors by their `type`; its own messages quote the body. */
-const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  'encoding.unsupported': 'this Content-Encoding is not supported',
-};
 
-/** Parameters of a form: a text, or the texts of a repeated parameter. The class distinguishes them from a JSON object. */
+/** Parameters of a form: a text, or the texts of a repeated parameter. The class distinguishes a form from a JSON object. */
 export class Form {
   readonly [name: string]: unknown;
 }
@@ -27,8 +23,8 @@ export class Form {
 const readBytes = raw({ limit: LARGEST_BODY, type: [JSON_TYPE, FORM_TYPE] });
 
 /**
- * Reads a JSON object or a form into `request.body`, which stays undefined if no body was sent (contract §3). Path and method
- * are checked first: a body without a route is not read.
+ * Reads a JSON object or a form into `request.body`, which stays undefined without a body (contract §3). The path and the
+ * method are checked first.
  */
 export const readBody: RequestHandler = (request, response, next) => {
   if (!sendsBody(request)) return next();
@@ -40,7 +36,7 @@ export const readBody: RequestHandler = (request, response, next) => {
   });
 };
 
-/** @returns the error for a body that is neither, or is JSON but not an object */
+/** Returns the error for a body of another kind, or for JSON that is no object. */
 export function neitherJsonNorForm(): OAuthError {
   return new OAuthError('invalid_request', 'the body must be a JSON object or a form');
 }
@@ -50,7 +46,7 @@ function sendsBody({ headers }: Request): boolean {
   return chunked !== undefined || (length !== undefined && length !== '0');
 }
 
-/** Most bodies: JSON of a known length, not compressed. Reading them here takes 1.2 µs, with body-parser 4 (docs/benchmark.md). */
+/** Whether a body is JSON of a known length, not compressed. body-parser takes three times as long (docs/benchmark.md). */
 function isPlainJson({ headers }: Request): boolean {
   return (
     headers['content-type'] === JSON_TYPE &&
@@ -60,7 +56,7 @@ function isPlainJson({ headers }: Request): boolean {
   );
 }
 
-/** Node.js checks `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
+/** Node.js enforces `Content-Length`: the body is never longer, and a shorter one ends with `aborted`. */
 function readPlainJson(request: Request, next: NextFunction): void {
   const chunks: Buffer[] = [];
   let isDone = false;
@@ -70,7 +66,7 @@ function readPlainJson(request: Request, next: NextFunction): void {
     if (bytes) parseInto(request, bytes, next);
     else next(new OAuthError('invalid_request', UNREADABLE));
   };
-  const bound = currentTracer()?.bind(settle) ?? settle; // a request's events carry no span
+  const bound = currentTracer()?.bind(settle) ?? settle; // events of a request have no trace context
   const fail = (): void => bound(undefined);
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => bound(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)));
@@ -105,7 +101,10 @@ function requireUtf8(contentType: string): void {
  */
 function parseJson(text: string): object {
   const json = text.startsWith('\ufeff') ? text.slice(1) : text;
-  const value = json === '' ? {} : jsonValue(json);
+  let value: unknown;
+  try {
+    value = json === '' ? {} : JSON.parse(json);
+  } catch {} // its message quotes the body
   if (typeof value !== 'object' || value === null) {
     throw new OAuthError('invalid_request', 'the body is not valid JSON');
   }
@@ -115,15 +114,7 @@ function parseJson(text: string): object {
   return value;
 }
 
-function jsonValue(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return undefined;
-  }
-}
-
-/** @param most levels; bounds the recursion, too */
+/** @param most number of levels, which bounds the recursion */
 function isDeeper(value: object, most: number): boolean {
   if (most === 0) return true;
   for (const member of Object.values(value) as unknown[]) {
@@ -133,8 +124,8 @@ function isDeeper(value: object, most: number): boolean {
 }
 
 /**
- * Parses a form (RFC 6749 Appendix B) as queries are parsed: a name ends at the first `=`. In `qs`, which body-parser uses, a name
- * may end at a `]=` in the value, so that a repeated parameter would have two names.
+ * Parses a form (RFC 6749 Appendix B) as queries are parsed: a name ends at the first `=`. `qs`, which body-parser uses, ends a
+ * name at a later `]=`, so that a repeated parameter could have two names.
  *
  * @throws OAuthError `invalid_request`
  */
@@ -145,15 +136,20 @@ function parseForm(text: string): Form {
       throw new OAuthError('invalid_request', `a form must not have more than ${MOST_PARAMETERS} parameters`);
     }
   }
-  // Not copied: `__proto__` is a name like any other, and must stay a member.
+  // Not copied: `__proto__` must stay a member like any other.
   return Object.setPrototypeOf(parse(text, '&', '=', { maxKeys: 0 }), Form.prototype) as Form;
 }
 
+/** Maps an error of body-parser without its message, which quotes the body. */
 function readError(error: unknown): unknown {
-  const { status, type = '' } = error as { status?: number; type?: string };
+  const { status, type } = error as { status?: number; type?: string };
   if (type === 'entity.too.large') {
     return new OAuthError('payload_too_large', 'the body must not be larger than 64 KiB');
   }
   if (status === undefined || status >= 500) return error;
-  return new OAuthError('invalid_request', DESCRIPTIONS[type] ?? UNREADABLE);
+  const isEncoding = type === 'encoding.unsupported';
+  return new OAuthError(
+    'invalid_request',
+    isEncoding ? 'this Content-Encoding is not supported' : UNREADABLE,
+  );
 }

@@ -3,11 +3,15 @@ import { IsOptional, ValidateBy } from 'class-validator';
 
 const OAUTH = 'latchkey:oauth-parameters';
 const MEMBERS = 'latchkey:members';
+
+// Names of rules in class-validator's storage. The first constraint of TEXT and WHOLE_NUMBER is the rule, for openapi/.
 export const ANY_JSON = 'anyJson';
+export const TEXT = 'text';
+export const WHOLE_NUMBER = 'wholeNumber';
 
 /**
- * The parameters of a DTO are OAuth's: they come in a query, a form or JSON, and an empty one counts as left out (RFC 6749
- * §3.1; contract §3). A DTO without this decorator takes only JSON, and keeps empty text.
+ * Marks a DTO of OAuth: its parameters come in a query, a form or JSON, and an empty one counts as absent (RFC 6749 §3.1;
+ * contract §3). A DTO without this decorator accepts only JSON, and keeps empty text.
  */
 export const OAuthParameters = (): ClassDecorator => SetMetadata(OAUTH, true);
 
@@ -15,32 +19,28 @@ export function speaksOAuth(dto: Type): boolean {
   return Reflect.hasMetadata(OAUTH, dto);
 }
 
-/** The names under which class-validator keeps the rules below; each has its rule as the first constraint, to be read. */
-export const TEXT = 'text';
-export const WHOLE_NUMBER = 'wholeNumber';
-
 export interface TextRule {
   /** In characters. */
   readonly max?: number;
   readonly matches?: { readonly pattern: Pick<RegExp, 'test'>; readonly as: string };
-  /** For a text of somebody else's that is compared as it is, of which white space may be all. Not empty, though. */
+  /** For an opaque value of a third party, which may be white space but not empty. */
   readonly mayBeBlank?: true;
 }
 
-/** As a document of the parameters reads it. */
+/** A rule as openapi/ reads it. */
 export type TextRuleRead = Omit<TextRule, 'mayBeBlank'> & { readonly required: boolean };
 
-/** A parameter that must be there: text, not blank, storable (contract §3, input). */
+/** Requires text: not blank, and storable (contract §3, Input). */
 export function RequiredText(rule: TextRule = {}): PropertyDecorator {
   return text(rule, true);
 }
 
-/** A parameter that may be left out; `null` is left out, too (see parameters.pipe.ts). */
+/** Allows text, or nothing. */
 export function OptionalText(rule: TextRule = {}): PropertyDecorator {
   return applyDecorators(IsOptional(), text(rule, false));
 }
 
-/** A whole number from 0 that may be left out. */
+/** Allows a whole number from 0, or nothing. */
 export function OptionalInteger({ max }: { readonly max: number }): PropertyDecorator {
   return applyDecorators(
     IsOptional(),
@@ -56,12 +56,12 @@ export function OptionalInteger({ max }: { readonly max: number }): PropertyDeco
   );
 }
 
-/** An object that may be left out, with the members that another DTO declares. */
+/** Allows an object with the members that another DTO declares, or nothing. */
 export function OptionalObject(dto: Type): PropertyDecorator {
   const isObject = ValidateBy({
     name: 'object',
     validator: {
-      validate: (value: unknown) => value instanceof dto, // as the pipe makes it, which has checked its members
+      validate: (value: unknown) => value instanceof dto, // the pipe has made it, and has validated its members
       defaultMessage: (args) => `${args?.property} must be a JSON object`,
     },
   });
@@ -71,20 +71,20 @@ export function OptionalObject(dto: Type): PropertyDecorator {
   return applyDecorators(IsOptional(), isObject, declare);
 }
 
-/** The DTO that declares the members of an object parameter; undefined for all other parameters. */
+/** Returns the DTO that declares the members of an object parameter. */
 export function membersOf(dto: Type, name: string): Type | undefined {
   return Reflect.getMetadata(MEMBERS, dto.prototype as object, name) as Type | undefined;
 }
 
-/** Any JSON value, also `null` and the empty text; may be left out. */
+/** Allows any JSON value, also `null` and the empty text, or nothing. */
 export function AnyJson(): PropertyDecorator {
   return ValidateBy({ name: ANY_JSON, validator: { validate: () => true } });
 }
 
-/** One class-validator constraint for all rules of a text: it is on the hot path. */
+/** One constraint for all rules of a text, since it runs for each parameter of each request. */
 function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boolean): PropertyDecorator {
   const content = mayBeBlank ? /[^]/ : /\S/;
-  const wanted = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
+  const expected = matches?.as ?? (max === Infinity ? 'text' : `text of at most ${max} characters`);
   return ValidateBy({
     name: TEXT,
     constraints: [{ max, required, ...(matches && { matches }) } satisfies TextRuleRead],
@@ -98,7 +98,7 @@ function text({ max = Infinity, matches, mayBeBlank }: TextRule, required: boole
         (!matches || matches.pattern.test(value)),
       defaultMessage: (args) => {
         if (args?.value === undefined) return `${args?.property} is required`;
-        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : wanted}`; // RFC 6749 §3.1
+        return `${args.property} must be ${Array.isArray(args.value) ? 'given once' : expected}`; // RFC 6749 §3.1
       },
     },
   });

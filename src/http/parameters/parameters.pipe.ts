@@ -4,76 +4,27 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Form, neitherJsonNorForm } from './body.js';
 import { ANY_JSON, membersOf, speaksOAuth } from './parameter.js';
 
-const { CONDITIONAL_VALIDATION, CUSTOM_VALIDATION } = ValidationTypes;
-
-/** One decorator of one member, as class-validator keeps it. */
+/** One decorator of one member in class-validator's storage. */
 type Rule = ReturnType<ReturnType<typeof getMetadataStorage>['getTargetValidationMetadatas']>[number];
-
 type Dto = Readonly<Record<string, unknown>>;
-type Condition = (dto: Dto, value: unknown) => boolean;
-
-/**
- * The rules of a DTO, looked up once: class-validator looks up, groups and filters them for each object, which for a refresh takes
- * 0.9 µs in a loop, and 0.1 with this (4 and 0.2 in a busy service). They are the same validators, called in the same way.
- *
- * @param rules of one DTO
- * @returns whether class-validator would find nothing. Where it is false, class-validator has to say why, or that all is well: rules
- * of kinds that are not used here are left to it
- */
-export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
-  if (!rules.every(isUnderstood)) return () => false;
-  const names = [...new Set(rules.map(({ propertyName }) => propertyName))];
-  const members = names.map((name) => {
-    const own = rules.filter(({ propertyName }) => propertyName === name);
-    const conditions = own.filter(isCondition).map(({ constraints }) => constraints[0] as Condition);
-    return { name, conditions, checks: own.filter((rule) => !isCondition(rule)).flatMap(checksOf) };
-  });
-  return (dto) =>
-    members.every(({ name, conditions, checks }) => {
-      const value = dto[name];
-      if (!conditions.every((holds) => holds(dto, value))) return true; // @IsOptional(), and it was left out
-      return checks.every((holds) => holds(dto, value));
-    });
-}
-
-/** Not rules about the members of a member. Groups and `validateIf` only make class-validator more lenient. */
-function isUnderstood({ type, each }: Rule): boolean {
-  return !each && (type === CUSTOM_VALIDATION || type === CONDITIONAL_VALIDATION);
-}
-
-function isCondition({ type }: Rule): boolean {
-  return type === CONDITIONAL_VALIDATION;
-}
-
-function checksOf({ constraintCls, constraints, propertyName: property }: Rule): Condition[] {
-  return getMetadataStorage()
-    .getTargetValidatorConstraints(constraintCls)
-    .map(({ instance }) => (object, value) => {
-      const targetName = object.constructor.name;
-      return instance.validate(value, { targetName, property, object, value, constraints }) === true; // no promise
-    });
-}
 
 /** What a DTO declares. */
 interface Shape {
   readonly names: readonly string[];
-  /** Members for which `null` is a value like any other. */
+  /** Members that may be `null`. */
   readonly nullable: ReadonlySet<string>;
-  /** Members that are objects, and the DTO of each. */
+  /** Members that are objects, with their DTOs. */
   readonly objects: ReadonlyMap<string, Type>;
   readonly isOAuth: boolean;
-  readonly accepts: ReturnType<typeof compileRules>;
+  readonly accepts: (dto: Dto) => boolean;
 }
 
 /**
- * Makes a DTO from a query, JSON body or form, and checks it with its class-validator decorators.
- * Members that the DTO does not declare are ignored; `null` counts as absent (contract §3). `@OAuthParameters()` adds rules
- * of its own (parameter.ts).
- * Nest's own ValidationPipe does the same at several times the cost, and without those rules.
+ * Makes a DTO from a query, JSON body or form, and validates it by its class-validator decorators (parameter.ts).
+ * Members that the DTO does not declare are ignored; `null` counts as absent (contract §3).
  *
- * The members are copied by hand, not by class-transformer. With its `plainToInstance` the same work takes several times as long
- * (µs for a body in a loop, with validation: refresh 1.0 against 0.1, token 3.9 against 1.1). It would also change what was sent,
- * since it looks into the values: it drops a member `__proto__` in the data of a push, and throws for a `constructor`.
+ * It replaces Nest's ValidationPipe, which takes several times as long (docs/benchmark.md). The members are copied without
+ * class-transformer, which changes nested data: it drops a member `__proto__`, and throws for a `constructor`.
  */
 @Injectable()
 export class ParametersPipe implements PipeTransform {
@@ -90,7 +41,7 @@ export class ParametersPipe implements PipeTransform {
     return this.read(value, metatype);
   }
 
-  private read(value: Readonly<Record<string, unknown>>, metatype: Type): object {
+  private read(value: Dto, metatype: Type): object {
     const { names, nullable, objects, isOAuth, accepts } = this.shapeOf(metatype);
     const dto = new (metatype as Type<Record<string, unknown>>)();
     for (const name of names) {
@@ -102,20 +53,19 @@ export class ParametersPipe implements PipeTransform {
     }
     if (accepts(dto)) return dto;
     const [error] = validateSync(dto, { stopAtFirstError: true });
-    const [message] = Object.values(error?.constraints ?? {});
-    if (message !== undefined) throw new OAuthError('invalid_request', message);
-    return dto;
+    const [message = 'a parameter is invalid'] = Object.values(error?.constraints ?? {});
+    throw new OAuthError('invalid_request', message);
   }
 
   private shapeOf(metatype: Type): Shape {
     let shape = this.shapes.get(metatype);
     if (!shape) {
       const rules = getMetadataStorage().getTargetValidationMetadatas(metatype, '', false, false);
-      const names = [...new Set(rules.map(({ propertyName }) => propertyName))];
+      const names = namesOf(rules);
       const objects = names.map((name) => [name, membersOf(metatype, name)] as const);
       shape = {
         names,
-        nullable: new Set(rules.filter(({ name }) => name === ANY_JSON).map((rule) => rule.propertyName)),
+        nullable: new Set(namesOf(rules.filter(({ name }) => name === ANY_JSON))),
         objects: new Map(objects.filter((entry): entry is [string, Type] => entry[1] !== undefined)),
         isOAuth: speaksOAuth(metatype),
         accepts: compileRules(rules),
@@ -124,6 +74,47 @@ export class ParametersPipe implements PipeTransform {
     }
     return shape;
   }
+}
+
+/**
+ * Looks up the validators of a DTO once: class-validator does so for each object (docs/benchmark.md).
+ *
+ * @returns whether class-validator would accept an object
+ */
+export function compileRules(rules: readonly Rule[]): (dto: Dto) => boolean {
+  const members = namesOf(rules).map((name) => {
+    const own = rules.filter(({ propertyName }) => propertyName === name);
+    const checks = own.filter((rule) => !isOptional(rule));
+    return { name, isOptional: checks.length < own.length, checks: checks.flatMap(checksOf) };
+  });
+  return (dto) =>
+    members.every(({ name, isOptional: mayBeAbsent, checks }) => {
+      const value = dto[name];
+      return (
+        (mayBeAbsent && (value === undefined || value === null)) || checks.every((holds) => holds(value))
+      );
+    });
+}
+
+/** `@IsOptional()` is the only condition that parameter.ts uses. */
+function isOptional({ type }: Rule): boolean {
+  return type === ValidationTypes.CONDITIONAL_VALIDATION;
+}
+
+/** @throws Error for a decorator that is not from parameter.ts: it would not be checked */
+function checksOf({ type, constraintCls, propertyName }: Rule): ((value: unknown) => boolean)[] {
+  if (type !== ValidationTypes.CUSTOM_VALIDATION) throw new Error(`${propertyName}: use parameter.ts`);
+  return getMetadataStorage()
+    .getTargetValidatorConstraints(constraintCls)
+    .map(
+      ({ instance }) =>
+        (value) =>
+          instance.validate(value) === true,
+    );
+}
+
+function namesOf(rules: readonly Rule[]): string[] {
+  return [...new Set(rules.map(({ propertyName }) => propertyName))];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,13 +1,13 @@
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The text of the UUID that 32 hexadecimal digits are, from `at` on. */
+/** Formats 32 hexadecimal digits as a UUID. @param at index of the first digit */
 export function uuidIn(hex: string, at: number): string {
   const group = (from: number, to: number): string => hex.slice(at + from, at + to);
   return `${group(0, 8)}-${group(8, 12)}-${group(12, 16)}-${group(16, 20)}-${group(20, 32)}`;
 }
 
-/** A UUID of version 8 (RFC 9562 §5.8), which a random one never is: the first 122 bits that a hash leaves room for. */
+/** Makes a UUID of version 8 (RFC 9562 §5.8) from the first 122 bits of a hash. A random UUID has another version. */
 export function uuidOfHash(digest: Buffer): string {
   const bytes = Buffer.from(digest.subarray(0, 16));
   bytes[6] = (bytes[6]! & 0x0f) | 0x80; // version

@@ -14,7 +14,7 @@ import { refuseUnreadableRequests } from './unreadable-requests.js';
 import { requestLog } from '../middleware/request-log.js';
 import { securityHeaders } from '../middleware/security-headers.js';
 
-/** The application, ready to listen: everything that stands between the socket and the controllers. */
+/** Creates the application with its middlewares. It is not initialised yet. */
 export async function createApp(
   module: DynamicModule,
   settings: Settings,
@@ -27,7 +27,7 @@ export async function createApp(
   );
   const events = app.get(Events);
   const tracer = currentTracer();
-  if (tracer) app.use(tracer.request); // first: what the others do belongs to the request's span
+  if (tracer) app.use(tracer.request); // first, so that the others run within the request's span
   app.use(requestLog(log.pino, events), securityHeaders, corsFor(settings), options, readBody);
   refuseUnreadableRequests(app.getHttpServer(), () => events.emit('request.unreadable'));
   return app;
@@ -36,10 +36,10 @@ export async function createApp(
 function createExpress(settings: Settings): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.set('etag', false); // nothing may be stored anyway
-  // a[b]=c has the name "a[b]" and makes no object. All parameters are read: a repeated one must not hide behind 1,000 others.
+  app.set('etag', false); // no answer may be stored
+  // `a[b]=c` has the name `a[b]`. All parameters are read, so that a repeated one cannot hide behind 1,000 others.
   app.set('query parser', (query: string) => parse(query, '&', '=', { maxKeys: 0 }));
-  app.set('strict routing', true); // each path has one spelling: limits and logs see the same one as the router
+  app.set('strict routing', true); // one spelling for each path: limits, logs and the router see it alike
   app.set('case sensitive routing', true);
   app.set('trust proxy', settings.trustProxy ?? false);
   return app;

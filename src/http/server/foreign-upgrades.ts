@@ -2,27 +2,26 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { exchangesOn } from './unread-answers.js';
 
-/** Of Node.js's parser: llhttp ends after the head, and the connection is handed to the `upgrade` listeners. */
+/** Result of llhttp's callback: parsing ends after the head, and the `upgrade` listeners get the connection. */
 const DETACH = 2;
 
-/** What a connection has while Node.js parses its requests. */
+/** A socket while Node.js parses its requests. */
 interface Parsed {
   readonly parser: { onIncoming: (request: IncomingMessage, keepAlive: boolean) => number };
 }
 
 /**
- * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8). Such a request is parsed again without the
- * header. Node.js alone would either not read its body, or lose what follows it in the same packet.
+ * Ignores `Upgrade` headers that the service does not offer (RFC 9110 §7.8): the request is parsed again without the header.
+ * Node.js would either not read its body, or lose what follows it in the same packet.
  *
  * @param isOffered whether a request is for an `upgrade` listener of the server
  */
 export function ignoreForeignUpgrades(
   server: Server,
-  isOffered: (request: IncomingMessage) => boolean = () => false,
+  isOffered: (request: IncomingMessage) => boolean,
 ): void {
-  const event = 'setSecureContext' in server ? 'secureConnection' : 'connection';
-  const [parse] = server.listeners(event) as [(socket: Socket) => void]; // Node.js's own, which attaches a parser
-  server.on(event, watch);
+  const [parse] = server.listeners('connection') as [(socket: Socket) => void]; // Node.js's own, which attaches a parser
+  server.on('connection', watch);
 
   function watch(socket: Socket): void {
     const { parser } = socket as unknown as Parsed;
@@ -39,7 +38,7 @@ export function ignoreForeignUpgrades(
     if (isOffered(request)) return;
     const socket = stream as Socket;
     const lost = (): void => void socket.destroy();
-    socket.on('error', lost).on('timeout', lost); // nothing else listens until it is parsed again
+    socket.on('error', lost).on('timeout', lost); // there is no other listener until it is parsed again
     const again = (): void => {
       if (socket.destroyed) return;
       socket.unshift(Buffer.concat([headOf(request), rest]));
@@ -47,7 +46,7 @@ export function ignoreForeignUpgrades(
       watch(socket);
       socket.off('error', lost).off('timeout', lost);
     };
-    const earlier = exchangesOn(socket).underWay.at(-1); // a new parser does not know of an answer under way
+    const earlier = exchangesOn(socket).pending.at(-1); // a new parser does not know pending answers
     if (earlier) earlier.once('close', again);
     else again();
   });

@@ -5,24 +5,23 @@ import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 
-/** Some systems allow 1024 files by default, which are used up by a few hundred sockets. */
-const LOW = 4096;
-const RETRY_AFTER_S = 5;
+/** Some systems allow 1024 files by default, enough for a few hundred sockets. */
+const LOW_LIMIT = 4096;
 const WARN_EVERY_MS = 60_000;
 const REMEDY = 'Raise it: `ulimit -n`, `LimitNOFILE=` of systemd, `nofile` of a container.';
 
 /**
- * Keeps file descriptors for the database, Redis and providers: if connections of clients took all, the service could not reach its
- * database, and Node.js would drop new connections without a word.
+ * Reserves file descriptors for the database, Redis and providers. If connections of clients used all of them, the service could
+ * not reach its database.
  */
 @Injectable()
 export class OpenFiles implements OnApplicationBootstrap {
   private readonly logger = new Logger(OpenFiles.name);
   private readonly limit = openFileLimit();
-  /** Of all kinds; Node.js closes further ones as soon as they are accepted. */
-  private readonly mostConnections: number;
-  /** If so many connections are open, no further socket is admitted: the rest is for requests. */
-  private readonly mostBeforeSocket: number;
+  /** Upper bound for connections; Node.js closes further ones at once. */
+  private readonly maxConnections: number;
+  /** Number of connections from which sockets are refused: the rest is for requests. */
+  private readonly maxBeforeSocket: number;
   private warnedAt = -Infinity;
 
   constructor(
@@ -31,31 +30,29 @@ export class OpenFiles implements OnApplicationBootstrap {
   ) {
     const part = Math.ceil(this.limit / 32);
     const rest = this.limit - settings.databasePoolSize - Math.max(64, part);
-    this.mostConnections = Math.max(part, rest);
-    this.mostBeforeSocket = this.mostConnections - Math.max(16, part);
+    this.maxConnections = Math.max(part, rest);
+    this.maxBeforeSocket = this.maxConnections - Math.max(16, part);
   }
 
   onApplicationBootstrap(): void {
     if (this.limit === Infinity) return;
-    this.server.maxConnections = this.mostConnections;
+    this.server.maxConnections = this.maxConnections;
     this.server.on('drop', () => this.warn('connections are refused'));
-    if (this.settings.production && this.limit < LOW)
+    if (this.settings.production && this.limit < LOW_LIMIT)
       this.logger.warn(
-        `The process may open ${this.limit} files, which allows for ${this.mostBeforeSocket} sockets. ${REMEDY}`,
+        `The process may open ${this.limit} files, which allows for ${this.maxBeforeSocket} sockets. ${REMEDY}`,
       );
   }
 
-  /** @throws OAuthError `slow_down` if the rest of the descriptors is for requests */
+  /** @throws OAuthError `slow_down` if the remaining descriptors are reserved for requests */
   async assertRoomForSocket(): Promise<void> {
     if (this.limit === Infinity) return;
     const open = await new Promise<number>((resolve, reject) =>
       this.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
     );
-    if (open <= this.mostBeforeSocket) return; // the socket's own connection is counted already
+    if (open <= this.maxBeforeSocket) return; // the count includes the socket's own connection
     this.warn('sockets are refused');
-    throw new OAuthError('slow_down', 'too many connections are open', {
-      headers: { 'Retry-After': String(RETRY_AFTER_S) },
-    });
+    throw new OAuthError('slow_down', 'too many connections are open', { headers: { 'Retry-After': '5' } });
   }
 
   private get server(): Server {
@@ -72,9 +69,9 @@ export class OpenFiles implements OnApplicationBootstrap {
   }
 }
 
-/** Node.js has raised it to the hard limit at its start. @returns Infinity if there is no limit, or none is known (Windows) */
+/** Returns the soft limit, which Node.js raises to the hard limit at its start; Infinity if there is none (Windows). */
 function openFileLimit(): number {
-  const report = Object.assign(process.report, { excludeNetwork: true }); // else it would look up names of other machines
+  const report = Object.assign(process.report, { excludeNetwork: true }); // no name lookups
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } };
   const soft = userLimits?.open_files?.soft;
   return typeof soft === 'number' ? soft : Infinity;

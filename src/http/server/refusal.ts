@@ -3,13 +3,13 @@ import type { OAuthError } from '../../errors/oauth-error.js';
 import { ANSWER_HEADERS } from '../middleware/security-headers.js';
 import { answerDate } from './express.adapter.js';
 
-/** Answers with an error where a request never reaches Express (contract §3). */
+/** Answers with an error if a request does not reach Express (contract §3). */
 export function refuse(response: ServerResponse, refusal: OAuthError): void {
   const { headers, body } = answerOf(refusal);
   response.writeHead(refusal.status, headers).end(body);
 }
 
-/** The same answer as text, for a connection without a response object; the connection ends after it. */
+/** Returns the answer as text, for a connection without a response object; the connection ends after it. */
 export function refusalText(refusal: OAuthError): string {
   const { headers, body } = answerOf(refusal);
   const lines = Object.entries({ Date: answerDate(), ...headers, Connection: 'close' }).map(

@@ -8,63 +8,62 @@ const UNREADABLE = new OAuthError('invalid_request', 'the request could not be r
   headers: { Connection: 'close' },
 });
 
-// Long enough to read the answer, also for a client that is still sending (RFC 9112 §9.6).
+// A client that is still sending can read the answer within this time (RFC 9112 §9.6).
 const LINGER_MS = 1000;
 
 /**
- * Requests that Node refuses before the application sees them (a malformed head, headers over 16 KiB, a request that never
- * ends, an unknown `Expect`) get the contract's error as well (contract §3), wherever that is the answer which their client
- * waits for. A connection without a request gets none.
+ * Answers requests that Node.js rejects (a malformed head, headers over 16 KiB, a timeout, an unknown `Expect`) with the
+ * contract's error (contract §3). A connection without a request gets no answer.
  *
- * @param told called for each of them
+ * @param onRefusal called for each of them
  */
-export function refuseUnreadableRequests(server: Server, told: () => void): void {
+export function refuseUnreadableRequests(server: Server, onRefusal?: () => void): void {
   const ending = new WeakSet<Socket>();
   server.on('clientError', (_error, stream) => {
     const socket = stream as Socket;
     if (!socket.writable || ending.has(socket)) return;
     if (socket.bytesRead === 0) return endUnused(socket);
     ending.add(socket);
-    told();
+    onRefusal?.();
     refuseInTurn(socket);
   });
   server.on('checkExpectation', (_request, response: ServerResponse) => {
-    told();
+    onRefusal?.();
     refuse(response, UNREADABLE);
   });
 }
 
-/** The same answer on a connection that has no response any more. */
-function refuseOn(socket: Socket): void {
-  socket.end(refusalText(UNREADABLE));
-  destroyLater(socket);
-}
-
 /**
- * Opened ahead, as browsers and pools do, and not used in time: what it were told now might meet its first request on the way, and
- * be taken for the answer. Where the event loop stood still, that request may be here already: it is read before `setImmediate`.
+ * Closes a connection that was opened ahead and not used in time. An answer might cross its first request and be taken for the
+ * answer to it. `setImmediate`: after a process pause, that request may be waiting to be read.
  */
 function endUnused(socket: Socket): void {
   setImmediate(() => socket.bytesRead === 0 && socket.destroy());
 }
 
-/** Our answer must not be taken for that to another request, nor for a part of it: it comes after those to earlier ones. */
+/** Answers after all earlier requests of the connection, so that no client takes this error for their answer. */
 function refuseInTurn(socket: Socket): void {
   if (!socket.writable) return;
-  const { last, underWay } = exchangesOn(socket);
-  const own = last?.request.complete === false ? last.response : undefined; // or else it is of a request that follows
-  const earlier = underWay.filter((response) => response !== own).at(-1);
+  const { last, pending } = exchangesOn(socket);
+  const own = last?.request.complete === false ? last.response : undefined; // else the error is of a later request
+  const earlier = pending.filter((response) => response !== own).at(-1);
   if (!earlier) return own?.headersSent ? endOn(socket) : refuseOn(socket);
-  if (underWay.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
+  if (pending.length === 1 && earlier.headersSent) return endOn(socket); // a stream, which need not end
   earlier.once('close', () => refuseInTurn(socket));
 }
 
-/** Ends a connection after what was written to it. */
+/** Half-closes after the answer: a client that is still sending would lose it to a reset. */
+function refuseOn(socket: Socket): void {
+  socket.end(refusalText(UNREADABLE));
+  destroyLater(socket);
+}
+
+/** Closes a connection after what was written to it. */
 function endOn(socket: Socket): void {
   socket.destroySoon();
   destroyLater(socket);
 }
 
 function destroyLater(socket: Socket): void {
-  setTimeout(() => socket.destroy(), LINGER_MS).unref(); // a client that never closes its side would keep the connection
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
