@@ -1,4 +1,4 @@
-/** Every error code the service answers with, and its HTTP status (spec §7.2; contract §3). */
+/** All error codes of the service, with their HTTP status (spec §7.2; contract §3). */
 export const ERROR_STATUS = {
   invalid_request: 400,
   invalid_client: 400, // spec §7.2: 400 here, 401 at a provider's exchange (§7.3)
@@ -20,19 +20,18 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 export type StatusTable = Readonly<Record<ErrorCode, number>>;
 
 export interface OAuthErrorOptions {
-  /** What went wrong underneath; logged, never sent. */
+  /** Logged, never sent. */
   readonly cause?: unknown;
-  /** Response headers that belong to the error (`Retry-After`, `Allow`, `WWW-Authenticate`). */
+  /** Headers of the response (`Retry-After`, `Allow`, `WWW-Authenticate`). */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Instead of the status of the code. */
+  /** Replaces the status of the code. */
   readonly status?: 503;
 }
 
 /**
- * The one error that reaches a client: `{error, error_description}` (spec §7.1).
+ * The only error that is sent to clients: `{error, error_description}` (spec §7.1).
  *
- * `description` is fixed text of our own, printable ASCII without `"` and `\` (RFC 6749 §5.2):
- * never input, hosts, SQL or a stack.
+ * `description` is a constant: printable ASCII without `"` and `\` (RFC 6749 §5.2), never input, hosts, SQL or a stack.
  */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
@@ -53,7 +52,7 @@ export class OAuthError extends Error {
     return this.ownStatus ?? ERROR_STATUS[this.error];
   }
 
-  /** What a client is told (spec §7.1). */
+  /** The body of the response (spec §7.1). */
   get body(): { readonly error: ErrorCode; readonly error_description: string } {
     return { error: this.error, error_description: this.description };
   }
