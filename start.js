@@ -1,35 +1,34 @@
-// What `npm start` does first: it says something at once, and compiles what has changed. Plain JavaScript; nothing
-// need be installed to be told so.
+// Runs first in `npm start`: prints a line at once, and compiles what has changed. Plain JavaScript without dependencies, so that it
+// can report a missing installation.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
-/** When the last build began that has succeeded. Every build empties dist/ first. */
+/** Time at which the last successful build began. Each build empties dist/ first. */
 const BUILT = `${root}dist/.built`;
 const CONFIGURATION = ['.swcrc', 'nest-cli.json', 'package-lock.json', 'packages/client/build.js'];
 
-/** Ends with one line for what is wrong, before a stack of something that is too old or missing. */
+/** Ends with one line instead of a stack. */
 function fail(line) {
   process.stderr.write(`${line}\n`);
   process.exit(1);
 }
 
 const { engines, dependencies, devDependencies } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
-const least = engines.node.replace('>=', '');
-const isOlder = process.versions.node.localeCompare(least, 'en', { numeric: true }) < 0;
-if (isOlder) fail(`Latchkey needs Node.js ${least} or newer; this is ${process.versions.node}.`);
-if (!existsSync(`${root}node_modules`)) fail('Run `npm ci` first: nothing is installed yet.');
-// After a `git pull`, or an installation without what compiles.
+const oldest = engines.node.replace('>=', '');
+const isOlder = process.versions.node.localeCompare(oldest, 'en', { numeric: true }) < 0;
+if (isOlder) fail(`This is Node.js ${process.versions.node}. Install Node.js ${oldest} or newer.`);
+if (!existsSync(`${root}node_modules`)) fail('Nothing is installed. Run `npm ci`.');
 const missing = Object.keys({ ...dependencies, ...devDependencies }).find(
   (name) => !existsSync(`${root}node_modules/${name}`),
 );
-if (missing) fail(`Run \`npm ci\` first: ${missing} is not installed.`);
+if (missing) fail(`A dependency is not installed. Run \`npm ci\`: ${missing}`);
 
 console.log('Latchkey: starting …');
 if (isChanged()) build();
 
-/** Whether a source, or a folder of sources, has changed since the last build began. Times of contents can be set back; these cannot. */
+/** Whether a source, or a folder of sources, has changed since the last build began: by `ctime`, which cannot be set back. */
 function isChanged() {
   const built = existsSync(BUILT) ? Number(readFileSync(BUILT, 'utf8')) : -Infinity;
   const { compilerOptions } = JSON.parse(readFileSync(`${root}nest-cli.json`, 'utf8'));
@@ -52,7 +51,7 @@ function build() {
     ['node_modules/@nestjs/cli/bin/nest.js', 'build', '--silent'],
   ]) {
     const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: 'inherit' });
-    if (status !== 0) fail('Latchkey could not be compiled.');
+    if (status !== 0) fail('Latchkey could not be compiled. The compiler’s message is above.');
   }
   writeFileSync(BUILT, begun);
 }

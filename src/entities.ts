@@ -13,7 +13,7 @@ import { RefreshToken } from './token/sessions/refresh-token.entity.js';
 import { SigningKey } from './token/keys/signing-key.entity.js';
 import { User } from './user/user.entity.js';
 
-/** Every table, as its room describes it: for the whole application, and for the test that compares them with the schema. */
+/** All entities, for the data source and for the test that compares them with the schema. */
 export const ENTITIES = [
   User,
   Device,

@@ -1,22 +1,21 @@
-// Nothing is imported here before it is needed: a process 1, as in a container, ignores a signal that it has no handler for, so
-// one that came while the service is loaded would be lost.
+// Static imports would delay the signal handlers: as process 1 of a container, the process ignores signals without a handler.
 
-/** Resolves when it is told to stop. A second signal changes nothing. */
-const told = new Promise<NodeJS.Signals>((resolve) => {
+/** Resolves to the first signal to stop. A second one changes nothing. */
+const signalled = new Promise<NodeJS.Signals>((resolve) => {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, resolve);
 });
 
 async function main(): Promise<void> {
-  const loaded = await Promise.race([import('./serve.js'), told]);
-  if (typeof loaded === 'object') await loaded.serve(told);
-  process.exit(0); // also where it was told to stop during the start (contract §1)
+  const loaded = await Promise.race([import('./serve.js'), signalled]);
+  if (typeof loaded === 'object') await loaded.serve(signalled);
+  process.exit(0); // also after a signal during the start (contract §1)
 }
 
-/** One clear line for each fault; a stack only for programming errors. */
+/** Prints one line per error; a stack only for programming errors. */
 function fail(error: unknown): never {
   const { message, stack } = error as Error;
-  const isOurs = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
-  process.stderr.write(`${isOurs ? stack : message}\n`);
+  const isBug = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+  process.stderr.write(`${isBug ? stack : message}\n`);
   process.exit(1);
 }
 

@@ -10,20 +10,20 @@ import { checkAdapters } from './provider/custom/custom-adapters.js';
 import { checkAccountsFile } from './sample-provider/accounts/accounts-file.js';
 import { demoAccounts } from './sample-provider/accounts/demo-accounts.js';
 
-/** Ctrl-C also ends programs that the start waits for (initdb): their end is known before the signal is. */
+/** Ctrl-C also ends initdb; its failure may arrive before the signal. */
 const SIGNAL_MS = 50;
 
 /**
- * Runs the service until it is told to stop, also during the start, and stops it.
+ * Runs the service until a signal arrives, which may be during the start, and stops it.
  *
- * @param told resolves to the signal that tells it to
+ * @param signalled resolves to the signal
  * @throws what prevents the start
  */
-export async function serve(told: Promise<NodeJS.Signals>): Promise<void> {
+export async function serve(signalled: Promise<NodeJS.Signals>): Promise<void> {
   const settings = loadSettings();
   const log = createLog(settings.logLevel, logOutput(settings));
   const stopping = new AbortController();
-  void told.then((signal) => {
+  void signalled.then((signal) => {
     log.info(`${signal}: stopping`);
     return stopping.abort();
   });
@@ -31,33 +31,27 @@ export async function serve(told: Promise<NodeJS.Signals>): Promise<void> {
   watchProcess();
   for (const warning of settings.warnings) log.warn(warning);
   checkAccountsFile(settings);
-  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), told]); // before anything is started
+  await Promise.race([checkAdapters(settings, (line) => log.warn(line)), signalled]); // before anything is started
   if (stopping.signal.aborted) return;
   const endTraces = settings.traces
     ? (await import('./operations/traces/traces.js')).startTraces(log)
     : undefined;
-  const start = await Promise.race([import('./start.js'), told]); // after the settings: they fail fast, without a stack
-  if (typeof start === 'string') return;
-  const service = await start.startService(settings, log, stopping.signal).catch(async (error: unknown) => {
+  const { startService } = await import('./start.js'); // after the settings: they fail fast, without a stack
+  const service = await startService(settings, log, stopping.signal).catch(async (error: unknown) => {
     await delay(SIGNAL_MS);
-    if (stopping.signal.aborted) return undefined;
-    throw error;
+    if (!stopping.signal.aborted) throw error;
   });
   if (!service) return;
-  if (isForTrying(settings)) process.stdout.write(welcome(settings, shownAccounts(settings), hasColors()));
+  const isForPeople = !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
+  if (isForPeople) process.stdout.write(welcome(settings, publicAccounts(settings), hasColors()));
   else log.info(`Latchkey is ready: ${settings.publicUrl}`);
-  void service.checkProviders((line) => log.warn(line)); // not waited for: a provider that is away harms nobody else
+  void service.checkProviders((line) => log.warn(line)); // in the background: the other providers can be used
 
-  await told;
+  await signalled;
   await service.stop();
   await endTraces?.();
 }
 
-/** In development, where people read along; not where they asked for silence. */
-function isForTrying(settings: Settings): boolean {
-  return !settings.production && isReadable(settings) && settings.logLevel !== 'silent';
-}
-
-function shownAccounts({ sampleProvider }: Settings): typeof demoAccounts {
+function publicAccounts({ sampleProvider }: Settings): typeof demoAccounts {
   return sampleProvider && !sampleProvider.accountsFile ? demoAccounts : [];
 }

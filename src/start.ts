@@ -1,66 +1,60 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings/settings.js';
 import { withoutEnvironment } from './database/embedded-url.js';
-import type { Patience } from './database/start/patiently.js';
+import type { Service } from './start-app.js';
 
-/** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
-const PATIENCE_MS = 30_000;
-/** How long to wait, when the start is called off, for an embedded database that must first come up to be stopped. */
-const FAREWELL_MS = 3000;
-
-export interface Service {
-  readonly app: NestExpressApplication;
-  /** Warns of providers with which nobody can sign in, as far as that can be seen (contract §6). Ends within 5 s. */
-  checkProviders(warn: (line: string) => void): Promise<void>;
-  /** Stops as contract §1 says: not ready at once; then the delay; then requests in flight end; then the database stops. */
-  stop(): Promise<void>;
-}
+/** Time to wait for a database that is unavailable, slow or read-only (contract §1). */
+const DATABASE_TIMEOUT_MS = 30_000;
+/** Time for the embedded database to stop after a failed or aborted start. */
+const STOP_TIMEOUT_MS = 3000;
 
 /**
- * Starts the whole service: database, migrations, application, listener. When one fails, those before it are stopped.
+ * Starts the whole service: database, migrations, application, listener.
  *
- * @param signal calls the start off, at once; work that still waits for the database then ends with the process
+ * @param signal aborts the start at once; pending work ends with the process
  * @param patienceMs how long to wait for the database
+ * @throws the error of the first part that fails; the embedded database is stopped then
  */
 export async function startService(
   settings: Settings,
   log: Logger,
   signal: AbortSignal = new AbortController().signal,
-  patienceMs = PATIENCE_MS,
+  patienceMs = DATABASE_TIMEOUT_MS,
 ): Promise<Service> {
-  const patience: Patience = { patienceMs, signal, log: (line) => log.info(line) };
+  signal.throwIfAborted();
+  const patience = { patienceMs, signal, log: (line: string) => log.info(line) };
   const embedded = settings.databaseUrl
     ? undefined
     : startEmbeddedPostgres({ dataDir: settings.dataDir, log: patience.log });
   embedded?.catch(() => undefined); // it may fail before it is awaited
-  try {
-    const { running, startApp } = await unlessAborted(import('./start-app.js'), signal); // while the database comes up
-    const databaseUrl =
-      settings.databaseUrl ?? withoutEnvironment((await unlessAborted(embedded!, signal)).url);
+
+  async function start(): Promise<Service> {
+    const { startApp } = await import('./start-app.js'); // while the database starts
+    const database = await embedded;
+    const databaseUrl = settings.databaseUrl ?? withoutEnvironment(database!.url);
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
-    const complete = { ...settings, databaseUrl, databaseDirectUrl };
-    const starting = startApp(complete, log, patience);
-    return running(await unlessAborted(starting, signal), settings, await embedded);
+    return startApp({ ...settings, databaseUrl, databaseDirectUrl }, log, patience, database);
+  }
+
+  try {
+    return await Promise.race([start(), rejectOnAbort(signal)]);
   } catch (error) {
-    await Promise.race([takeDown(embedded), delay(FAREWELL_MS, undefined, { ref: false })]);
+    await Promise.race([stop(embedded), delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
     throw error;
   }
 }
 
-/** Stops the embedded database, also when the start was called off while it was still starting. */
-async function takeDown(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
+async function stop(embedded: Promise<EmbeddedPostgres> | undefined): Promise<void> {
   const database = await embedded?.catch(() => undefined); // the start throws its error
   await database?.stop();
 }
 
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const aborted = new Promise<never>((_resolve, reject) => {
-    const call = (): void => reject(signal.reason as Error);
-    if (signal.aborted) call();
-    else signal.addEventListener('abort', call, { once: true });
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error);
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
   });
-  return Promise.race([work, aborted]);
 }

@@ -134,10 +134,10 @@ describe('the command', () => {
     { args: [], said: /^latchkey: the command is missing\n\nUsage: latchkey <command>\n/ },
     {
       args: ['--json'],
-      said: /^latchkey: "--json" is not one of its commands\n\nUsage: latchkey <command>\n/,
+      said: /^latchkey: there is no command "--json"\n\nUsage: latchkey <command>\n/,
     },
-    { args: ['toString'], said: /^latchkey: "toString" is not one of its commands\n/ },
-    { args: ['a\u001b[2Jb'], said: /^latchkey: "a\\u001b\[2Jb" is not/ },
+    { args: ['toString'], said: /^latchkey: there is no command "toString"\n/ },
+    { args: ['a\u001b[2Jb'], said: /^latchkey: there is no command "a\\u001b\[2Jb"\n/ },
     { args: ['serve', '--port', '1'], said: /^Usage: latchkey serve\n/ },
     { args: ['keys', 'burn'], said: /^Usage: latchkey keys <command>\n/ },
     { args: ['hash-password', 'secret'], said: /^Usage: latchkey hash-password\n(?![^]*secret)/ },

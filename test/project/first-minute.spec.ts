@@ -87,9 +87,9 @@ describe('the first minute', () => {
       const { status, stderr } = spawnSync(process.execPath, ['start.js'], { cwd: place, encoding: 'utf8' });
       return [status, stderr];
     };
-    expect(start()).toEqual([1, 'Run `npm ci` first: nothing is installed yet.\n']);
+    expect(start()).toEqual([1, 'Nothing is installed. Run `npm ci`.\n']);
     mkdirSync(join(place, 'node_modules/@nestjs/common'), { recursive: true });
-    expect(start()).toEqual([1, 'Run `npm ci` first: @nestjs/config is not installed.\n']);
+    expect(start()).toEqual([1, 'A dependency is not installed. Run `npm ci`: @nestjs/config\n']);
   });
 
   it('a directory below /proc: one line, where Node.js would try to make it without end', async () => {
