@@ -34,7 +34,7 @@ describe('EventStream', () => {
     for (; response.writableLength === 0; await delay(1)) stream.send(CHUNK);
   }
 
-  it('cuts a reader off that has 1 MiB unread, and keeps no more than that', async () => {
+  it('closes a reader with 1 MiB unread', async () => {
     const reader = await open();
     reader.socket.pause();
     await fill(reader);
@@ -48,14 +48,14 @@ describe('EventStream', () => {
     expect(most).toBeLessThanOrEqual(MIB);
   });
 
-  it('does not even write what would be too much, which would be a copy for each reader', async () => {
+  it('does not write a text over the limit, which would copy it for each reader', async () => {
     const reader = await open();
     const write = jest.spyOn(reader.response, 'write');
     reader.stream.send(CHUNK.repeat(20));
     expect([reader.stream.isOpen, write.mock.calls.length]).toEqual([false, 0]);
   });
 
-  it('cuts a reader off that reads nothing for a minute, but none that has nothing left to read', async () => {
+  it('closes a reader that reads nothing for a minute, but not one that has read all', async () => {
     server.timeout = 200; // in place of a minute (unread-answers.ts)
     const [slow, idle] = [await open(), await open()];
     server.timeout = 0;
@@ -69,7 +69,7 @@ describe('EventStream', () => {
     expect(idle.stream.isOpen).toBe(true);
   });
 
-  it('waits for a reader that is slow, and not for one that is gone', async () => {
+  it('waits for a slow reader, and not for one that has disconnected', async () => {
     const [slow, gone] = [await open(), await open()];
     for (const reader of [slow, gone]) {
       reader.socket.pause();
@@ -90,7 +90,7 @@ describe('EventStream', () => {
     await gone.stream.drained();
   });
 
-  it('ends in order for one who reads, and at once for one who does not', async () => {
+  it('ends in order for a reader, and by a timeout for one that does not read', async () => {
     const [reader, slow] = [await open(), await open()];
     let text = '';
     reader.socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));

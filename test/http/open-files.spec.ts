@@ -8,22 +8,22 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { insertSessions } from '../support/storm.js';
 import { until } from '../support/waiting.js';
 
-/** Half as many do not suffice for the start: Node.js reads that many modules at once. */
+/** The start needs more than half of it: Node.js reads modules in parallel. */
 const LIMIT = 512;
 const CONNECTIONS = 438;
 const SOCKETS = 422;
-const STRANGERS = 100;
+const IDLE = 100;
 const UPGRADE =
   'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
   'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
 
-/** Whatever strangers open: requests go on, and the log says what is wrong. Windows knows no such limit. */
+/** Connections of clients must not use up the file descriptors of requests. Windows has no such limit. */
 needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors', () => {
   let database: TestDatabase;
   let service: ServiceProcess;
   let refresh_token: string;
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const strangers: Stranger[] = [];
+  const clients: Client[] = [];
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -42,18 +42,18 @@ needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors
   });
   afterAll(async () => {
     agent.destroy();
-    strangers.forEach(({ socket }) => socket.destroy());
+    clients.forEach(({ socket }) => socket.destroy());
     await service?.end('SIGKILL');
     await database?.drop();
   });
 
-  interface Stranger {
+  interface Client {
     readonly socket: Socket;
     /** The status of the answer, `closed` without one. */
     readonly answer: Promise<string>;
   }
 
-  function open(says: string): Stranger {
+  function open(says: string): Client {
     const socket = connect(Number(new URL(service.url).port), 'localhost');
     socket.on('error', () => undefined);
     socket.write(says);
@@ -61,9 +61,9 @@ needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors
       socket.once('data', (data) => resolve(data.toString('latin1')));
       socket.once('close', () => resolve('closed'));
     });
-    const stranger = { socket, answer };
-    strangers.push(stranger);
-    return stranger;
+    const client = { socket, answer };
+    clients.push(client);
+    return client;
   }
 
   async function refresh(): Promise<number> {
@@ -83,32 +83,32 @@ needs({ Unix: process.platform !== 'win32' }).describe('too few file descriptors
       .split('\n')
       .filter((line) => line.includes(text));
 
-  it('warns at the start, keeps some back for requests, says so once, and all is well when they are free again', async () => {
+  it('warns at the start, reserves some for requests, warns once, and recovers', async () => {
     expect(linesOf('may open 512 files, which allows for 422 sockets')).toHaveLength(1);
     expect(await refresh()).toBe(200);
 
-    // Sockets leave room for requests, and are refused as long as they take that.
+    // Sockets are refused before requests are.
     const statusOf = async (): Promise<string> => (await open(UPGRADE).answer).slice(0, 12);
-    // One is the connection for refreshes. At once, since a socket without a token is closed after 10 s.
+    // One connection is for refreshes. Concurrent, since a socket without a token is closed after 10 s.
     const first = await Promise.all(Array.from({ length: SOCKETS - 1 }, statusOf));
     expect(new Set(first)).toEqual(new Set(['HTTP/1.1 101']));
     for (let i = 0; i < 3; i++) expect(await statusOf()).toBe('HTTP/1.1 429');
-    expect(await strangers.at(-1)!.answer).toMatch(/\r\nRetry-After: 5\r\n/i);
+    expect(await clients.at(-1)!.answer).toMatch(/\r\nRetry-After: 5\r\n/i);
     const live = open('GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
     expect(await live.answer).toMatch(/^HTTP\/1.1 200/);
 
-    // Connections without a request are dropped beyond what there is room for; whoever has one goes on.
-    const idle = Array.from({ length: STRANGERS }, () => open(''));
+    // Further connections are closed; the open ones keep working.
+    const idle = Array.from({ length: IDLE }, () => open(''));
     let dropped = 0; // without an answer, unlike one that took too long to ask
     for (const { answer } of idle) void answer.then((text) => (dropped += Number(text === 'closed')));
-    await until(() => dropped > STRANGERS - (CONNECTIONS - SOCKETS));
+    await until(() => dropped > IDLE - (CONNECTIONS - SOCKETS));
     expect(await refresh()).toBe(200);
     expect(
       linesOf('File descriptors run out, sockets are refused: the process may open 512 files'),
     ).toHaveLength(1);
     expect(linesOf('File descriptors run out')).toHaveLength(1); // once a minute
 
-    strangers.splice(0).forEach(({ socket }) => socket.destroy());
+    clients.splice(0).forEach(({ socket }) => socket.destroy());
     await until(async () => (await open(UPGRADE).answer).startsWith('HTTP/1.1 101'));
     expect(await refresh()).toBe(200);
   });

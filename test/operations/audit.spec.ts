@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import request from 'supertest';
-import { Events } from '../../src/events.js';
 import { AUDIT_NAMES } from '../../src/operations/audit.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, beginSignIn, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
@@ -37,7 +36,7 @@ describe('the audit trail (docs/audit.md)', () => {
     const tokens = await signIn(service.url, 'ada', { device_id: deviceId });
     const session = { userId: tokens.user_id, sessionId: claimsOf(tokens.access_token)['sid'], deviceId };
     const as = bearer(service.url, tokens.access_token);
-    const path = `/devices/${deviceId.toUpperCase()}`; // whatever case the caller uses, the lines always have the same
+    const path = `/devices/${deviceId.toUpperCase()}`; // the log has lower case
 
     const begun = await auditOf(() => signIn(service.url, 'ada', { device_id: deviceId }));
     expect(begun).toEqual([
@@ -95,7 +94,7 @@ describe('the audit trail (docs/audit.md)', () => {
     for (const secret of [refresh_token, proof, state]) expect(service.log.join('')).not.toContain(secret);
   });
 
-  it('ids of a made-up token never stand where the ids of users stand', async () => {
+  it('ids of a made-up token are logged as `claimed`', async () => {
     const made = { sessionId: randomUUID(), userId: randomUUID(), deviceId: randomUUID() };
     const refresh_token = makeRefreshToken(made);
     const lines = await auditOf(() =>
@@ -104,10 +103,10 @@ describe('the audit trail (docs/audit.md)', () => {
     expect(lines).toEqual([{ audit: 'refresh_refused', error: 'invalid_grant', claimed: made }]);
   });
 
-  it('a flood of refused requests is logged as a number, and hides no other line', async () => {
+  it('a flood of refused requests is limited and counted, and hides no other line', async () => {
     type Line = { audit?: string; msg?: string; left_out?: number };
     const before = service.log.length;
-    const told = (is: (line: Line) => boolean) => {
+    const count = (is: (line: Line) => boolean) => {
       const lines = service.log.slice(before).map((line) => JSON.parse(line) as Line);
       const leftOut = lines.filter(is).reduce((sum, { left_out = 0 }) => sum + left_out, 0);
       return {
@@ -115,8 +114,8 @@ describe('the audit trail (docs/audit.md)', () => {
         all: leftOut + lines.filter((line) => is(line) && line.left_out === undefined).length,
       };
     };
-    const audited = () => told(({ audit }) => audit === 'refresh_refused');
-    const requests = () => told(({ msg = '' }) => /^requests?$/.test(msg));
+    const audited = () => count(({ audit }) => audit === 'refresh_refused');
+    const requests = () => count(({ msg = '' }) => /^requests?$/.test(msg));
     let sent = 0;
     const flood = async () => {
       const refresh = () => request(service.url).post('/oauth2/refresh').send({ refresh_token: 'x' });
@@ -130,17 +129,6 @@ describe('the audit trail (docs/audit.md)', () => {
     expect([audited().all, requests().all]).toEqual([sent, sent]);
     const { user_id: userId } = await signIn(service.url);
     expect(service.log.slice(before).filter((line) => line.includes(userId))).toHaveLength(1);
-  });
-
-  it('strangers can cause a hundred lines per second at most', async () => {
-    const events = service.app.get(Events);
-    const flood = (emit: () => void) => auditOf(async () => Array.from({ length: 300 }, emit));
-    const floods = [
-      await flood(() => events.emit('sign_in.refused', { error: 'invalid_grant' })),
-      await flood(() => events.emit('refresh.refused', { error: 'invalid_grant', session: undefined })),
-      await flood(() => events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' })),
-    ];
-    for (const lines of floods) expect(lines.length).toBeLessThanOrEqual(100);
   });
 
   it('logs a refused request with its error and address', async () => {

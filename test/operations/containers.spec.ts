@@ -11,7 +11,7 @@ import { loadSettings } from '../../src/config/settings/load-settings.js';
 import { settingsTable } from '../../src/config/settings/settings-table.js';
 import { composeFile, STOP_SECONDS, textOf, version, MadeSecrets } from '../support/deployment-files.js';
 
-/** What the schema calls by names of its own. */
+/** Formats that only this schema uses. */
 const COMPOSE_FORMATS = {
   duration: /^(\d+(h|m|s|ms|us))+$/,
   ports: /^(\d+\.\d+\.\d+\.\d+:)?(\d+:)?\d+$/,
@@ -20,7 +20,7 @@ const COMPOSE_FORMATS = {
 } as const;
 
 const dockerfile = textOf('Dockerfile');
-/** Its instructions, each on one line. */
+/** Instructions of the Dockerfile, each on one line. */
 const instructions = dockerfile
   .replaceAll(/^\s*#.*\n/gm, '')
   .replaceAll(/\\\n\s*/g, '')
@@ -57,7 +57,7 @@ describe('the Dockerfile', () => {
     expect(final.join('\n')).toContain(`org.opencontainers.image.version="${version}"`);
   });
 
-  it('has a health check that tells a healthy service from others', async () => {
+  it('has a health check', async () => {
     let status = 200;
     const server = createServer((request, response) => {
       response.writeHead(request.url === '/health/live' ? status : 404).end();
@@ -108,11 +108,11 @@ describe('docker-compose.yml', () => {
   it.each(['docker-compose.yml', 'docker-compose.demo.yml'])(
     '%s is what the schema of Compose says',
     (name) => {
-      const judge = new Ajv({ strict: false, validateSchema: false, formats: COMPOSE_FORMATS });
-      judge.removeKeyword('id'); // as the schema's old draft calls them
+      const ajv = new Ajv({ strict: false, validateSchema: false, formats: COMPOSE_FORMATS });
+      ajv.removeKeyword('id'); // as the schema's old draft calls them
       const { $schema: _, ...schema } = composeSchema as Record<string, unknown>;
-      judge.validate(schema, parse(textOf(name)));
-      expect(judge.errors).toBeNull();
+      ajv.validate(schema, parse(textOf(name)));
+      expect(ajv.errors).toBeNull();
     },
   );
 
@@ -134,7 +134,6 @@ describe('docker-compose.yml', () => {
     expect(service).not.toHaveProperty('cap_add');
     expect(service).not.toHaveProperty('privileged');
     if (!service.image.startsWith('latchkey:')) expect(service.user).toMatch(/^(?!root|0)/);
-    // What has no health check in its image has one here.
     if (!service.image.startsWith('latchkey:')) expect(service.healthcheck?.test[0]).toBe('CMD');
     for (const { condition } of Object.values(service.depends_on ?? {}))
       expect(condition).toBe('service_healthy');
@@ -155,25 +154,13 @@ describe('docker-compose.yml', () => {
     expect(instances[0]!.environment!['REDIS_URL_FILE']).toBe('');
   });
 
-  it('lets an instance end what it does before it is killed', () => {
+  it('lets an instance finish before it is killed', () => {
     for (const { environment, init, stop_grace_period: grace } of instances) {
-      expect(init).toBe(true); // hears SIGTERM from the first moment on
+      expect(init).toBe(true); // receives SIGTERM from its start on
       expect(Number.parseInt(grace!, 10)).toBeGreaterThan(
         Number(environment!['SHUTDOWN_DELAY']) + STOP_SECONDS,
       );
     }
-  });
-
-  it('has the services that the documents command', () => {
-    const documents = readdirSync(new URL('../../docs/', import.meta.url)).filter((name) =>
-      name.endsWith('.md'),
-    );
-    const commands = ['README.md', ...documents.map((name) => `docs/${name}`)].flatMap((name) => [
-      ...textOf(name).matchAll(/docker compose (?:exec|logs|run|up)(?: --?[\w-]+)* ([a-z][\w-]*)/g),
-    ]);
-    const commanded = new Set(commands.map(([, service]) => service!));
-    expect([...commanded].toSorted()).toEqual(['latchkey-1', 'latchkey-2', 'postgres']);
-    expect(Object.keys(services)).toEqual(expect.arrayContaining([...commanded]));
   });
 
   describe('with what deploy/secrets.sh has made', () => {
@@ -181,7 +168,7 @@ describe('docker-compose.yml', () => {
     beforeAll(() => void (made = new MadeSecrets()));
     afterAll(() => made.remove());
 
-    it('has every secret; nobody else may enter the directory, and the containers may read', () => {
+    it('has every secret; only its owner may enter the directory, and the containers may read', () => {
       const files = readdirSync(made.path('.')).toSorted();
       expect(Object.keys(secrets).toSorted()).toEqual(files);
       for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`);
@@ -191,9 +178,9 @@ describe('docker-compose.yml', () => {
       expect([...new Set(asked)].toSorted()).toEqual(files);
     });
 
-    it('keeps secrets that are there', () => {
+    it('keeps existing secrets', () => {
       const before = readdirSync(made.path('.')).map((name) => readFileSync(made.path(name), 'utf8'));
-      expect(new Set(before).size).toBe(before.length); // each is another
+      expect(new Set(before).size).toBe(before.length); // all differ
       made.run();
       expect(readdirSync(made.path('.')).map((name) => readFileSync(made.path(name), 'utf8'))).toEqual(
         before,
@@ -217,7 +204,7 @@ describe('docker-compose.yml', () => {
     });
   });
 
-  it('docker-compose.demo.yml turns nothing but the mode', () => {
+  it('docker-compose.demo.yml changes the mode only', () => {
     const demo = composeFile('docker-compose.demo.yml').services;
     const mode = { environment: { NODE_ENV: 'development' } };
     expect(demo).toEqual({ 'latchkey-1': mode, 'latchkey-2': mode });

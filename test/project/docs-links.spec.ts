@@ -54,17 +54,6 @@ it('runs no package from the registry by its name, in any document, example or m
   );
 });
 
-it.each([
-  ['npx', ' latchkey keys list', 1],
-  ['npx', '  @latchkey/check-provider https://id', 1],
-  ['npx', ' -y latchkey', 1],
-  ['npx', ' --no-install latchkey keys list', 0],
-  ['npm exec', ' latchkey', 1],
-  ['pnpm dlx', ' latchkey', 1],
-])('finds in %s%s so many commands: %i', (command, rest, count) => {
-  expect(`Run ${command}${rest}`.match(DOWNLOADS) ?? []).toHaveLength(count);
-});
-
 /** The blocks of code of a document, or a file of an example. */
 const codeOf = (file: string): string[] =>
   file.endsWith('.md')
