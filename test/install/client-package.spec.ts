@@ -7,7 +7,7 @@ import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** The packed client, installed into a project of its own. */
+/** The packed client, installed into a project. */
 let project: PackageProject;
 let packed: string;
 
@@ -24,8 +24,7 @@ async function gzipped(...names: string[]): Promise<number> {
 }
 
 it('is at most 8.7 kB with keys, renewal and channel, and the dialog another 3 kB, which is loaded ahead', async () => {
-  // index.js imports nothing at its start. Not counted is what is loaded when it is wanted: one other language, the channel's
-  // sockets; and the hooks for React.
+  // Not counted: other languages and sockets, which are loaded on demand, and the hooks for React.
   const code = await readFile(join(packed, 'dist/index.js'), 'utf8');
   expect(code).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
   expect(await gzipped('index.js')).toBeLessThanOrEqual(8700);
@@ -34,7 +33,7 @@ it('is at most 8.7 kB with keys, renewal and channel, and the dialog another 3 k
   expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3000);
 });
 
-it('brings the sockets of the channel as a file of their own, of at most 1.3 kB, which loads nothing more', async () => {
+it('has the sockets of the channel in a file of at most 1.3 kB without imports', async () => {
   expect(await gzipped('sockets.js')).toBeLessThanOrEqual(1300); // socket.io-client has 12.7 kB
   expect(await readFile(join(packed, 'dist/sockets.js'), 'utf8')).not.toMatch(/\bimport\b/);
 });
@@ -49,7 +48,7 @@ it('can be imported in Node.js, and lets the process end', async () => {
   expect(JSON.parse(output)).toEqual([null, ['signed_out', true], ['signed_out', true]]);
 });
 
-it('rejects with a LatchkeyError whatever is called, without a page too, and leaves nothing unhandled', async () => {
+it('rejects with a LatchkeyError in each function, also without a page, and leaves nothing unhandled', async () => {
   const output = await project.run(`
     import { createClient, LatchkeyError } from '@latchkey/client';
     process.on('unhandledRejection', (error) => console.log('unhandled', error));
@@ -118,7 +117,7 @@ it('has types without those of socket.io-client: accepts undefined for every opt
     void createClient(options).connect().then((channel) => {
       channel.on('anything', (data) => (data as string).length);
       channel.on('device.signed_out', ({ device_id }) => device_id.length);
-      // @ts-expect-error nobody knows what it is
+      // @ts-expect-error its type is unknown
       channel.on('anything', (data) => data.length);
       channel.on('*', (name, data, { id }) => [name.length, data, id]);
     });
@@ -135,7 +134,7 @@ it('has types without those of socket.io-client: accepts undefined for every opt
   expect(await project.typeCheck({ 'events.ts': source }, strict)).toBe('');
 });
 
-it('explains itself to someone who has no specification', async () => {
+it('has types with doc comments, which cite no document of the repository', async () => {
   const types = join(packed, 'dist/types');
   const files = (await readdir(types)).filter((name) => name.endsWith('.d.ts'));
   const seen = new Set<string>();
@@ -145,7 +144,7 @@ it('explains itself to someone who has no specification', async () => {
     const text = await readFile(join(types, name), 'utf8');
     for (const [, next] of text.matchAll(/from '\.\/([\w-]+)\.js'/g)) await visit(`${next}.d.ts`);
     expect([name, text]).toEqual([name, expect.not.stringMatching(/§|\bcontract\b|\bRFC \d+ §|docs\//)]);
-    // Every type and function that an editor shows has a text of its own.
+    // Each exported type and function has a doc comment.
     const bare = [...text.matchAll(/(.*)\nexport (?:interface|type|declare \w+) (\w+)/g)].filter(
       ([, before]) => !before!.endsWith('*/'),
     );
@@ -156,7 +155,7 @@ it('explains itself to someone who has no specification', async () => {
 });
 
 describe('for development', () => {
-  it('is another file, which warns, once for each thing; what ships to users says nothing', async () => {
+  it('is another file, which warns once of each mistake; the production build prints nothing', async () => {
     const files = ['index.js', 'development.js'].map((name) => readFile(join(packed, 'dist', name), 'utf8'));
     const [production, development] = await Promise.all(files);
     expect(development).toContain('fetchOrigins');

@@ -8,7 +8,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** All that this repository packs, in one project, which is CommonJS as `npm init` leaves it. */
+/** All packed packages in one CommonJS project, as `npm init` makes it. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(PACKED);
@@ -62,9 +62,7 @@ const IMPORTS = `
   createClient({ url: 'u', provider: 'mock', redirectUri: '/', hope: true });
 `;
 
-// As a package of type commonjs, with each way of TypeScript to find modules. node16 and node18 stand for versions of
-// Node.js whose CommonJS cannot load ES modules: there only ES modules (.mts) can import these packages. What is left of
-// node10 (gone with TypeScript 7) finds the types as well: package-contents.spec.ts.
+// TypeScript's ways to find modules. With node16, CommonJS cannot load ES modules, so only .mts files can import the packages.
 it.each([
   { module: 'node16', moduleResolution: 'node16', files: ['types.mts'] },
   { module: 'nodenext', moduleResolution: 'nodenext', files: ['types.mts', 'types.cts'] },

@@ -11,9 +11,9 @@ import { PACKED, tarballOf, type Packed } from '../support/package-project.js';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 interface Contents {
-  /** The most bytes that the tarball may have; docs say a little less. */
+  /** Upper bound for the bytes of the tarball. */
   readonly most: number;
-  /** What is in it beside package.json, README.md and LICENSE: all of it. */
+  /** All files besides package.json, README.md and LICENSE. */
   readonly files: readonly RegExp[];
   readonly exports: readonly string[];
   readonly dependencies?: readonly string[];
@@ -67,7 +67,7 @@ const CONTENTS: Record<Packed, Contents> = {
   },
 };
 
-/** Whatever they are called: nobody else needs them, or they are nobody else's business. */
+/** Files that no package may contain. */
 const NEVER = /\.spec\.|(?:^|\/)(?:test|testing|bench|data|coverage)\/|\.env|\.npmrc|\.log$|tsconfig|\.tgz$/;
 
 interface SourceMap {
@@ -75,7 +75,7 @@ interface SourceMap {
   readonly sourcesContent?: readonly (string | null)[];
 }
 
-it('is about every package that there is', () => {
+it('lists all packages', () => {
   expect(PACKED.slice(1).toSorted()).toEqual(readdirSync(join(ROOT, 'packages')).toSorted());
 });
 
@@ -129,7 +129,7 @@ describe.each(PACKED)('%s, packed', (name) => {
     expect(Object.keys(manifest['peerDependencies'] ?? {})).toEqual(peers);
     for (const [path] of JSON.stringify(manifest['exports']).matchAll(/(?<=:"\.\/)[^"]+/g))
       expect(files).toContain(path);
-    // A command is not imported; whatever is must be free of side effects, or bundlers keep all of it.
+    // Bundlers keep all code of a package with side effects.
     if (exports.includes('.')) expect(manifest['sideEffects']).toBe(false);
   });
 
@@ -155,11 +155,10 @@ describe.each(PACKED)('%s, packed', (name) => {
     expect(messages).toEqual([]);
   });
 
-  it('has types for whichever way it is imported, and the right ones', async () => {
+  it('has types for each way of importing it', async () => {
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(tarball)));
     const problems = analysis.types ? analysis.problems : [];
-    // `require()` of an ES module: every Node.js that we support can, which the tool does not know. One file for `import` and
-    // `require` is on purpose: of two, each would have classes and state of its own.
+    // All supported versions of Node.js can `require()` an ES module. With two builds, classes and state would exist twice.
     expect(problems.filter(({ kind }) => kind !== 'CJSResolvesToESM')).toEqual([]);
     expect(analysis.types !== false).toBe(files.some((file) => file.endsWith('.d.ts')));
   });

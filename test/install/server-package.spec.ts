@@ -13,7 +13,7 @@ import { SERVICE_KEY } from '../../packages/server/test/support/fake-service.js'
 
 const NEST = ['@nestjs/common', '@nestjs/core', '@nestjs/platform-express', 'reflect-metadata', 'rxjs'];
 
-/** The packed package, installed in a place with nothing else of this repository. */
+/** The packed package, installed in an empty project. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(['server'], 'module');
@@ -34,7 +34,7 @@ it('can be imported without any framework, and lets the process end', async () =
   expect(JSON.parse(output)).toEqual([Array(4).fill('function'), 'invalid_token', true]);
 });
 
-/** The servers of docs/guides, as they stand there, with the packed package and the real service. */
+/** The servers of docs/guides, unchanged, with the packed package and the real service. */
 describe('the guide', () => {
   let provider: StubProvider;
   let service: TestService;

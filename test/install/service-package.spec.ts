@@ -7,7 +7,7 @@ import { parsePasswordHash, verifyPassword } from '../../src/sample-provider/pas
 import { freePort } from '../support/free-port.js';
 import { PackageProject } from '../support/package-project.js';
 
-/** The packed service (contract §1, §2), installed in an empty folder, where nothing else of this repository is. */
+/** The packed service (contract §1, §2), installed in an empty folder. */
 let project: PackageProject;
 beforeAll(async () => {
   project = await PackageProject.install(['latchkey']);
@@ -110,7 +110,7 @@ describe('latchkey serve, in an empty folder', () => {
   });
 });
 
-it('in production it does not start without the settings that matter, and names them', async () => {
+it('in production it does not start without the required settings, and names them', async () => {
   const { code, stdout, stderr } = await latchkey(['serve'], { NODE_ENV: 'production' }).ended;
   expect([code, stdout]).toEqual([1, '']);
   for (const name of ['DATABASE_URL', 'SECRET_KEY', 'REDIRECT_URIS']) expect(stderr).toContain(name);
@@ -118,7 +118,7 @@ it('in production it does not start without the settings that matter, and names 
 });
 
 describe('the command', () => {
-  it('tells its version, and its usage', async () => {
+  it('prints its version, and its usage', async () => {
     const { version } = await project.manifest('latchkey');
     for (const option of ['--version', '-v'])
       expect(await latchkey([option]).ended).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
@@ -132,21 +132,14 @@ describe('the command', () => {
 
   it.each([
     { args: [], said: /^latchkey: the command is missing\n\nUsage: latchkey <command>\n/ },
-    {
-      args: ['--json'],
-      said: /^latchkey: there is no command "--json"\n\nUsage: latchkey <command>\n/,
-    },
-    { args: ['toString'], said: /^latchkey: there is no command "toString"\n/ },
+    { args: ['toString'], said: /^latchkey: there is no command "toString"\n\nUsage: latchkey <command>\n/ },
     { args: ['a\u001b[2Jb'], said: /^latchkey: there is no command "a\\u001b\[2Jb"\n/ },
     { args: ['serve', '--port', '1'], said: /^Usage: latchkey serve\n/ },
     { args: ['keys', 'burn'], said: /^Usage: latchkey keys <command>\n/ },
     { args: ['hash-password', 'secret'], said: /^Usage: latchkey hash-password\n(?![^]*secret)/ },
     { args: ['distribute', '--all'], said: /^Usage: latchkey distribute\n/ },
-    {
-      args: ['check-provider'],
-      said: /^check-provider: name one provider by its URL\n\nUsage: latchkey check-/,
-    },
-  ])('answers $args by saying what is right, with exit code 2', async ({ args, said }) => {
+    { args: ['check-provider'], said: /^check-provider: [^]*\n\nUsage: latchkey check-/ },
+  ])('answers $args with the usage, and with exit code 2', async ({ args, said }) => {
     const { code, stdout, stderr } = await latchkey(args).ended;
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
@@ -200,7 +193,7 @@ const ADAPTER = `
   export const none: ProviderAdapter = { authorizationUrl: () => new URL('https://provider.example') };
 `;
 
-it('has types that are enough for an adapter in strict mode, of no other package', async () => {
+it('has types for an adapter in strict mode, without other packages', async () => {
   const seen = new Set([join(project.place('latchkey'), 'dist/src/provider/adapter.d.ts')]);
   for (const file of seen) {
     const declared = readFileSync(file, 'utf8');

@@ -17,7 +17,7 @@ import { spawnService, type ServiceChild } from '../support/service-process.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-/** The compiled service as a process of its own: the start waits, and ends at once when told to (contract §1). */
+/** The compiled service as a process: the start waits for the database, and ends at once after a signal (contract §1). */
 describe('the start', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let service: ServiceChild | undefined;
@@ -48,18 +48,18 @@ describe('the start', () => {
   }
 
   const LATE: [string, () => unknown, () => unknown][] = [
-    ['is not there yet', () => proxy.refuse(), () => proxy.restore()],
+    ['is unavailable', () => proxy.refuse(), () => proxy.restore()],
     ['is read-only for a moment', () => readOnly('on'), () => readOnly('off')],
   ];
 
-  it.each(LATE)('waits for a database that %s, and says so once', async (_name, begin, end) => {
+  it.each(LATE)('waits for a database that %s, and logs that once', async (_name, begin, end) => {
     await begin();
     service = await spawnService({ DATABASE_URL: behindProxy() });
     await waits(service, end);
   });
 
-  it('waits for a database that says nothing, and for one that needs more than a second to let anybody in', async () => {
-    const slow = await TcpProxy.before(database.url); // both at once: each takes some seconds until it is given up
+  it('waits for a database that does not answer, and for one that needs more than a second per connection', async () => {
+    const slow = await TcpProxy.before(database.url); // concurrently: each takes some seconds until its timeout
     proxy.blackhole();
     slow.toClient.delayMs = 400;
     const late = await spawnService({ DATABASE_URL: behindProxy(slow) });
@@ -75,7 +75,7 @@ describe('the start', () => {
     }
   });
 
-  /** It waits until `end` lets the database serve, and says so once. */
+  /** Expects that the start waits until `end` makes the database available, and logs that once. */
   async function waits(starting: ServiceChild, end: () => unknown): Promise<void> {
     await starting.says('waiting for the database');
     await end();
@@ -111,7 +111,7 @@ describe('the start', () => {
     expect(service.output()).not.toMatch(/waiting for the database|\n +at /);
   });
 
-  describe('ends at once, with 0, when it is told to', () => {
+  describe('ends at once, with 0, after a signal', () => {
     let mute: Server;
 
     beforeAll(async () => {
@@ -123,16 +123,16 @@ describe('the start', () => {
     it('while its code is loaded', async () => {
       const preload = new URL('../support/signal-while-loading.mjs', import.meta.url).href;
       service = await spawnService({ NODE_OPTIONS: `--import=${preload}` });
-      expect(await service.ended).toBe(0); // a signal without a handler ends it with none, and process 1 not at all
+      expect(await service.ended).toBe(0); // without a handler there is no exit code, and process 1 ignores the signal
     });
 
-    it.each(['SIGTERM', 'SIGINT'] as const)('%s while there is no database', async (signal) => {
+    it.each(['SIGTERM', 'SIGINT'] as const)('%s while the database is unavailable', async (signal) => {
       service = await spawnService({ DATABASE_URL: `postgres://a:b@127.0.0.1:${await freePort()}/x` });
       await service.says('waiting for the database');
       await expectEndAtOnce(signal);
     });
 
-    it('while the database says nothing', async () => {
+    it('while the database does not answer', async () => {
       const { port } = mute.address() as { port: number };
       const connected = new Promise((resolve) => mute.once('connection', resolve));
       service = await spawnService({ DATABASE_URL: `postgres://a:b@127.0.0.1:${port}/x` });
@@ -168,7 +168,7 @@ describe('the start', () => {
       }
     });
 
-    it('while the embedded database is made, of which Ctrl-C ends the programs as well', async () => {
+    it('while the embedded database is created: Ctrl-C also ends initdb', async () => {
       const DATA_DIR = mkdtempSync(join(tmpdir(), 'latchkey-start-'));
       chmodSync(DATA_DIR, 0o711); // for the account that runs PostgreSQL
       const env = { PATH: process.env['PATH'], DATA_DIR, PORT: String(await freePort()) };
@@ -193,7 +193,7 @@ describe('the start', () => {
     let began: number;
     beforeEach(() => (began = performance.now()));
 
-    /** Soon, compared with the time this machine needs to start: not after 30 s, nor after the current attempt. */
+    /** Relative to the time this machine needs to start: neither after 30 s nor after the current attempt. */
     async function expectEndAtOnce(signal: NodeJS.Signals): Promise<void> {
       const arrived = performance.now();
       const ended = service!.end(signal);
