@@ -135,7 +135,7 @@ describe('latchkey keys (contract §1)', () => {
       });
       expect(done.stdout + done.stderr + wrong.stderr).not.toMatch(/(5e){4}|(a1){4}|(77){4}/);
 
-      // The instance with the former key goes on, but makes no key: the others could not read it.
+      // The instance with the former key still serves, but creates no key, which the others could not decrypt.
       await request(running.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
       await query(database.url, `UPDATE signing_keys SET active_at = now() - interval '91 days'`);
       await expect(running.app.get(KeyService).rotateIfDue()).rejects.toThrow('cannot be decrypted');

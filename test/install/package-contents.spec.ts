@@ -39,7 +39,7 @@ const CONTENTS: Record<Packed, Contents> = {
   client: {
     most: 200_000, // half of it are maps
     files: [
-      /^dist\/(?:index|development|dialog|react|sockets|[a-z]{2})\.js(?:\.map)?$/, // those of two letters are languages
+      /^dist\/(?:index|development|dialog|react|sockets|[a-z]{2})\.js(?:\.map)?$/, // two letters: a language
       new RegExp(`^dist/types/(?:[a-z]+/)?${TYPES}$`),
     ],
     exports: ['.', './react', './package.json'],

@@ -57,7 +57,7 @@ describe('every example of the document', () => {
     await provider?.close();
   });
 
-  /** Replaces values of the examples by those of a new user with a session on the examples' device. */
+  /** Replaces values of the examples by values of a new user with a session on the examples' device. */
   async function live(): Promise<(sample: string) => string> {
     const user = randomUUID();
     const tokens = await signIn(service.url, user, { device_id: EXAMPLE.deviceId });

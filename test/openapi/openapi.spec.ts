@@ -11,7 +11,7 @@ import { startTestService, type TestService } from '../support/service.js';
 
 const PUBLIC_URL = 'https://sign-in.example';
 
-/** What the document leaves out: the sample provider is an identity provider of its own (spec §4.5), the demo is a page. */
+/** Not in the document: the sample provider, which is an identity provider (spec §4.5), and the demo page. */
 const LEFT_OUT = /^(GET|POST) \/(providers\/mock\/.*|demo\/.*|docs\/[^o].*|latchkey-client\/.*|callback|)$/;
 
 const ajv = new Ajv2020.default({ strict: false, allErrors: true, formats: { 'media-range': true } });

@@ -14,7 +14,7 @@ import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
-/** Ten requests each, all different. */
+/** Of ten different requests. */
 const ROUNDS = 40;
 const READ = 'the-key-of-the-right-to-read-and-no-other';
 const PUSH = 'the-key-of-the-right-to-push-and-no-other';
@@ -28,7 +28,7 @@ async function sendRaw(port: number, text: string): Promise<void> {
   await once(socket, 'close');
 }
 
-/** `GET /metrics` in production, after some traffic. docs/metrics.md, the dashboard and the rules say what is there. */
+/** `GET /metrics` in production, after some traffic. docs/metrics.md, the dashboard and the alerts name its metrics. */
 describe('metrics', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -52,7 +52,7 @@ describe('metrics', () => {
     await bearer(service.url, PUSH).post('/push', { user_id: tokens.user_id, event: 'greeting' }).expect(202);
     await socket.next('greeting');
     await service.app.get(Removal).run();
-    const events = service.app.get(Events); // of what this one instance on its own does not see
+    const events = service.app.get(Events); // which one instance without traffic does not emit
     events.emit('hint.received', { kind: 'event' });
     events.emit('sign_out.requested', { userId: randomUUID(), scope: 'all', sessions: 2 });
     events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' });
@@ -66,7 +66,7 @@ describe('metrics', () => {
   const scrape = async (): Promise<Scrape> =>
     new Scrape((await bearer(service.url, READ).get('/metrics').expect(200)).text);
 
-  it('are text that nobody keeps, whatever the query, and in production for holders of a key with the right read', async () => {
+  it('are text that is not cached, whatever the query; in production they need a key with the right read', async () => {
     const { headers, text } = await bearer(service.url, READ).get('/metrics?a=1&a[]=%FF&name[]=').expect(200);
     expect(headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
     expect(headers['cache-control']).toBe('no-store');
@@ -76,7 +76,7 @@ describe('metrics', () => {
     await bearer(service.url, READ).post('/metrics').expect(405);
   });
 
-  it('tell of sign-ins and of providers by configured names, and of failures by reason', async () => {
+  it('count sign-ins and calls of providers by configured names, and failures by reason', async () => {
     const before = await scrape();
     await request(service.url)
       .post('/oauth2/token')
@@ -108,7 +108,7 @@ describe('metrics', () => {
     expect(before.sum(asked, { ...exchange, outcome: 'ok' })).toBe(1);
   });
 
-  it('tell of sockets, events and pages of history', async () => {
+  it('count sockets, events and pages of history', async () => {
     const now = await scrape();
     expect(now.sum('latchkey_sockets')).toBe(1);
     expect(now.sum('latchkey_connected_users')).toBe(1);
@@ -130,7 +130,7 @@ describe('metrics', () => {
     expect(then.sum('latchkey_socket_handshakes_total', { outcome: 'ok' })).toBe(2);
   });
 
-  it('tell of shared statements, the pool, the removal and the key that signs', async () => {
+  it('report batched statements, the pool, the removal and the signing key', async () => {
     const now = await scrape();
     for (const statement of ['refresh', 'state-save', 'state-consume', 'access-token', 'history-state'])
       expect([statement, now.sum('latchkey_database_batch_size_count', { statement })]).toEqual([
@@ -145,7 +145,7 @@ describe('metrics', () => {
     expect(now.sum('latchkey_ready')).toBe(1);
   });
 
-  it('know a request by its route, also where its body, its method or its client kept it from there', async () => {
+  it('know a request by its route, also if its body is refused', async () => {
     const counts = async (): Promise<string[]> => {
       const { samples } = await scrape();
       return samples

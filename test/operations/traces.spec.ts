@@ -19,7 +19,7 @@ const PRELOAD = fileURLToPath(new URL('../support/loaded-modules.cjs', import.me
 const SERVER = 2;
 const CLIENT = 3;
 
-/** What operators see of the service as a process: traces, and the port for metrics (docs/metrics.md). */
+/** Traces, and METRICS_PORT, of the service as a process (docs/metrics.md). */
 describe('traces and metrics of a process', () => {
   let provider: StubProvider;
   let collector: TraceCollector;
@@ -56,7 +56,7 @@ describe('traces and metrics of a process', () => {
     return find()!;
   };
 
-  it('traces each request with what it asks of others, takes a trace over, and tells no secret', async () => {
+  it('traces each request and its calls, continues a trace, and exports no secret', async () => {
     const metricsPort = String(await freePort());
     const service = await startServiceProcess(
       env({
@@ -116,7 +116,7 @@ describe('traces and metrics of a process', () => {
     });
     expect(collector.resource).toMatchObject({ 'service.name': 'latchkey' });
 
-    // The port of its own has the metrics and nothing else, also while the service waits for its end.
+    // METRICS_PORT serves the metrics alone, also during SHUTDOWN_DELAY.
     const metrics = request(`http://localhost:${metricsPort}`);
     await request(url).get('/metrics').expect(404);
     await metrics.get('/health/live').expect(404);
@@ -152,7 +152,7 @@ describe('traces and metrics of a process', () => {
       expect(collector.text).not.toContain(secret);
   });
 
-  it('goes on without the collector, says so once, and ends in time', async () => {
+  it('works without the collector, warns once, and ends in time', async () => {
     const service = await startServiceProcess(
       env({
         OTEL_TRACES_EXPORTER: 'otlp',

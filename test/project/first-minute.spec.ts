@@ -10,7 +10,7 @@ import { spawnService, type ServiceChild } from '../support/service-process.js';
 
 const file = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url));
 
-/** What somebody reads who starts it for the first time: npm start, its end, and what most often goes wrong. */
+/** The output of a first start, and of its most frequent failures. */
 describe('the first minute', () => {
   let database: Awaited<ReturnType<typeof createDatabase>>;
   let service: ServiceChild;
@@ -34,7 +34,7 @@ describe('the first minute', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('ends in one block: the address, whom to be, where to read on, how to stop', () => {
+  it('ends in one block: the address, demo accounts, documents, how to stop', () => {
     const block = service.output().slice(service.output().indexOf('\n\n'));
     expect(block).toContain(`Latchkey is ready: ${service.url}`);
     expect(block).toMatch(/Demo accounts: ada \/ analytical-engine, grace/);
@@ -43,7 +43,7 @@ describe('the first minute', () => {
     expect(documents).toContain('docs/providers.md');
   });
 
-  it('warns in one line each, and shows no JSON, no colours and nothing of the framework', () => {
+  it('warns in one line each, without JSON, colours and lines of the framework', () => {
     const lines = service.output().split('\n\n')[0]!.split('\n');
     expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d WARN: REDIRECT_URIS is unset: any absolute/);
     for (const line of lines) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:INFO|WARN): \S/);
@@ -80,7 +80,7 @@ describe('the first minute', () => {
     expect(readdirSync(folder)).toEqual(['file']);
   });
 
-  it('`npm start` before `npm ci` says so', () => {
+  it('`npm start` before `npm ci`', () => {
     const place = mkdtempSync(join(folder, 'clone-'));
     for (const name of ['package.json', 'start.js']) cpSync(file(name), join(place, name));
     const start = (): unknown[] => {
@@ -92,7 +92,7 @@ describe('the first minute', () => {
     expect(start()).toEqual([1, 'A dependency is not installed. Run `npm ci`: @nestjs/config\n']);
   });
 
-  it('a directory below /proc: one line, where Node.js would try to make it without end', async () => {
+  it('a directory below /proc: one line (Node.js would try to create it in an endless loop)', async () => {
     const other = await spawnService(as({ DATABASE_URL: '', DATA_DIR: '/proc/latchkey' }));
     expect(await other.ended).toBe(1);
     expect(other.output()).toContain(

@@ -22,7 +22,7 @@ const sourcesOf = (directory: string): string[] =>
 
 interface Import {
   readonly path: string;
-  /** Imports only types: it is gone after compiling. */
+  /** Imports only types. */
   readonly isType: boolean;
 }
 
@@ -44,10 +44,10 @@ const packageOf = ({ path }: Import): string =>
 
 const packages = readdirSync(join(ROOT, 'packages'));
 const service = manifestOf('.');
-/** The packages whose sources are compiled into the service: those that it may import. */
+/** Packages that the service may import: their sources are compiled into it. */
 const compiledIn = Object.values(service.imports).map((paths) => paths['@latchkey/source'].split('/')[2]!);
 
-it('sees the imports at all', () => {
+it('finds imports', () => {
   expect(packages).toEqual(expect.arrayContaining(['client', ...compiledIn]));
   const paths = importsOf('packages/embedded-postgres/src/ownership.ts').map(({ path }) => path);
   expect(paths).toEqual(expect.arrayContaining(['node:timers/promises', 'pg', './provision.js']));

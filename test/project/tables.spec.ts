@@ -1,7 +1,7 @@
 import { parseSync } from '@swc/core';
 import { files, importsOf, namedImportsOf, roomOf, sourceOf } from '../support/rooms.js';
 
-/** Files whose statements span rooms: each says so, and puts together what the tables' rooms offer in their `*.sql.ts`. */
+/** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
 const SPANNING = [
   'auth/sign-in/sign-in-in-steps.ts',
   'auth/sign-in/sign-in-together.ts',
@@ -12,12 +12,12 @@ const SPANNING = [
   'realtime/push/push.store.ts',
 ];
 
-const MIGRATIONS = 'database/migrations/'; // they make the tables of all rooms
+const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
 
-/** The right of service keys, and the path, that a table has its name from; alone it says nothing. */
+/** Also a right of service keys and a path, so the word alone is no table. */
 const ALSO_A_RIGHT = 'users';
 
-/** Every entity: its table, its class and its room. */
+/** All entities: table, class and module. */
 const entities = files.flatMap((file) =>
   [...sourceOf(file).matchAll(/@Entity\('(\w+)'.*?\bclass (\w+)/gs)].map(([, table, name]) => ({
     table: table!,
@@ -67,13 +67,13 @@ function tablesIn(source: string): string[] {
   return named.map(({ table }) => table);
 }
 
-describe('a table is named in its own room', () => {
+describe('a table is named in its own module', () => {
   it('has one', () => {
     expect(entities.length).toBeGreaterThanOrEqual(12);
     expect(entities.map(({ room }) => room)).not.toContain(undefined);
   });
 
-  it('and in the SQL of no other', () => {
+  it('and in the SQL of no other module', () => {
     const strangers = files
       .filter((file) => !file.startsWith(MIGRATIONS))
       .flatMap((file) => tablesIn(sourceOf(file)).map((table) => ({ file, table })))
@@ -81,12 +81,12 @@ describe('a table is named in its own room', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('but in migrations, which are nothing else', () => {
+  it('except in migrations; their folder has no other files', () => {
     const migrations = files.filter((file) => file.startsWith(MIGRATIONS));
     expect(migrations.filter((file) => !/\/\d{13}-[\w-]+\.ts$/.test(file))).toEqual([]);
   });
 
-  it('and its entity is imported by no other room, only by the list of entities', () => {
+  it('and its entity is imported by no other module, only by the list of entities', () => {
     const names = entities.map(({ name }) => name);
     const isEntity = (path: string, imported: string): boolean =>
       path.endsWith('.entity.js') || names.some((name) => new RegExp(`\\b${name}\\b`).test(imported));
@@ -100,7 +100,7 @@ describe('a table is named in its own room', () => {
     expect(strangers).toEqual([]);
   });
 
-  it('and a file whose statements span rooms says so', () => {
+  it('and a file with statements that span modules has a comment about that', () => {
     const spanning = files.filter((file) =>
       importsOf(file).some((path) => path.endsWith('.sql.js') && roomOf(path) !== roomOf(file)),
     );
