@@ -1,7 +1,7 @@
 // The redirect URI of the demo (spec §1, step 3): the SDK passes code and state on to the page that began the sign-in.
 import { latchkey } from './client.js';
 
-/** Milliseconds after which a window of its own would have been closed, if the browser allowed that. */
+/** Milliseconds until a popup is closed, if the browser allows it. */
 const CLOSED = 1000;
 
 latchkey.handleCallback().then(

@@ -26,7 +26,7 @@ export function onConnection(handler) {
   handlers.push(handler);
 }
 
-/** @param {'live' | 'connecting'} now the channel's state; undefined when nobody is signed in, and so none is wanted */
+/** @param {'live' | 'connecting'} now the channel's state; undefined without a session */
 export function setChannel(now) {
   clearTimeout(timer);
   signedIn = now !== undefined;

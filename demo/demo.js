@@ -9,7 +9,7 @@ import { showToken, showUser, tick } from './profile.js';
 import { addRequest } from './requests.js';
 
 const element = (id) => document.getElementById(id);
-/** Milliseconds after which the devices are shown, also where the channel cannot be opened. */
+/** Milliseconds after which the devices are shown, even if the channel is not open. */
 const LATEST = 2000;
 /** The id of the user that the page shows. */
 let shown;
@@ -41,7 +41,7 @@ latchkey.on('request', (call) => {
 });
 latchkey.on('change', show);
 
-/** @param {string} [mode] as the provider's settings say where there is none */
+/** @param {string} [mode] by default that of the provider's settings */
 async function signIn(mode) {
   try {
     await latchkey.signIn({ mode: mode || undefined });
@@ -56,5 +56,5 @@ for (const button of document.querySelectorAll('[data-mode]'))
 if (latchkey.session) show(latchkey.session);
 if (showSecondDevice() && !latchkey.session) void signIn();
 setInterval(tick, 1000);
-// No event tells when `online` changes.
+// There is no event for a change of `online`.
 setInterval(() => latchkey.session && navigator.onLine && !document.hidden && showDevices(), 30_000);

@@ -82,7 +82,7 @@ export class DeviceRow {
     this.update();
   }
 
-  /** Says anew whether it is online: where it is not heard of, nobody can tell. */
+  /** Shows again whether the device is online, which is unknown without a connection. */
   update() {
     const [state, text] = presenceOf(this.#device);
     this.#state.className = `device-state ${state}`;

@@ -60,7 +60,7 @@ async function ask() {
 function show(devices) {
   empty.hidden = true;
   for (const id of rows.keys()) if (!devices.some(({ device_id }) => device_id === id)) remove(id);
-  devices.sort((one, other) => rank(other) - rank(one)); // this device, those that are signed in, the others; then by last use
+  devices.sort((one, other) => rank(other) - rank(one)); // this device, devices that are signed in, all others; then by last use
   devices.forEach((device, index) => {
     const row = rows.get(device.device_id) ?? add(device.device_id);
     row.show(device);

@@ -32,7 +32,7 @@ element('confirm-yes').addEventListener('click', () => {
   void signOut('all');
 });
 
-// A popover stands in the top layer, where it knows nothing of its button.
+// A popover is in the top layer, so it has no position relative to its button.
 menu.addEventListener('beforetoggle', ({ newState }) => {
   if (newState !== 'open') return;
   const { bottom, right } = opener.getBoundingClientRect();
@@ -41,7 +41,7 @@ menu.addEventListener('beforetoggle', ({ newState }) => {
 });
 addEventListener('resize', () => menu.hidePopover());
 
-/** @param {boolean} is whether somebody is signed in */
+/** @param {boolean} is whether there is a session */
 export function showLeave(is) {
   opener.hidden = !is;
   if (is) return;

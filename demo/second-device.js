@@ -2,7 +2,7 @@
 const ASKED = '#sign-in';
 const TWINS = { localhost: '127.0.0.1', '127.0.0.1': 'localhost' };
 
-/** Offers the other origin, where there is one. @returns {boolean} whether this page was opened by that, to sign in */
+/** Shows a link to the other origin. @returns {boolean} whether such a link has opened this page, to sign in */
 export function showSecondDevice() {
   const link = document.getElementById('second');
   const twin = TWINS[location.hostname];

@@ -15,16 +15,16 @@ interface Scanned {
   readonly responses: Readonly<Record<string, object>>;
 }
 
-/** Where an operation is, and what all operations share. */
+/** Path and method of an operation, and what all operations share. */
 interface Context {
   readonly path: string;
   readonly models: ReadonlyMap<string, Type>;
   readonly schemas: Readonly<Record<string, ObjectSchema>>;
-  /** Answers that are referred to by name; errors of operations are added. */
+  /** Answers by name, for references; errors of operations are added. */
   readonly responses: Record<string, Json>;
 }
 
-/** Every body is parsed, and every operation may fail. */
+/** Errors of all operations. */
 const EVERYWHERE = ['invalid_request', 'payload_too_large', 'server_error'] as const;
 const WITHOUT_BODY = [204, 302, 304];
 const PAGE = { 'text/html': { schema: { type: 'string' } } };
@@ -39,7 +39,7 @@ const HEADERS: Readonly<Record<string, Json>> = {
  *
  * @param app application in preview mode
  * @param models classes of bodies and answers by name
- * @throws Error for a route whose doc comment has no `@returns`
+ * @throws Error for a route without the doc comment's `@returns`
  */
 export function makeDocument(
   app: INestApplication,

@@ -7,7 +7,7 @@ interface Told {
   readonly example: string;
 }
 
-/** What clients are told of each code. */
+/** Descriptions of the error codes. */
 const ERRORS: Readonly<Record<ErrorCode, Told>> = {
   invalid_request: {
     when: 'A parameter is missing, malformed, repeated or too long, or the body is neither a JSON object nor a form.',

@@ -1,6 +1,6 @@
 import type { Json } from './sources.js';
 
-/** Values that examples share; those of PKCE are from RFC 7636, Appendix B. test/openapi/openapi-examples.spec.ts replaces some by values of a running service. */
+/** Values that examples share, with the PKCE values of RFC 7636, Appendix B. test/openapi/openapi-examples.spec.ts replaces some by values of a running service. */
 export const EXAMPLE = {
   provider: 'mock',
   redirectUri: 'http://localhost:3000/callback',

@@ -13,7 +13,7 @@ import { readSources } from './sources.js';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url)); // from dist/openapi
 
-/** One provider whose name is `name`: its paths stand for those of all. No pages of our own. */
+/** One provider with the name `name`, for the paths of all providers. No sample provider, no demo page. */
 const settings = parseSettings({
   PORT: '3000',
   SECRET_KEY: '00'.repeat(32),

@@ -6,7 +6,7 @@ import { SwaggerModule } from '@nestjs/swagger';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 import type { Program } from 'typescript';
 
-/** Files with classes of answers; those of bodies are in `*.dto.ts`. */
+/** Files with classes of answers. Classes of bodies are in `*.dto.ts`. */
 const ANSWERS = [
   'auth/server-metadata.controller.ts',
   'operations/health.controller.ts',

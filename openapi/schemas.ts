@@ -49,12 +49,11 @@ function completeMember(member: Json, known: Json): Json {
   }
   if (merged['enum'] !== undefined) {
     merged['type'] = 'string';
-    delete merged['pattern']; // says the same
+    delete merged['pattern']; // the enum is stricter
   }
   return merged;
 }
 
-/** Of what else a field is, the rules of a body speak. */
 function examplesOf(name: string): Json {
   const { examples } = FIELDS[name] ?? {};
   return examples === undefined ? {} : { examples };

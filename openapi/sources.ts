@@ -12,7 +12,7 @@ export interface Source {
   readonly answers: ReadonlyMap<number | undefined, string>;
   /** Codes of `@throws OAuthError`. */
   readonly errors: readonly ErrorCode[];
-  /** Descriptions of errors that have an entry of their own: `@throws {503}`. */
+  /** Descriptions of errors with a separate entry: `@throws {503}`. */
   readonly failures: ReadonlyMap<number, string>;
   /** Names of types: of the result, and of the parameter that has `@Body` or `@Query`. */
   readonly result: readonly string[];
