@@ -1,14 +1,14 @@
 import { createLog } from './log.js';
 import { readableLine } from './log-output.js';
 
-/** What the log would have as JSON, for people. */
+/** Formats a line of the JSON log. */
 function shown(write: (log: ReturnType<typeof createLog>) => void): string {
   let line = '';
   write(createLog('trace', { write: (json) => void (line = json) }));
   return readableLine(JSON.parse(line) as Record<string, unknown>);
 }
 
-describe('a line of the log for people', () => {
+describe('a line of the text log', () => {
   it.each<[string, Parameters<typeof shown>[0], string]>([
     ['a message', (log) => log.warn('REDIRECT_URIS is not set'), 'REDIRECT_URIS is not set'],
     [
@@ -18,17 +18,17 @@ describe('a line of the log for people', () => {
       'key_made kid=0e-5 activeAt=2026-11-21T01:26:29.626Z',
     ],
     [
-      'numbers, texts, lists, and what is absent',
+      'numbers, texts, lists, and absent values',
       (log) => log.info({ ms: 3, path: '/a b', ids: ['x', 1], error: undefined, deviceId: null }, 'request'),
       'request ms=3 path="/a b" ids=["x",1] deviceId=null',
     ],
     [
-      'what only its context names',
+      'a context without a message',
       (log) => log.info({ context: 'Metrics', left_out: 3 }),
       'Metrics left_out=3',
     ],
     [
-      'what would begin a line, or tell the terminal something',
+      'line breaks and escape sequences',
       (log) =>
         log.info({ path: 'a\n\u001b[2Jb\u2028', name: '\u009bc' }, 'one\r\nINFO: two \u001b]0;x\u0007'),
       String.raw`one\u000d\u000aINFO: two  path="a\n\u001b[2Jb\u2028" name=""`,

@@ -46,7 +46,6 @@ describe('HTTP (contract §2, §3)', () => {
     ['get', '/OAuth2/authorize', 404, 'not_found', undefined],
     ['get', '//oauth2/authorize', 404, 'not_found', undefined],
     ['get', '/oauth2/token', 405, 'method_not_allowed', 'POST'],
-    ['get', '/oauth2/refresh', 405, 'method_not_allowed', 'POST'],
     ['put', '/oauth2/refresh', 405, 'method_not_allowed', 'POST'],
     ['post', '/oauth2/authorize', 405, 'method_not_allowed', 'GET, HEAD'],
     ['delete', '/.well-known/jwks.json', 405, 'method_not_allowed', 'GET, HEAD'],
@@ -62,7 +61,6 @@ describe('HTTP (contract §2, §3)', () => {
   it.each([
     ['broken JSON', 'application/json', '{"a'],
     ['a form of too many parameters', 'application/x-www-form-urlencoded', '&'.repeat(500)],
-    ['plain text', 'text/plain', 'a'],
     ['more than 64 KiB', 'application/json', ' '.repeat(100_000)],
   ])('path and method are checked before a body: %s', async (_name, type, body) => {
     for (const [path, status, allow] of [
@@ -137,8 +135,6 @@ describe('HTTP (contract §2, §3)', () => {
       ['an origin on the list', 'https://app.example', true],
       ['our own', '', true],
       ['another one', 'https://evil.example', false],
-      ['a listed one as a prefix', 'https://app.example.evil.example', false],
-      ['null', 'null', false],
     ])('%s', async (_name, origin, allowed) => {
       const sent = origin || service.settings.publicUrl;
       const call = await request(service.url).get('/health/live').set('Origin', sent).expect(200);
