@@ -13,7 +13,6 @@ const TIMEOUT_MS = 2000;
 // Words of each grammar, which are put into valid input.
 const JSON_WORDS = ['"__proto__":{}', ...String.raw`{ } [ , : " \ud800 1e999`.split(' '), '['.repeat(200)];
 const FORM_WORDS = ['&'.repeat(120), ...'& = []= %5B%5D %26 + % %FF %00 ; __proto__=1'.split(' ')];
-const TOKEN_WORDS = '. = e30 eyJhbGciOiJub25lIn0'.split(' ');
 const PACKETS = '2 2probe 41 42["x",1] 421["authenticate",{"token":"x"}] 451-["x",{}] 40/admin,'.split(' ');
 const HTTP_WORDS = [
   'Content-Length: 999\r\n',
@@ -93,16 +92,6 @@ describe('random input', () => {
     await each(async (random) => {
       const bytes = mutated(random, random.pick(seeds), HTTP_WORDS);
       if (!bytes.toString('latin1').startsWith('HEAD ')) await send(bytes); // its answers have lengths without bodies
-    });
-  });
-
-  it('in access tokens is refused', async () => {
-    const { access_token: token } = issued;
-    await each(async (random) => {
-      const mutant = mutatedText(random, token, TOKEN_WORDS).replaceAll(/[^ -~]/g, '');
-      if (mutant.trim() === token) return;
-      const head = `GET /me HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${mutant}\r\n\r\n`;
-      for (const status of await send(head)) expect([400, 401, 431]).toContain(status);
     });
   });
 

@@ -73,12 +73,10 @@ describe('input', () => {
 
     it.each([
       ['user_id', ''],
-      ['user_id', null],
       ['event', ''],
       ['device_id', ' '],
       ['ttl', ''],
       ['ttl', '60'],
-      ['ttl', false],
     ])('%s %j is refused', async (name, value) => {
       await expectRefused(push({ event: 'x', data: 1, [name]: value }));
     });

@@ -26,7 +26,9 @@ describe('the versions of Node.js', () => {
     (document) => {
       const text = read(document);
       if (!document.startsWith('packages/')) expect(text).toContain(`Node.js ${RECOMMENDED}`);
-      const least = [...text.matchAll(/Node\.js ≥ (\d+(?:\.\d+)*)/g)].map(([, version]) => version);
+      const least = [...text.matchAll(/Node\.js[^.\n]{0,20}≥ (\d+(?:\.\d+)*)/g)].map(
+        ([, version]) => version,
+      );
       expect([...new Set(least)]).toEqual([LEAST]);
     },
   );
