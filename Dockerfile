@@ -1,5 +1,4 @@
-# The service in production: glibc, Node.js and what is compiled. The database is another container's, so the embedded
-# PostgreSQL is left out.
+# The service in production, without the embedded PostgreSQL.
 FROM node:24.21.0-trixie-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -13,8 +12,8 @@ RUN npm ci --ignore-scripts
 COPY nest-cli.json tsconfig*.json ormconfig.ts ./
 COPY packages packages
 COPY src src
-# The links to packages/ lead nowhere in the image: what the service needs of them is in dist/. Types, source maps and
-# documents of dependencies, which nothing reads there, are more than half of their size.
+# Removes the links to packages/, which are compiled into dist/, and types, source maps and documents of dependencies: more than
+# half of their size.
 RUN npm run build \
   && npm prune --omit=dev --omit=optional --ignore-scripts \
   && rm -r node_modules/@latchkey \
@@ -32,11 +31,11 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY demo demo
 COPY docs/openapi.json docs/
-# The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot judge a name.
+# The image's user `node`, as a number: Kubernetes' runAsNonRoot cannot check a name.
 USER 1000:1000
 EXPOSE 3000
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=5s --timeout=3s --start-period=60s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Not through npm, which would not pass SIGTERM on. It starts no other process, so nothing has to be reaped.
+# Not through npm, which does not forward SIGTERM. It starts no child process, so it needs no init.
 CMD ["node", "dist/src/main.js"]

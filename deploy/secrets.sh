@@ -1,13 +1,13 @@
 #!/bin/sh
-# Makes the secrets that docker-compose.yml hands to the containers, in secrets/, and an empty .env for all other settings.
-# What is there already stays. Kubernetes can take the same files (docs/containers.md).
+# Makes the secrets of docker-compose.yml in secrets/, and an empty .env for all other settings. Existing files stay.
+# The files also serve for Kubernetes (docs/containers.md).
 #   sh deploy/secrets.sh [directory, by default that of docker-compose.yml]
 set -eu
 cd "${1:-$(dirname "$0")/..}"
 umask 077
 
-# Nobody else may enter the directory. The files themselves may be read by all, since each container sees its own only, as an
-# account that has nothing to do with yours.
+# Only the owner may enter the directory. The files are readable by all accounts, since a container has another account and
+# sees its own files only.
 mkdir -p secrets
 make() {
   [ -e "secrets/$1" ] && return
