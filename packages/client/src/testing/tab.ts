@@ -1,8 +1,8 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { Post } from '../post.js';
-import { keepFresh, type Refresher } from '../refresher.js';
-import { stored } from '../storage.js';
-import { keepTokens, type TokenKeeper, type Tokens } from '../tokens.js';
+import type { Post } from '../service/post.js';
+import { keepFresh, type Refresher } from '../tokens/refresher.js';
+import { stored } from '../tokens/storage.js';
+import { keepTokens, type TokenKeeper, type Tokens } from '../tokens/tokens.js';
 
 type Area = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
