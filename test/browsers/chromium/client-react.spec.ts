@@ -231,8 +231,8 @@ inChromium('@latchkey/client/react', () => {
 
     it('says what is missing', () => {
       expect(app.failures).toEqual([
-        'There is no <LatchkeyProvider> above this component',
-        '<LatchkeyProvider> needs a client: <LatchkeyProvider client={latchkey}>',
+        'No <LatchkeyProvider> above this component: add one',
+        '<LatchkeyProvider> has no client: pass client={latchkey}',
       ]);
     });
   });

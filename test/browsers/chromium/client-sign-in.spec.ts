@@ -102,7 +102,9 @@ inChromium('the client signs in', () => {
     await submit(provider());
     await page.getByRole('alert').getByText('Signing in did not work').waitFor();
     expect(await dialog().textContent()).not.toMatch(/invalid_grant|no good/);
-    expect(warnings).toEqual(['Latchkey: signing in failed. invalid_grant the code is no good']);
+    expect(warnings).toEqual([
+      'Latchkey: signing in failed, see docs/errors.md: invalid_grant (the code is no good)',
+    ]);
     await page.getByRole('button', { name: 'Try again' }).click();
     await submit(provider());
     await signedIn();

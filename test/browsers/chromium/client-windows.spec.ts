@@ -189,26 +189,6 @@ inChromium('the client signs in by a window of its own', () => {
       expect(exchanged).toHaveLength(1);
     });
 
-    it.each([
-      ['without BroadcastChannel', 'delete globalThis.BroadcastChannel'],
-      // As Firefox does where cookies are blocked.
-      [
-        'that refuses one',
-        `globalThis.BroadcastChannel = function () { throw new DOMException('no', 'SecurityError'); }`,
-      ],
-    ])('in a browser %s: by storage, where nothing stays', async (_what, script) => {
-      policy = 'same-origin';
-      await context.addInitScript(script);
-      const page = await open();
-      const popup = await enter(page);
-      await popup.getByText('Allow').click();
-      await signedIn(page);
-      expect(exchanged).toHaveLength(1);
-      expect(await page.evaluate('Object.keys(localStorage).filter((key) => /callback/.test(key))')).toEqual(
-        [],
-      );
-    });
-
     it('in two tabs at once: each gets its own', async () => {
       policy = 'same-origin';
       const tabs = [await open(), await open()];
@@ -234,8 +214,6 @@ inChromium('the client signs in by a window of its own', () => {
             const say = () => {
               opener?.postMessage({ type: 'latchkey:callback', query }, location.origin);
               new BroadcastChannel('${line()}').postMessage(query);
-              localStorage.setItem('${line()}', JSON.stringify(query));
-              localStorage.removeItem('${line()}');
             };
             say(); say();
           </script>`,
@@ -253,9 +231,6 @@ inChromium('the client signs in by a window of its own', () => {
   const say = (page: Page, news: unknown): Promise<unknown> =>
     page.evaluate(`(() => {
       new BroadcastChannel('${line()}').postMessage(${JSON.stringify(news)});
-      localStorage.setItem('${line()}', ${JSON.stringify(JSON.stringify(news))});
-      localStorage.setItem('${line()}', '{');
-      localStorage.removeItem('${line()}');
     })()`);
 
   it('and takes no callback of another state, nor what is none; a callback that nobody waits for is refused', async () => {

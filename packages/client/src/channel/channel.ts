@@ -1,7 +1,7 @@
 import type { LatchkeyError } from '../latchkey-error.js';
 import { after, backoff, onWake } from '../service/timer.js';
 import type { EndReason } from '../session.js';
-import { signedOut, type Refresher } from '../tokens/refresher.js';
+import type { Refresher } from '../tokens/refresher.js';
 import type { Channel, EventMeta, Ready, Socket, SocketIo } from './channel-events.js';
 import { makeEvents } from './events.js';
 
@@ -18,7 +18,6 @@ const PROBE_TIMEOUT = 3.5;
  * Keeps a connection to the user's channel (contract §7). Each connection has a fresh token, and resumes at the last offset.
  * @param offset of the last event that the application has
  * @param id of that event
- * @returns the channel, and a promise: resolved at the first `ready`, rejected if the channel ends before
  */
 export function openChannel(
   url: string,
@@ -27,7 +26,7 @@ export function openChannel(
   id: string | null | undefined,
   { fresh, refresh }: Refresher,
   endSession: (reason: EndReason) => void,
-): { channel: Channel; opened: Promise<void> } {
+): Channel {
   const { on, emit } = makeEvents();
   let socket: Socket | undefined;
   let connected = false;
@@ -42,10 +41,6 @@ export function openChannel(
   let exchanged: string | undefined;
   /** Whether the key that signed the token was withdrawn: then a token that is not due is useless, too. */
   let revoked = false;
-  let resolveOpened!: () => void;
-  let rejectOpened!: (error: Error) => void;
-  const opened = new Promise<void>((...both) => ([resolveOpened, rejectOpened] = both));
-  opened.catch(() => undefined);
 
   /** Spec §1: refreshes on demand when a connection is established. */
   const open = async (): Promise<void> => {
@@ -108,7 +103,6 @@ export function openChannel(
     connected = true;
     exchanged = undefined;
     failures = 0;
-    resolveOpened();
     emit('ready', info);
   };
 
@@ -190,7 +184,7 @@ export function openChannel(
   const stopWaking = onWake(wake);
   void open();
 
-  const channel = {
+  return {
     get connected() {
       return connected;
     },
@@ -206,8 +200,6 @@ export function openChannel(
       closed = true;
       stopWaking();
       leave();
-      rejectOpened(signedOut());
     },
   };
-  return { channel, opened };
 }

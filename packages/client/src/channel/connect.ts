@@ -1,34 +1,36 @@
 import { advise, IS_DEVELOPMENT } from '../advice.js';
 import { LatchkeyError } from '../latchkey-error.js';
 import type { ConnectOptions } from '../latchkey.js';
+import { signedOut } from '../tokens/refresher.js';
 import type { Channel, SocketIo } from './channel-events.js';
-import type { openChannel } from './channel.js';
 
-type Opened = ReturnType<typeof openChannel>;
+const MISSING = 'No Socket.IO client: set loadSocketIo';
 
 /** The client's channel, at most one at a time. */
-export interface Connection {
-  readonly connect: (position: ConnectOptions) => Promise<Channel>;
-  readonly close: () => void;
-  /** Undefined without a channel. */
-  readonly isConnected: () => boolean | undefined;
-}
-
 export function makeConnection(
   load: () => Promise<SocketIo>,
-  open: (io: SocketIo, position: ConnectOptions) => Opened,
-): Connection {
-  let opening: Promise<Opened> | undefined;
+  open: (io: SocketIo, position: ConnectOptions) => Channel,
+) {
+  /** Resolved at the first `ready`, rejected if the channel ends before. */
+  let opening: Promise<Channel> | undefined;
   let channel: Channel | undefined;
 
-  const begin = (position: ConnectOptions): Promise<Opened> => {
+  const begin = (position: ConnectOptions): Promise<Channel> => {
     const forget = (): void => {
       if (opening === mine) opening = channel = undefined;
     };
-    const make = async (): Promise<Opened> => {
-      const made = open(await loaded(load), position);
-      ({ channel } = made);
-      channel.on('disconnect', ({ final }) => final && forget());
+    const make = async (): Promise<Channel> => {
+      const module = await loaded(load);
+      if (opening !== mine) throw signedOut(); // closed while the code was loading
+      const made = (channel = open(module, position));
+      await new Promise<void>((resolve, reject) => {
+        made.on('ready', () => resolve());
+        made.on('disconnect', ({ final }) => {
+          if (!final) return;
+          forget();
+          reject(signedOut());
+        });
+      });
       return made;
     };
     const mine = make();
@@ -37,15 +39,12 @@ export function makeConnection(
   };
 
   return {
-    async connect(position) {
-      const { channel: made, opened } = await (opening ??= begin(position));
-      await opened;
-      return made;
-    },
-    close() {
-      opening?.then((made) => made.channel.close()).catch(() => undefined);
+    connect: (position: ConnectOptions): Promise<Channel> => (opening ??= begin(position)),
+    close(): void {
+      channel?.close();
       opening = channel = undefined;
     },
+    /** Undefined without a channel. */
     isConnected: () => channel?.connected,
   };
 }
@@ -58,8 +57,6 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
   if (IS_DEVELOPMENT) advise(`connect() failed: ${MISSING}, e.g. () => import('socket.io-client').`);
   throw new LatchkeyError('missing_peer', MISSING);
 }
-
-const MISSING = 'No Socket.IO client: set loadSocketIo';
 
 /** Loads this package's sockets, which need a WebSocket (Node.js ≥ 22). */
 export async function ownSockets(): Promise<SocketIo> {

@@ -7,19 +7,10 @@ const GRACE = 5000;
 /** Milliseconds until the next attempt to load Socket.IO. */
 const RETRY_DELAY = 5000;
 
-/** The channel of a client, shared by its components. */
-export interface SharedChannel {
-  /** Opens the channel for the first listener. @returns a function that stops listening */
-  readonly listen: (event: string, handler: EventHandler) => () => void;
-  /** Calls back when `isConnected` changes. @returns a function that stops watching */
-  readonly watch: (notify: () => void) => () => void;
-  readonly isConnected: () => boolean;
-}
-
-const channels = new WeakMap<Latchkey, SharedChannel>();
+const channels = new WeakMap<Latchkey, ReturnType<typeof share>>();
 
 /** Returns the shared channel of a client, which may have several providers. */
-export function sharedChannel(client: Latchkey): SharedChannel {
+export function sharedChannel(client: Latchkey): ReturnType<typeof share> {
   const known = channels.get(client) ?? share(client);
   channels.set(client, known);
   return known;
@@ -31,7 +22,7 @@ interface Listener {
   stop?: (() => void) | undefined;
 }
 
-function share(client: Latchkey): SharedChannel {
+function share(client: Latchkey) {
   const listeners = new Set<Listener>();
   const watchers = new Set<() => void>();
   let channel: Channel | undefined;
@@ -78,7 +69,8 @@ function share(client: Latchkey): SharedChannel {
   };
 
   return {
-    listen(event, handler) {
+    /** Opens the channel for the first listener. @returns a function that stops listening */
+    listen: (event: string, handler: EventHandler): (() => void) => {
       clearTimeout(closing);
       const listener: Listener = { event, handler };
       listeners.add(listener);
@@ -91,7 +83,8 @@ function share(client: Latchkey): SharedChannel {
         if (!listeners.size) closing = setTimeout(close, GRACE);
       };
     },
-    watch(notify) {
+    /** Calls back when `isConnected` changes. @returns a function that stops watching */
+    watch: (notify: () => void): (() => void) => {
       watchers.add(notify);
       return () => void watchers.delete(notify);
     },

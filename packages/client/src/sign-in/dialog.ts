@@ -13,30 +13,13 @@ const A_MINUTE = 60;
 /** A button. */
 type Action = readonly [label: string, onClick: () => void];
 
-/** The login dialog (spec §1). */
-export interface SignInDialog {
-  /** Shows progress. @param framed before or after a frame: the dialog keeps its height */
-  readonly wait: (framed: boolean) => void;
-  /**
-   * Shows the provider's page in a frame. No script can detect whether the provider forbids framing, so there is always a button
-   * for a window.
-   * @param onRefused called if this page's Content Security Policy forbids the frame
-   */
-  readonly frame: (url: string, onNewWindow: () => void, onRefused: () => void) => Window;
-  /** Sets the height of the frame. @param wanted CSS pixels, from the provider's page: may be anything */
-  readonly resize: (wanted: unknown) => void;
-  /** Shows a text and buttons; the first action is the default. @param role `alert` for a problem */
-  readonly say: (role: 'alert' | 'status', text: string, ...actions: readonly Action[]) => void;
-  /** Explains a failure, and offers a retry. */
-  readonly fail: (error: LatchkeyError, onRetry: () => void) => void;
-  readonly close: () => void;
-}
+export type SignInDialog = ReturnType<typeof makeDialog>;
 
 /**
- * A native `<dialog>`: it keeps the focus, closes on Escape and restores the focus. A shadow root keeps the page's styles out; every
+ * The login dialog (spec §1), a native `<dialog>`: it keeps the focus, closes on Escape and restores the focus. A shadow root keeps the page's styles out; every
  * Content Security Policy allows its constructed style sheet.
  */
-export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
+export function makeDialog(texts: Texts, onClose: () => void) {
   Object.assign(texts, { ...english, ...texts }); // English until another language is loaded
   let dialog: HTMLDialogElement | undefined;
   let title: HTMLElement;
@@ -108,7 +91,8 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
     return outline;
   };
 
-  const say: SignInDialog['say'] = (role, text, ...actions) => {
+  /** Shows a text and buttons; the first action is the default. @param role `alert` for a problem */
+  const say = (role: 'alert' | 'status', text: string, ...actions: readonly Action[]): void => {
     const buttons = actions.map(button);
     const alert = make('p', { role: 'alert', textContent: text });
     if (role === 'alert') show('', texts.signIn, '', alert, ...buttons);
@@ -119,12 +103,18 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
   };
 
   return {
-    wait(framed) {
+    /** Shows progress. @param framed before or after a frame: the dialog keeps its height */
+    wait(framed: boolean): void {
       makeBox(framed ? 'box' : 'box low');
       if (framed) box.style.height = height;
       show('wait', texts.signIn, texts.wait, box);
     },
-    frame(url, onNewWindow, onRefused) {
+    /**
+     * Shows the provider's page in a frame. No script can detect whether the provider forbids framing, so there is always a button
+     * for a window.
+     * @param onRefused called if this page's Content Security Policy forbids the frame
+     */
+    frame(url: string, onNewWindow: () => void, onRefused: () => void): Window {
       const { host, origin } = new URL(url);
       // `*`: the provider may redirect to another origin. `storage-access` is allowed by default; passkeys are created in a window.
       const allow = 'publickey-credentials-get *';
@@ -156,14 +146,17 @@ export function makeDialog(texts: Texts, onClose: () => void): SignInDialog {
       );
       return frame.contentWindow!;
     },
-    resize(wanted) {
+    /** Sets the height of the frame. @param wanted CSS pixels, from the provider's page: may be anything */
+    resize(wanted: unknown): void {
       const pixels = Math.min(Math.max(Number(wanted), MIN_HEIGHT), MAX_HEIGHT);
       if (!pixels) return; // NaN
       height = `${pixels}px`;
       box.style.height = height;
     },
     say,
-    fail: (error, onRetry) => say('alert', explain(error, texts), [texts.retry, onRetry]),
+    /** Explains a failure, and offers a retry. */
+    fail: (error: LatchkeyError, onRetry: () => void) =>
+      say('alert', explain(error, texts), [texts.retry, onRetry]),
     close,
   };
 }

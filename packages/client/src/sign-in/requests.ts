@@ -12,32 +12,16 @@ import { deviceId, deviceName } from './device.js';
 /** Seconds: a click must not wait longer. */
 const MODE_TIMEOUT = 3;
 
-/** The requests of a sign-in to the service. */
-export interface SignInRequests {
-  /** The provider's mode if it is known already: browsers open windows only during a click. */
-  readonly knownMode: () => SignInMode | undefined;
-  /** Asks for the provider's mode; `iframe` without an answer in 3 s. Never rejects. */
-  readonly askMode: () => Promise<SignInMode>;
-  /**
-   * Step 1 of spec §1: asks for the address of the provider's page.
-   * @throws LatchkeyError `insecure_context`, or the service's error
-   */
-  readonly authorize: () => Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }>;
-  /**
-   * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
-   * unless the browser cannot keep keys or the service does not support proofs.
-   * @throws LatchkeyError the service's error
-   */
-  readonly exchange: (query: CallbackQuery, sent: PendingSignIn) => Promise<void>;
-}
+export type SignInRequests = ReturnType<typeof makeRequests>;
 
+/** The requests of a sign-in to the service. */
 export function makeRequests(
   { provider, redirectUri, deviceName: device_name = deviceName() }: ClientOptions,
   call: Call,
   post: Post,
   keys: Keys,
   keeper: TokenKeeper,
-): SignInRequests {
+) {
   let known: SignInMode | undefined;
   /** The browser caches the answer for 300 s (contract §4). */
   const loadMode = async (): Promise<void> => {
@@ -49,12 +33,18 @@ export function makeRequests(
     if (/^(iframe|popup|redirect)$/.test(mode!)) known = mode as SignInMode;
   };
   return {
+    /** Returns the provider's mode if it is known already: browsers open windows only during a click. */
     knownMode: () => known,
-    async askMode() {
+    /** Asks for the provider's mode; `iframe` without an answer in 3 s. Never rejects. */
+    askMode: async (): Promise<SignInMode> => {
       await Promise.race([loadMode().catch(() => undefined), sleep(MODE_TIMEOUT)]);
       return known ?? 'iframe';
     },
-    async authorize() {
+    /**
+     * Step 1 of spec §1: asks for the address of the provider's page.
+     * @throws LatchkeyError `insecure_context`, or the service's error
+     */
+    authorize: async (): Promise<{ url: string; sent: Omit<PendingSignIn, 'mode'> }> => {
       const absolute = new URL(redirectUri, document.baseURI).href;
       const { verifier, challenge } = await makePkce();
       const query = new URLSearchParams({
@@ -71,7 +61,13 @@ export function makeRequests(
       if (!/^https?:/.test(url) || !state) throw new LatchkeyError('unexpected_answer');
       return { url, sent: { state, verifier, redirectUri: absolute, issuer, returnTo: location.href } };
     },
-    async exchange({ code, state, iss }, { redirectUri: redirect_uri, verifier: code_verifier, issuer }) {
+    /**
+     * Steps 4 and 5 of spec §1: exchanges the code, and stores the tokens. The session is bound to a key, which is stored first,
+     * unless the browser cannot keep keys or the service does not support proofs.
+     * @throws LatchkeyError the service's error
+     */
+    exchange: async ({ code, state, iss }: CallbackQuery, sent: PendingSignIn): Promise<void> => {
+      const { redirectUri: redirect_uri, verifier: code_verifier, issuer } = sent;
       const device_id = deviceId();
       const key = issuer && (await keys.make());
       const bound = issuer && key ? { binding: { issuer, key } } : {};

@@ -17,25 +17,6 @@ import type { SignInRequests } from './requests.js';
 /** Seconds for which another window may send its callback: the life of a state (contract §2 `STATE_TTL`). */
 const STATE_LIFE = 600;
 
-export interface SignIn {
-  /** Opens the dialog, or joins the sign-in in progress. */
-  readonly start: (mode?: SignInMode) => Promise<void>;
-  /** Asks for a new login (spec §1). @param message why, for the user */
-  readonly ask: (message: string) => void;
-  /** Loads the dialog. */
-  readonly load: () => void;
-  /** Without a session: loads what a click will need. */
-  readonly prepare: () => void;
-  /** With a session: closes a dialog that asks for a login. */
-  readonly done: () => void;
-  /** Finishes a sign-in after a redirect, if there was one. */
-  readonly resume: () => void;
-  /** Handles the window's `message` events. */
-  readonly onMessage: (event: MessageEvent) => void;
-  /** Shows a text without any action. */
-  readonly showText: (text: string) => void;
-}
-
 /** A promise that the callers of `start` share. */
 interface Outcome {
   readonly promise: Promise<void>;
@@ -49,7 +30,7 @@ export function makeSignIn(
   { begun, arrived, line }: SignInMemory,
   texts: Texts,
   progress: (step: SignInStep) => void,
-): SignIn {
+) {
   /** Undefined while no sign-in is in progress. */
   let outcome: Outcome | undefined;
   let popup: Window | null | undefined;
@@ -205,11 +186,13 @@ export function makeSignIn(
   };
 
   return {
-    start(wanted = defaultMode) {
+    /** Opens the dialog, or joins the sign-in in progress. */
+    start: (wanted: SignInMode | undefined = defaultMode): Promise<void> => {
       if (!outcome) void begin(wanted);
       return expect();
     },
-    ask(message) {
+    /** Asks for a new login (spec §1). @param message why, for the user */
+    ask: (message: string): void => {
       if (outcome) return;
       const again = (): void => {
         void expect();
@@ -217,17 +200,21 @@ export function makeSignIn(
       };
       inDialog((open) => open.say('alert', message, [texts.signIn, again])).catch(() => undefined);
     },
+    /** Loads the dialog. */
     load: loadAhead,
-    prepare() {
+    /** Without a session: loads what a click will need. */
+    prepare: (): void => {
       loadAhead();
       if (!defaultMode && !outcome) void askMode();
     },
-    done() {
+    /** With a session: closes a dialog that asks for a login. */
+    done: (): void => {
       if (outcome) return;
       attempt++; // also for a dialog that is being loaded
       dialog?.close();
     },
-    resume() {
+    /** Finishes a sign-in after a redirect, if there was one. */
+    resume: (): void => {
       const query = arrived.get();
       if (!query) return;
       arrived.put();
@@ -235,8 +222,8 @@ export function makeSignIn(
       void expect();
       queueMicrotask(() => void finish(query)); // the application adds its listeners first
     },
-    // Any page may post messages: only those of the provider's window count, and of callbacks only those of this origin.
-    onMessage({ origin, source, data }) {
+    /** Handles the window's messages: only of the provider's window, and a callback only of this origin. */
+    onMessage: ({ origin, source, data }: MessageEvent): void => {
       if (!shown || source !== shown) return;
       const message = (data ?? {}) as { type?: unknown; query?: CallbackQuery; height?: unknown };
       if (message.type === MESSAGE && origin === location.origin) void finish(message.query ?? {});
@@ -244,7 +231,8 @@ export function makeSignIn(
       if (message.type === 'latchkey:escape') dialog?.close();
       if (message.type === 'latchkey:height') dialog?.resize(message.height);
     },
-    showText: (text) => void inDialog((open) => open.say('status', text)).catch(() => undefined),
+    /** Shows a text without any action. */
+    showText: (text: string) => void inDialog((open) => open.say('status', text)).catch(() => undefined),
   };
 }
 

@@ -12,21 +12,18 @@ const MAX_KEYS = 1000;
 const TIMEOUT = 3;
 const STORE = 'keys';
 
-/** The keys of this browser's sessions. No script can read the private part, so a copy of the storage is useless elsewhere. */
-export interface Keys {
-  /** Makes and stores a key. @returns its name; undefined if the browser cannot keep keys */
-  readonly make: () => Promise<string | undefined>;
-  /** @throws LatchkeyError `key_lost` if the key is absent, `key_unavailable` if it cannot be read */
-  readonly get: (name: string) => Promise<CryptoKeyPair>;
-  readonly remove: (name: string) => void;
-}
+export type Keys = ReturnType<typeof makeKeys>;
 
-/** @param database its name */
-export function makeKeys(database: string, clock: Clock): Keys {
+/**
+ * The keys of this browser's sessions. No script can read the private part, so a copy of the storage is useless elsewhere.
+ * @param database its name
+ */
+export function makeKeys(database: string, clock: Clock) {
   /** The key used last: it survives an IndexedDB that fails until the page is reloaded. */
   let last: { name: string; pair: CryptoKeyPair } | undefined;
   return {
-    async make() {
+    /** Makes and stores a key. @returns its name; undefined if the browser cannot keep keys */
+    async make(): Promise<string | undefined> {
       try {
         const pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
         // Sorts by age, by the service's clock.
@@ -46,7 +43,8 @@ export function makeKeys(database: string, clock: Clock): Keys {
         return undefined;
       }
     },
-    async get(name) {
+    /** @throws LatchkeyError `key_lost` if the key is absent, `key_unavailable` if it cannot be read */
+    async get(name: string): Promise<CryptoKeyPair> {
       if (last?.name !== name) {
         const pair = await inDatabase(database, 'readonly', (keys) => keys.get(name)).catch(() => null);
         // Some browsers return null for a key that they cannot decrypt: only undefined means absent.
@@ -55,7 +53,7 @@ export function makeKeys(database: string, clock: Clock): Keys {
       }
       return last.pair;
     },
-    remove(name) {
+    remove(name: string): void {
       inDatabase(database, 'readwrite', (keys) => keys.delete(name)).catch(() => undefined);
     },
   };

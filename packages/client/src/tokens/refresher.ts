@@ -16,29 +16,14 @@ const KEY_DELAY = 1;
 /** Seconds. Timers stop while a computer sleeps, so the clocks are read at least this often. */
 const MAX_TIMER = 60;
 
-/** Keeps the access token fresh (spec §1; docs/frontend.md has the table of answers). */
-export interface Refresher {
-  /**
-   * Returns a token that is not due for a refresh.
-   * @throws LatchkeyError `signed_out` without a session, or if another user has signed in; another code if no valid token can
-   *   be obtained
-   */
-  readonly fresh: () => Promise<string>;
-  /**
-   * Makes one attempt to replace the token `stale`; concurrent calls, of other tabs too, share it.
-   * @throws LatchkeyError `signed_out` if the session has ended; any other code leaves the session as it is
-   */
-  readonly refresh: (stale?: string) => Promise<string>;
-  /** To be called after each change of the token. */
-  readonly renewed: () => void;
-  readonly stop: () => void;
-}
+export type Refresher = ReturnType<typeof keepFresh>;
 
 /**
+ * Keeps the access token fresh (spec §1; docs/frontend.md has the table of answers).
  * @param key name of the session's lock
  * @param life of a refresh token, in seconds
  */
-export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number): Refresher {
+export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number) {
   let flight: Promise<string> | undefined;
   let failures = 0;
   /** Up to a tenth of the lead, so that clients and tabs do not refresh at once. */
@@ -66,6 +51,10 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     else schedule();
   };
 
+  /**
+   * Makes one attempt to replace the token `stale`; concurrent calls, of other tabs too, share it.
+   * @throws LatchkeyError `signed_out` if the session has ended; any other code leaves the session as it is
+   */
   const refresh = (stale = keeper.get()?.access_token): Promise<string> =>
     (flight ??= exclusive(key, async (waited) => {
       const token = await attempt(stale, waited);
@@ -121,6 +110,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     pausedUntil = performance.now() + Math.min(retryAfter ?? (status ? 1 : 0), MAX_RETRY_AFTER) * 1000;
   };
 
+  /** To be called after each change of the token. */
   const renewed = (): void => {
     jitter = Math.random() / 10;
     failures = 0;
@@ -135,7 +125,12 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
   renewed();
 
   return {
-    async fresh() {
+    /**
+     * Returns a token that is not due for a refresh.
+     * @throws LatchkeyError `signed_out` without a session, or if another user has signed in; another code if no valid token can
+     *   be obtained
+     */
+    fresh: async (): Promise<string> => {
       const { user_id } = keeper.get() ?? {};
       if (!user_id) throw signedOut();
       if (secondsUntilDue() <= 0) {
@@ -152,7 +147,7 @@ export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: nu
     },
     refresh,
     renewed,
-    stop() {
+    stop: (): void => {
       stopped = true; // a pending answer sets no timer
       cancelTimer();
       stopWaking();

@@ -34,25 +34,10 @@ const JUMP = 1000;
 
 const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
 
-/** Holds the tokens of this tab, in step with the storage and the other tabs. */
-export interface TokenKeeper {
-  readonly get: () => Tokens | undefined;
-  /** The same object until something in it changes. */
-  readonly session: () => Session | undefined;
-  /** Seconds since the access token was requested. */
-  readonly age: () => number;
-  /** Stores new tokens, and notifies the other tabs. */
-  readonly put: (tokens: Tokens) => void;
-  /** Stores the answer of `GET /me` if it is about this session's user, and notifies the other tabs. */
-  readonly putProfile: (user: { readonly user_id: string }) => void;
-  /** Ends the session in all tabs, once; the reason of the first tab counts. */
-  readonly end: (reason: EndReason) => void;
-  /** Takes over what another tab has stored. @returns the current tokens */
-  readonly reload: () => Tokens | undefined;
-}
+export type TokenKeeper = ReturnType<typeof keepTokens>;
 
 /**
- * Emits `change` with the session, and `ended` with the reason.
+ * Holds the tokens of this tab, in step with the storage and the other tabs. Emits `change` with the session, and `ended` with the reason.
  * @param notifyTabs reports a change of the storage to the other tabs; `ended`: the service has ended a session
  * @param dropKey gets the key of a session that has ended. Not of a replaced one: a slower tab may store that session again
  */
@@ -61,7 +46,7 @@ export function keepTokens(
   emit: Events['emit'],
   notifyTabs: (ended: boolean) => void,
   dropKey: (key: string) => void,
-): TokenKeeper {
+) {
   let held: Tokens | undefined;
   /** Age of the access token at the last reading of the two clocks, and the readings; milliseconds. */
   let reading: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
@@ -96,6 +81,7 @@ export function keepTokens(
     // Another tab may know a higher age: this one may have been frozen.
     if (tokens && (!isSame || age > ageNow())) readClocks(age);
   };
+  /** Takes over what another tab has stored. @returns the current tokens */
   const reload = (): Tokens | undefined => {
     const value = storage.get();
     const tokens = readTokens(value);
@@ -118,6 +104,7 @@ export function keepTokens(
     }
     return held;
   };
+  /** Stores new tokens, and notifies the other tabs. */
   const put = (tokens: Tokens): void => {
     storage.put(tokens);
     reload();
@@ -127,8 +114,10 @@ export function keepTokens(
 
   return {
     get: () => held,
+    /** Returns the same object until something in it changes. */
     session: () => session,
-    age() {
+    /** Returns seconds since the access token was requested. */
+    age: (): number => {
       const [, date, monotonic] = reading;
       const setBack = performance.now() - monotonic - (Date.now() - date);
       if (Math.abs(setBack) > JUMP) {
@@ -144,11 +133,13 @@ export function keepTokens(
       return ageNow() / 1000;
     },
     put,
-    putProfile(user) {
+    /** Stores the answer of `GET /me` if it is about this session's user. */
+    putProfile: (user: { readonly user_id: string }): void => {
       const known = reload();
       if (known && known.user_id === user.user_id) put({ ...known, profile: readProfile(user) });
     },
-    end(reason) {
+    /** Ends the session in all tabs, once; the reason of the first tab counts. */
+    end: (reason: EndReason): void => {
       const ending = reload();
       if (!ending) return; // another tab has ended it
       storage.put({ reason });
