@@ -256,7 +256,7 @@ describe('with a service key', () => {
       const old = create();
       await until(() => service.cursors.length >= 3);
       expect(warnings).toEqual([
-        'sign-outs are not heard of (GET /sessions/ended): the service answered with 404',
+        expect.stringContaining('not received (GET /sessions/ended: the service answered with 404)'),
       ]);
       expect(await statusOf(old, await service.token())).toBe(200); // introspection is older
     });
@@ -372,7 +372,7 @@ describe('with a service key', () => {
       };
       create({ onWarning });
       await until(() => service.cursors.length >= 2);
-      expect(said.mock.calls).toEqual([[expect.stringContaining('sign-outs are not heard of')]]);
+      expect(said.mock.calls).toEqual([[expect.stringContaining('Sign-outs are not received')]]);
     } finally {
       said.mockRestore();
     }

@@ -21,7 +21,7 @@ import {
 } from '@nestjs/websockets';
 import { io, type ManagerOptions, type Socket as ClientSocket, type SocketOptions } from 'socket.io-client';
 import type { Socket } from 'socket.io';
-import { readBearerToken } from '../src/bearer.js';
+import { readBearerToken } from '../src/token/bearer.js';
 import type { Claims } from '../src/index.js';
 import { invalidToken, temporarilyUnavailable } from '../src/latchkey-error.js';
 import { authenticate } from '../src/nestjs.js';

@@ -1,32 +1,32 @@
+import type { ServiceKey } from '../calls/service-key.js';
 import { EventStreamParser, type StreamListener } from './event-stream-parser.js';
-import type { ServiceKey } from './service-key.js';
 
-/** A moment by both clocks: one that is never set, and one that goes on while the machine sleeps. */
+/** A moment by two clocks: a monotonic one, and one that runs while the machine sleeps. */
 interface Moment {
-  readonly steady: number;
+  readonly monotonic: number;
   readonly wall: number;
 }
 
 function thisMoment(): Moment {
-  return { steady: performance.now(), wall: Date.now() };
+  return { monotonic: performance.now(), wall: Date.now() };
 }
 
-/** Milliseconds since then, by the clock that says more. */
-function since({ steady, wall }: Moment): number {
-  return Math.max(performance.now() - steady, Date.now() - wall);
+/** Milliseconds since a moment, by the clock with the larger difference. */
+function since({ monotonic, wall }: Moment): number {
+  return Math.max(performance.now() - monotonic, Date.now() - wall);
 }
 
-/** The service says something every second (contract §8). */
+/** The service sends something every second (contract §8). */
 const SILENCE_MS = 2000;
-/** To connect, and between two pieces of the past, which may be long. */
-const PATIENCE_MS = 10_000;
+/** To connect, and between two chunks before `ready`. */
+const CONNECT_TIMEOUT_MS = 10_000;
 const WATCH_EVERY_MS = 250;
 
 /** The service answered, but not with the stream. */
 export class StreamRefused extends Error {
   constructor(
     readonly status: number,
-    /** Seconds that the answer asks to wait; NaN without. */
+    /** Seconds of `Retry-After`; NaN without. */
     readonly retryAfter: number,
   ) {
     super(`the service answered with ${status}`);
@@ -43,26 +43,25 @@ export interface StreamAddress {
 /** One connection to `GET /sessions/ended`, from connecting until it fails. */
 export class StreamConnection {
   private readonly end = new AbortController();
-  /** When anything arrived last. */
-  private heard: Moment = thisMoment();
-  /** When it last said that all is told until now; undefined until the past is told. */
-  private toldAll: Moment | undefined;
-  /** Whether there was a silence before the past was told: then all of it may be old. */
+  private lastChunk: Moment = thisMoment();
+  /** When the stream was last complete; undefined before `ready`. */
+  private completeAt: Moment | undefined;
+  /** Whether there was a silence before `ready`: then the events before it may be outdated. */
   private mayBeOld = false;
 
-  /** Whether what it has told is all that there is to tell, but for the last seconds. */
+  /** Whether all sign-outs were received, except for the last seconds. */
   get isFresh(): boolean {
-    return this.toldAll !== undefined && since(this.toldAll) <= SILENCE_MS;
+    return this.completeAt !== undefined && since(this.completeAt) <= SILENCE_MS;
   }
 
-  /** The past is told. */
+  /** To be called at `ready`. */
   ready(): void {
-    this.toldAll = thisMoment();
+    this.completeAt = thisMoment();
   }
 
-  /** All is told until now, if the past is. */
+  /** To be called at each cursor; no effect before `ready`. */
   stillFresh(): void {
-    if (this.toldAll) this.toldAll = thisMoment();
+    if (this.completeAt) this.ready();
   }
 
   close(): void {
@@ -70,11 +69,11 @@ export class StreamConnection {
   }
 
   /**
-   * Reads until it fails.
-   * @throws StreamRefused, and Error of any kind; it never ends otherwise
+   * Reads until the connection fails.
+   * @throws StreamRefused, or Error for any other end
    */
   async read({ url, serviceKey, cursor }: StreamAddress, listener: StreamListener): Promise<never> {
-    const watch = setInterval(() => this.closeIfSilent(), WATCH_EVERY_MS).unref();
+    const watch = setInterval(() => this.isSilent() && this.end.abort(silent()), WATCH_EVERY_MS).unref();
     try {
       const response = await fetch(`${url}/sessions/ended`, {
         headers: {
@@ -89,7 +88,7 @@ export class StreamConnection {
       throw new Error('the service ended the stream');
     } finally {
       clearInterval(watch);
-      this.toldAll = undefined;
+      this.completeAt = undefined;
       this.close();
     }
   }
@@ -100,23 +99,18 @@ export class StreamConnection {
       throw new Error('the answer is no event stream');
     const parser = new EventStreamParser(listener);
     for await (const chunk of body ?? []) {
-      // After a silence (this process or the service stood still, or what lies between) this may be old, and more of the kind
-      // may follow: only a new connection shows what is true now.
+      // Chunks after a silence (process pause, network) may be outdated: only a new connection is complete.
       if (this.isSilent()) throw silent();
-      this.mayBeOld ||= since(this.heard) > SILENCE_MS;
-      this.heard = thisMoment();
+      this.mayBeOld ||= since(this.lastChunk) > SILENCE_MS;
+      this.lastChunk = thisMoment();
       parser.feed(chunk as Uint8Array);
-      if (this.toldAll && this.mayBeOld) throw silent(); // the next one goes on from its cursor, so it has little to tell
+      if (this.completeAt && this.mayBeOld) throw silent(); // the next connection resumes at the cursor
     }
   }
 
   private isSilent(): boolean {
-    return this.toldAll ? !this.isFresh : since(this.heard) > PATIENCE_MS;
-  }
-
-  private closeIfSilent(): void {
-    if (this.isSilent()) this.end.abort(silent());
+    return this.completeAt ? !this.isFresh : since(this.lastChunk) > CONNECT_TIMEOUT_MS;
   }
 }
 
-const silent = (): Error => new Error('nothing was heard for too long');
+const silent = (): Error => new Error('nothing was received for too long');

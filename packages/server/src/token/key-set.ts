@@ -1,24 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { importJWK, type CryptoKey, type JWK } from 'jose';
-import { temporarilyUnavailable } from './latchkey-error.js';
-import { readText } from './service-calls.js';
+import { readText } from '../calls/service-calls.js';
+import { temporarilyUnavailable } from '../latchkey-error.js';
 
-/** As long as the service lets its answer be cached (contract §4). Older keys are used while new ones are fetched. */
+/** The answer's cache time (contract §4). Older keys are used while new ones are fetched. */
 const FRESH_MS = 300_000;
-/** How long known keys are used while the service is away. */
+/** How long known keys are used while the service is unavailable. */
 const USABLE_MS = 3_600_000;
-/** Whatever key ids strangers make up, the service is asked once in this time. */
+/** Minimum between two fetches, however many unknown key ids tokens name. */
 const FETCH_EVERY_MS = 1000;
 const FETCH_TIMEOUT_MS = 2500;
-/** Requests that wait to hear of a key that is not known; each waits for two fetches at most. */
+/** Requests that wait for an unknown key, each for at most two fetches. */
 const MOST_WAITING = 1000;
-/** Keys of an answer; revoked keys that are remembered. */
+/** Keys of an answer; revoked keys in memory. */
 const MOST_KEYS = 1000;
 
-/** The service's public keys (RFC 7517), fetched when they are first needed. */
+/** The service's public keys (RFC 7517), fetched at the first use. */
 export class KeySet {
   private keys = new Map<string, CryptoKey>();
-  /** Withdrawn for ever, whatever an answer from some cache says. */
+  /** Revoked keys stay revoked, even if a cached answer still has them. */
   private readonly revoked = new Set<string>();
   private fetching?: Promise<void> | undefined;
   private begunAt = -Infinity;
@@ -27,7 +27,7 @@ export class KeySet {
 
   constructor(private readonly url: string) {}
 
-  /** The key, if it can be told without waiting. */
+  /** Returns a key that is known already. */
   known(kid: string): CryptoKey | undefined {
     const age = performance.now() - this.fetchedAt;
     if (age > USABLE_MS) return undefined;
@@ -40,9 +40,9 @@ export class KeySet {
   }
 
   /**
-   * Asks the service for a key that is not known.
-   * @returns undefined when it has none of that id: it was asked after this call
-   * @throws LatchkeyError `temporarily_unavailable` when it cannot be asked
+   * Fetches an unknown key.
+   * @returns undefined if an answer requested after this call lacks it
+   * @throws LatchkeyError `temporarily_unavailable` if the service cannot be reached
    */
   async find(kid: string): Promise<CryptoKey | undefined> {
     if (this.waiting >= MOST_WAITING) throw temporarilyUnavailable();
@@ -62,7 +62,6 @@ export class KeySet {
     }
   }
 
-  /** The service withdrew a key. */
   revoke(kid: string): void {
     const [oldest] = this.revoked;
     if (this.revoked.size >= MOST_KEYS) this.revoked.delete(oldest!);
@@ -70,32 +69,33 @@ export class KeySet {
     this.keys.delete(kid);
   }
 
-  /** All who need it share one fetch, and one follows another by a second at least. */
+  /** Concurrent calls share a fetch. */
   private fetch(): Promise<void> {
-    this.fetching ??= this.fetchAnew().finally(() => {
+    this.fetching ??= this.fetchOnce().finally(() => {
       this.fetching = undefined;
     });
     return this.fetching;
   }
 
-  private async fetchAnew(): Promise<void> {
+  private async fetchOnce(): Promise<void> {
     const wait = this.begunAt + FETCH_EVERY_MS - performance.now();
     if (wait > 0) await delay(wait, undefined, { ref: false });
     this.begunAt = performance.now();
     const response = await fetch(`${this.url}/.well-known/jwks.json`, {
-      headers: { 'Cache-Control': 'no-cache' }, // a new key may be what is asked for
+      headers: { 'Cache-Control': 'no-cache' }, // a cached answer may lack a new key
       redirect: 'error',
       signal: AbortSignal.timeout(FETCH_TIMEOUT_MS),
     });
     const text = await readText(response);
-    if (response.status !== 200) throw new Error(`the keys were answered with ${response.status}`);
+    if (response.status !== 200)
+      throw new Error(`GET /.well-known/jwks.json was answered with ${response.status}`);
     const keys = await importKeys(JSON.parse(text));
     this.keys = new Map([...keys].filter(([kid]) => !this.revoked.has(kid)));
     this.fetchedAt = this.begunAt;
   }
 }
 
-/** @throws Error when it is no JWK set; keys of other kinds are passed over (RFC 7517 §5) */
+/** Ignores keys of other types (RFC 7517 §5). @throws Error if the answer is no JWK set */
 async function importKeys(set: unknown): Promise<Map<string, CryptoKey>> {
   const { keys } = set as { keys: JWK[] };
   if (!Array.isArray(keys)) throw new Error('the answer is no JWK set');

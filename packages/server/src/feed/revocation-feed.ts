@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { refusesKey, type ServiceKey } from '../calls/service-key.js';
+import type { LatchkeyError } from '../latchkey-error.js';
+import type { KeySet } from '../token/key-set.js';
 import type { EndedSessions } from './ended-sessions.js';
 import type { StreamListener } from './event-stream-parser.js';
-import type { KeySet } from './key-set.js';
-import type { LatchkeyError } from './latchkey-error.js';
-import { refusesKey, type ServiceKey } from './service-key.js';
 import { StreamConnection, StreamRefused } from './stream-connection.js';
 
 const FIRST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5000;
-/** A service that is full may ask for more patience, up to this. */
 const LONGEST_RETRY_AFTER_S = 30;
 const LONGEST_CURSOR = 1024;
 
@@ -18,12 +17,12 @@ interface Options {
   readonly warn: (message: string) => void;
 }
 
-/** Keeps itself told of ended sessions and revoked keys (contract §8), by one connection after another. */
-export class EndedStream {
+/** Follows the session revocation feed (contract §8), over one connection after another. */
+export class RevocationFeed {
   private connection = new StreamConnection();
-  /** How far it was told; opaque. */
+  /** `Last-Event-ID` of the next connection; opaque. */
   private cursor = '';
-  /** Connections in a row that failed before they were ready. */
+  /** Consecutive connections that failed before `ready`. */
   private failures = 0;
   /** Whether the present outage was reported. */
   private isReported = false;
@@ -39,9 +38,9 @@ export class EndedStream {
     void this.run();
   }
 
-  /** Whether every session that has ended is known, but for the last seconds. */
+  /** Whether all ended sessions are known, except for the last seconds. */
   get isFresh(): boolean {
-    return this.connection.isFresh && !this.ended.hasForgottenTooMuch();
+    return this.connection.isFresh && !this.ended.hasRemovedTooMuch();
   }
 
   close(): void {
@@ -52,8 +51,8 @@ export class EndedStream {
   private async run(): Promise<void> {
     const { signal } = this.closing;
     while (!signal.aborted) {
-      if (this.ended.hasForgottenTooMuch()) {
-        this.ended.rememberAnew();
+      if (this.ended.hasRemovedTooMuch()) {
+        this.ended.restart();
         this.cursor = '';
       }
       this.ended.sweep();
@@ -74,29 +73,29 @@ export class EndedStream {
         else if (name === 'key_revoked') this.takeRevoked(data);
         else if (name === 'ready') this.takeReady();
       },
-      // A block with a cursor: the service has just read its database, and has told all that ended before.
+      // A cursor means that the service has just read its database, and has sent everything before it.
       onBlock: (cursor) => {
         if (cursor === undefined) return;
-        this.takeCursor(cursor);
-        if (this.ended.hasForgottenTooMuch()) throw new Error('the clock of this machine was set back');
+        if (cursor.length <= LONGEST_CURSOR && /^[\x21-\x7e]+$/.test(cursor)) this.cursor = cursor;
+        if (this.ended.hasRemovedTooMuch()) throw new Error('the clock of this machine was set back');
         this.connection.stillFresh();
         this.ended.sweep();
       },
     };
   }
 
-  /** What cannot be read is not passed over: the connection fails, and counts as away. */
+  /** An unreadable event may be a sign-out: the connection fails. */
   private takeEnded(data: string): void {
     const { session_id: sessionId, until } = JSON.parse(data) as Record<string, unknown>;
     const time = typeof until === 'string' ? Date.parse(until) : NaN;
     if (typeof sessionId !== 'string' || Number.isNaN(time))
-      throw new Error('an ended session cannot be read');
+      throw new Error('an event `ended` is unreadable');
     this.ended.add(sessionId, time);
   }
 
   private takeRevoked(data: string): void {
     const { kid } = JSON.parse(data) as Record<string, unknown>;
-    if (typeof kid !== 'string') throw new Error('a revoked key cannot be read');
+    if (typeof kid !== 'string') throw new Error('an event `key_revoked` is unreadable');
     this.keys.revoke(kid);
   }
 
@@ -108,25 +107,21 @@ export class EndedStream {
     this.connection.ready();
   }
 
-  private takeCursor(cursor: string): void {
-    if (cursor.length <= LONGEST_CURSOR && /^[\x21-\x7e]+$/.test(cursor)) this.cursor = cursor;
-  }
-
-  /**
-   * Once an outage, and a refused key in any case: no waiting helps. A single broken connection is no outage, since the next one
-   * follows at once.
-   */
+  /** Warns once per outage; after one broken connection only if the service refuses the stream, since the next follows at once. */
   private report(error: unknown): void {
     const status = error instanceof StreamRefused ? error.status : undefined;
     const isKeyRefused = status !== undefined && refusesKey(status);
     this.refusal = isKeyRefused ? this.options.serviceKey.refused(status, 'read') : undefined;
     if (this.isReported || (status === undefined && this.failures < 2)) return;
     this.isReported = true;
-    if (isKeyRefused) return; // by the key itself
-    this.options.warn(`sign-outs are not heard of (GET /sessions/ended): ${reasonOf(error)}`);
+    if (isKeyRefused) return; // the key has its own warning
+    this.options.warn(
+      `Sign-outs are not received (GET /sessions/ended: ${reasonOf(error)}), so whenAway applies. ` +
+        'It tries again; check that the service runs and that url reaches it',
+    );
   }
 
-  /** Milliseconds; differs from one process to the next, so that not all come back at the same moment. */
+  /** Milliseconds, at random, so that processes do not reconnect at once. */
   private waitAfter(error: unknown): number {
     const longest = Math.min(FIRST_WAIT_MS * 2 ** Math.max(0, this.failures - 1), LONGEST_WAIT_MS);
     const asked =

@@ -1,28 +1,48 @@
 import { decodeJwt, errors, jwtVerify, type CryptoKey, type JWTHeaderParameters } from 'jose';
-import { readClaims, type Claims } from './claims.js';
+import { invalidToken, LatchkeyError } from '../latchkey-error.js';
+import type { Settings } from '../options.js';
 import type { KeySet } from './key-set.js';
-import { invalidToken, LatchkeyError } from './latchkey-error.js';
-import type { Settings } from './options.js';
 
-/** Ours have some 600 characters. */
-const LONGEST_TOKEN = 8192;
+/** Characters; the service's tokens have about 600. */
+const MAX_TOKEN = 8192;
+
+/** Claims of a verified access token (contract §5; RFC 9068). Ids are UUIDs, times are seconds since the epoch. */
+export interface Claims {
+  /** The user's id. */
+  readonly sub: string;
+  /** The session's id. */
+  readonly sid: string;
+  /** The device's id, if the session has a device. */
+  readonly device_id?: string;
+  /** The token's own id. */
+  readonly jti: string;
+  /** Always `latchkey`; absent from tokens of services before 0.2. */
+  readonly client_id?: string;
+  /** The service's `PUBLIC_URL`, as is `aud`. */
+  readonly iss: string;
+  readonly aud: string;
+  /** Issued at. */
+  readonly iat: number;
+  /** Expires at. */
+  readonly exp: number;
+}
 
 export interface SignedToken {
   readonly claims: Claims;
-  /** The key that signed it. */
+  /** Id of the key that signed the token. */
   readonly kid: string;
 }
 
-/** What can be told of a token without asking whether its session has ended (contract §5; RFC 9068 §4). */
+/** Verifies everything about a token but its session (contract §5; RFC 9068 §4). */
 export class TokenSignature {
   constructor(
     private readonly keys: KeySet,
     private readonly settings: Pick<Settings, 'issuer' | 'clockTolerance'>,
   ) {}
 
-  /** @throws LatchkeyError `invalid_token`; `temporarily_unavailable` when the key is not known and cannot be fetched */
+  /** @throws LatchkeyError `invalid_token`; `temporarily_unavailable` if an unknown key cannot be fetched */
   async verify(token: string): Promise<SignedToken> {
-    if (typeof token !== 'string' || token.length > LONGEST_TOKEN) throw invalid();
+    if (typeof token !== 'string' || token.length > MAX_TOKEN) throw invalid();
     try {
       const { issuer, clockTolerance } = this.settings;
       const { payload, protectedHeader } = await jwtVerify(token, (header) => this.keyOf(header, token), {
@@ -33,11 +53,10 @@ export class TokenSignature {
         clockTolerance,
         requiredClaims: ['exp'],
       });
-      const claims = readClaims(payload);
-      if (!claims) throw invalid();
-      return { claims, kid: protectedHeader.kid! };
+      if (!isComplete(payload)) throw invalid();
+      return { claims: payload, kid: protectedHeader.kid! };
     } catch (error) {
-      throw error instanceof LatchkeyError ? error : refusal(error);
+      throw error instanceof LatchkeyError ? error : toLatchkeyError(error);
     }
   }
 
@@ -46,7 +65,7 @@ export class TokenSignature {
     return this.keys.known(kid) ?? this.findKey(kid, token);
   }
 
-  /** Asks only for what may be a token of ours: whoever sends others shall not make us ask. */
+  /** Fetches keys only for a token that may be valid: other tokens must not cause requests. */
   private async findKey(kid: string, token: string): Promise<CryptoKey> {
     const { issuer, clockTolerance } = this.settings;
     const { iss, exp } = decodeJwt(token);
@@ -64,8 +83,14 @@ const OTHER_ISSUER = 'the access token is of another issuer';
 
 const invalid = (): LatchkeyError => invalidToken('the access token is invalid');
 
-/** Without the cause: errors of jose carry the claims. */
-function refusal(error: unknown): LatchkeyError {
+function isComplete(payload: object): payload is Claims {
+  const { sub, sid, jti, iat, exp } = payload as Record<string, unknown>;
+  const hasIds = [sub, sid, jti].every((id) => typeof id === 'string');
+  return hasIds && typeof iat === 'number' && typeof exp === 'number';
+}
+
+/** Without the cause: errors of jose contain the claims. */
+function toLatchkeyError(error: unknown): LatchkeyError {
   const { code, claim } = error as { code?: string; claim?: string };
   if (code === errors.JWTExpired.code) return invalidToken(EXPIRED);
   if (claim === 'iss') return invalidToken(OTHER_ISSUER);

@@ -1,16 +1,15 @@
-import { LatchkeyError, temporarilyUnavailable } from './latchkey-error.js';
+import { LatchkeyError, temporarilyUnavailable } from '../latchkey-error.js';
 import { refusesKey, type Right, type ServiceKey } from './service-key.js';
 
-/** The longest body that the service answers with to these calls is far below. */
+/** Characters; far above the answers to these calls. */
 const LONGEST_ANSWER = 65_536;
 
 export interface Call {
-  /** That the service key needs. */
   readonly right: Right;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** Whether it may be made twice: it is, once, when the connection breaks. An idle one may be closed just when it is used. */
+  /** Whether it is repeated, once, after a broken connection: an idle one may be closed just when it is used. */
   readonly isRepeatable?: boolean;
 }
 
@@ -23,13 +22,14 @@ export class ServiceCalls {
 
   /**
    * @returns the answer's JSON; undefined for 204
-   * @throws LatchkeyError `temporarily_unavailable` without an answer, for 5xx and 429; `service_key_refused`; else what the
-   *   service says. TypeError for what cannot be sent: no JSON, no header
+   * @throws LatchkeyError `temporarily_unavailable` without an answer, for 5xx and 429; `service_key_refused`; otherwise the
+   *   service's error. TypeError for invalid JSON or headers
    */
   async post<Answer>(path: string, call: Call): Promise<Answer> {
     const { serviceKey, url } = this;
-    if (serviceKey === undefined) throw new TypeError('this call needs a serviceKey: see createVerifier()');
-    // Before anything is sent: what cannot be is the caller's mistake, and no trouble of the service's.
+    if (serviceKey === undefined)
+      throw new TypeError('this call needs a serviceKey: pass one to createVerifier()');
+    // Before the request: invalid parameters are the caller's mistake.
     const headers = new Headers({
       ...call.headers,
       ...serviceKey.header,
@@ -60,7 +60,7 @@ export class ServiceCalls {
   }
 }
 
-/** @throws RangeError for a body that is longer than any of the service's */
+/** @throws RangeError for more than 64 KiB */
 export async function readText(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';

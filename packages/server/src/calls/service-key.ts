@@ -1,11 +1,11 @@
-import { LatchkeyError } from './latchkey-error.js';
+import { LatchkeyError } from '../latchkey-error.js';
 
 /** The right that a call needs (contract §2, `SERVICE_KEYS`). */
 export type Right = 'read' | 'push' | 'users';
 
-/** The service key, and whether the service refuses it. */
+/** The service key, and the reports of its refusals. */
 export class ServiceKey {
-  /** Refusals that were reported since the key was last accepted. */
+  /** Refusals reported since the service last accepted the key. */
   private readonly reported = new Set<string>();
 
   constructor(
@@ -18,18 +18,16 @@ export class ServiceKey {
   }
 
   /**
-   * Reports a refusal once.
-   * @param status 401: the service does not know the key; 403: the key lacks the right
-   * @returns 500, since 401 and 403 would say that the token of the API's own caller is bad
+   * Reports a refusal, once.
+   * @param status 401: unknown key; 403: a key without the right
+   * @returns an error with status 500: 401 and 403 would blame the caller's token
    */
   refused(status: number, right: Right): LatchkeyError {
-    const [reason, remedy] =
-      status === 401
-        ? [
-            'the service does not know it',
-            'Set serviceKey to a key of SERVICE_KEYS, without its name and right',
-          ]
-        : [`it has no right ${right}`, 'Give it that right in SERVICE_KEYS of the service'];
+    const isUnknown = status === 401;
+    const reason = isUnknown ? 'the service does not know it' : `it has no right ${right}`;
+    const remedy = isUnknown
+      ? 'Set serviceKey to a key of SERVICE_KEYS, without its name and right'
+      : 'Give it that right in SERVICE_KEYS of the service';
     const error = new LatchkeyError('service_key_refused', 500, `the service key was refused: ${reason}`);
     if (!this.reported.has(reason)) {
       this.reported.add(reason);
@@ -38,13 +36,12 @@ export class ServiceKey {
     return error;
   }
 
-  /** The service has accepted the key: a later refusal is reported again. */
+  /** To be called when the service accepts the key: a later refusal is reported again. */
   accepted(): void {
     this.reported.clear();
   }
 }
 
-/** Whether an answer to a call with the service key refuses the key. */
 export function refusesKey(status: number): boolean {
   return status === 401 || status === 403;
 }

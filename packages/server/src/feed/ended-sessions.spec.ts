@@ -35,16 +35,16 @@ describe('ended sessions', () => {
     const tolerant = new EndedSessions(300);
     tolerant.add('a', NOW, NOW);
     tolerant.sweep(NOW + 9 * MINUTE);
-    expect([tolerant.has('a'), tolerant.hasForgottenTooMuch(NOW + 4 * MINUTE)]).toEqual([true, false]);
+    expect([tolerant.has('a'), tolerant.hasRemovedTooMuch(NOW + 4 * MINUTE)]).toEqual([true, false]);
     tolerant.sweep(NOW + 11 * MINUTE);
     expect(tolerant.size).toBe(0);
   });
 
   it('know when the clock was set back behind what they have forgotten', () => {
     sessions.sweep(NOW);
-    expect(sessions.hasForgottenTooMuch(NOW - 4 * MINUTE)).toBe(false);
-    expect(sessions.hasForgottenTooMuch(NOW - 6 * MINUTE)).toBe(true);
-    sessions.rememberAnew();
-    expect(sessions.hasForgottenTooMuch(NOW - 6 * MINUTE)).toBe(false);
+    expect(sessions.hasRemovedTooMuch(NOW - 4 * MINUTE)).toBe(false);
+    expect(sessions.hasRemovedTooMuch(NOW - 6 * MINUTE)).toBe(true);
+    sessions.restart();
+    expect(sessions.hasRemovedTooMuch(NOW - 6 * MINUTE)).toBe(false);
   });
 });

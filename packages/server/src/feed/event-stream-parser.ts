@@ -1,14 +1,14 @@
-/** Characters of a line, and of an event's data; ours have some 200. */
+/** Characters of a line, and of an event's data; the service's have about 200. */
 const LONGEST = 65_536;
 
 export interface StreamListener {
-  /** @param name `message` where the stream names none */
+  /** @param name `message` if the stream names none */
   onEvent(name: string, data: string): void;
-  /** The end of a block, after its event if there is one. @param id undefined when the block has none */
+  /** The end of a block, after its event. @param id undefined if the block has none */
   onBlock(id: string | undefined): void;
 }
 
-/** Reads `text/event-stream` (HTML standard §9.2.6) in pieces of any size. */
+/** Parses `text/event-stream` (HTML standard §9.2.6) in chunks of any size. */
 export class EventStreamParser {
   private readonly decoder = new TextDecoder(); // drops a BOM
   private rest = '';
@@ -20,14 +20,14 @@ export class EventStreamParser {
 
   constructor(private readonly listener: StreamListener) {}
 
-  /** @throws RangeError for a line or an event that is longer than any of ours */
+  /** @throws RangeError for a line or an event of more than 64 KiB */
   feed(chunk: Uint8Array): void {
     let text = this.decoder.decode(chunk, { stream: true });
     if (text === '') return;
-    if (this.endedWithCr && text.startsWith('\n')) text = text.slice(1); // the other half of a CR LF
+    if (this.endedWithCr && text.startsWith('\n')) text = text.slice(1); // the second half of a CR LF
     this.endedWithCr = text.endsWith('\r');
     const lines = text.split(/\r\n|\n|\r/);
-    lines[0] = this.rest + lines[0]!; // only now, so that a line in many pieces is looked through once
+    lines[0] = this.rest + lines[0]!; // after the split, which then reads each character once
     this.rest = lines.pop()!;
     for (const line of lines) this.take(line);
     if (this.rest.length > LONGEST) throw tooLong();
@@ -36,7 +36,7 @@ export class EventStreamParser {
   private take(line: string): void {
     if (line.length > LONGEST) throw tooLong();
     if (line === '') return this.endBlock();
-    const colon = line.indexOf(':'); // a comment begins with it: a field without a name
+    const colon = line.indexOf(':'); // a comment is a field without a name
     const field = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? '' : line.slice(line.startsWith(' ', colon + 1) ? colon + 2 : colon + 1);
     if (field === 'event') this.name = value;
@@ -61,4 +61,4 @@ export class EventStreamParser {
   }
 }
 
-const tooLong = (): RangeError => new RangeError('a part of the stream is longer than any of ours');
+const tooLong = (): RangeError => new RangeError('a line or an event of the stream is too long');
