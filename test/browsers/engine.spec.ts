@@ -4,7 +4,7 @@ import type { Browser, Profile, Tab } from './browser.js';
 import { ENGINE, launchEngine } from './engines.js';
 import { waitFor } from './patience.js';
 
-/** Pages that ask what a browser allows, at two sites: each is foreign to the other. */
+/** Pages that test what a browser allows, at two sites. */
 class ForeignSite {
   private constructor(private readonly server: Server) {}
 
@@ -44,7 +44,7 @@ const KNOWN: Record<string, object> = {
   chromium: { set: 'no cookie', setBefore: 'no cookie', popupAfterAwait: true },
   // They are kept apart for each site that shows the frame.
   firefox: { set: 'plain=1', setBefore: 'no cookie', popupAfterAwait: true },
-  // A frame of another site may set none, but has those that the site has set by itself.
+  // A frame of another site may not set cookies, but gets the site's own cookies.
   webkit: { set: 'no cookie', setBefore: 'plain=1', popupAfterAwait: false },
 };
 

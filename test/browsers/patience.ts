@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { View } from './browser.js';
 
-/** Three engines in one test need one patience; milliseconds. */
-const LONGEST = 10_000;
+/** Milliseconds. */
+const TIMEOUT = 10_000;
 
-/** Tries again and again until there is a value; pages come and go meanwhile, so an error counts as none. */
+/** Retries until there is a truthy value. Pages may be replaced, so an error counts as no value. */
 export async function eventually<Value>(
   what: string,
   attempt: () => Promise<Value>,
 ): Promise<NonNullable<Value>> {
-  const end = performance.now() + LONGEST;
+  const end = performance.now() + TIMEOUT;
   let last: unknown;
   for (;;) {
     try {
@@ -19,7 +19,7 @@ export async function eventually<Value>(
     } catch (error) {
       last = error;
     }
-    if (performance.now() > end) throw new Error(`never came true: ${what}`, { cause: last });
+    if (performance.now() > end) throw new Error(`timed out: ${what}`, { cause: last });
     await delay(25);
   }
 }

@@ -92,7 +92,7 @@ function view(frame: () => Promise<Frame>): View {
     async click(target) {
       await (await frame()).page().bringToFront(); // a tab behind another one gets no clicks
       await eventually(`a click on ${target.css}`, async () => {
-        await (await elementOf(frame, target)).click(); // fails where the dialog has just changed
+        await (await elementOf(frame, target)).click(); // fails if the dialog has just changed
         return true;
       });
     },

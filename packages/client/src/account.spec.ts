@@ -54,7 +54,7 @@ it('answers a burst with two requests, and each question with an answer that beg
   expect(answers).toHaveLength(4);
 });
 
-it('goes on after a failure, which is told to those who asked for that answer', async () => {
+it('rejects the calls of a failed request, and continues', async () => {
   const outcomes = [Promise.reject(new Error('first')), Promise.resolve('second')];
   const ask = shared(() => outcomes.shift()!);
   const first = ask();

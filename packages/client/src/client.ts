@@ -27,8 +27,8 @@ import { keepTokens } from './tokens/tokens.js';
 const PROFILE_DELAY = 1;
 
 /**
- * Creates the client of a service. It shows nothing until it is used. Call it once, in a module, with the same options on the
- * callback page.
+ * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
+ * callback page needs equal options.
  * @typeParam Events the application's events: an interface of names and data
  *
  * @example
@@ -58,7 +58,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const notifyTabs = (ended: boolean): void => tabs?.postMessage(ended);
   const storage = options.storage ?? 'localStorage';
   const keeper = keepTokens(stored(storage, key), emit, notifyTabs, (name) => {
-    // A duplicated tab has a copy of the sessionStorage, and so the same session: it needs the key to learn of the end.
+    // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
     if (storage !== 'sessionStorage') keys.remove(name);
   });
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);

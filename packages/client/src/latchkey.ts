@@ -56,7 +56,7 @@ export interface SignOutOptions {
 // oxlint-disable-next-line typescript/no-explicit-any -- so that a client of any events fits
 export interface Latchkey<Events extends object = any> {
   /**
-   * The session; undefined if no user is signed in. The same object until something in it changes.
+   * The session; undefined if no user is signed in. The object is replaced only when something in it changes.
    *
    * @example
    * const session = useSyncExternalStore((notify) => latchkey.on('change', notify), () => latchkey.session);
@@ -104,7 +104,7 @@ export interface Latchkey<Events extends object = any> {
   readonly accessToken: () => Promise<string>;
 
   /**
-   * Calls the browser's `fetch`, with `Authorization: Bearer …` for the service's origin and those of `fetchOrigins` only. As with
+   * Calls the browser's `fetch`, with `Authorization: Bearer …` for the service's origin and `fetchOrigins` only. As with
    * `fetch`, an answer of any status resolves.
    * @throws LatchkeyError `network` without an answer, or the error of `accessToken`; the reason of your own signal
    *
@@ -116,7 +116,7 @@ export interface Latchkey<Events extends object = any> {
   /**
    * Opens the user's channel, which delivers the pushes of your API; resolves once it is connected, however long that takes. There
    * is one channel: another call returns it. It reconnects until the session ends.
-   * @param options the last event that you have; later connections resume by themselves
+   * @param options the last event that you have; later connections resume automatically
    * @throws LatchkeyError `signed_out` without a session, or if it ends before; `missing_peer` without a WebSocket (Node.js before
    *   22); `network` if the channel's code cannot be loaded
    *
@@ -130,7 +130,7 @@ export interface Latchkey<Events extends object = any> {
    * Signs out this device (`current`, default), every other one (`others`), or `all`. `current` and `all` end the session in all
    * tabs at once, even if the service cannot be reached. With `provider`, the provider's session ends as well, if the provider has
    * an address for it: the browser goes there.
-   * @throws LatchkeyError if the service cannot be reached. The user is signed out in this browser all the same
+   * @throws LatchkeyError if the service cannot be reached. The user is signed out in this browser nevertheless
    *
    * @example
    * await latchkey.signOut('all');

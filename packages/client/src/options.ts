@@ -5,7 +5,7 @@ import type { Texts } from './texts/texts.js';
  * How the provider's page is shown.
  * - `iframe`: in the dialog, for providers that allow framing
  * - `popup`: in a window; call `signIn()` directly from a click
- * - `redirect`: in this tab; the browser returns to the same address afterwards. In a frame, or if the browser stores nothing, the
+ * - `redirect`: in this tab; the browser returns to the page's address afterwards. In a frame, or if the browser stores nothing, the
  *   dialog offers a window first
  */
 export type SignInMode = 'iframe' | 'popup' | 'redirect';

@@ -1,4 +1,4 @@
-/** Data about the user; only those that the provider sends. */
+/** Data about the user, if the provider sends them. */
 export interface Profile {
   readonly username?: string;
   readonly email?: string;
@@ -6,8 +6,8 @@ export interface Profile {
 }
 
 /**
- * The signed-in user. The same object until something in it changes, so it can be compared with `===`, and passed to React's
- * `useSyncExternalStore`. Holds no token.
+ * The signed-in user. The object is replaced only when something in it changes, so it can be compared with `===`, and
+ * passed to React's `useSyncExternalStore`. Holds no token.
  */
 export interface Session extends Profile {
   /** The user's id in the service: `sub` of an access token. */

@@ -45,7 +45,7 @@ type WsExceptionClass = new (body: object) => Error;
  * Creates a guard for NestJS: it sets `claims` of the request (Express, Fastify, GraphQL) or of a gateway's `client.data`, or throws
  * an exception with the answer. It rejects every other context.
  * @param HttpException of `@nestjs/common`: the application's own class, so that its filters recognise it
- * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides those of other exceptions
+ * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides other exceptions
  *
  * @example
  * app.useGlobalGuards(authenticate(latchkey, HttpException, WsException));

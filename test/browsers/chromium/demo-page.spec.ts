@@ -241,7 +241,7 @@ inChromium('the page of the demo', () => {
     const press = async (...keys: string[]): Promise<void> => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    /** Goes on with the Tab key until something of this name has the focus. */
+    /** Presses the Tab key until an element with this name has the focus. */
     const tabTo = async (name: RegExp, key = 'Tab'): Promise<void> => {
       for (let presses = 0; presses < 150; presses++) {
         await press(key);
@@ -273,7 +273,7 @@ inChromium('the page of the demo', () => {
     await page.keyboard.type('Typed by hand');
     await press('Enter');
     await devices(page).getByText('Typed by hand').waitFor();
-    await press('Enter', 'Escape'); // the focus is where it was
+    await press('Enter', 'Escape'); // the focus returns to the button
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Rename Typed by hand');
 
     await tabTo(/^Event/);

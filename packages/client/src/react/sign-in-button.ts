@@ -10,7 +10,7 @@ import type { LatchkeyError } from '../latchkey-error.js';
 import type { SignInMode } from '../options.js';
 import { useLatchkey } from './provider.js';
 
-/** The properties of `<SignInButton>`: those of a `<button>`, and two more. */
+/** The properties of `<SignInButton>`: the properties of a `<button>`, and two more. */
 export interface SignInButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onError'> {
   /** How the provider's page is shown. Default: the service's setting. */
   mode?: SignInMode | undefined;

@@ -84,7 +84,7 @@ it('lets no redirect carry the token to another origin', async () => {
   expect(heard[1]).toMatchObject([{ path: '/there', authorization: undefined }]);
 });
 
-it('follows redirects as it is told to', async () => {
+it('follows redirects as the caller says', async () => {
   answer = ({ url }) =>
     url === '/away' ? { status: 307, headers: { Location: '/there' } } : { status: 200 };
   const fetch = open();
@@ -103,12 +103,6 @@ it('does not repeat a request for a 401 after a redirect: it says nothing about 
   expect((await fetch('/order', { method: 'POST', body: 'one' })).status).toBe(401);
   expect(heard[0]).toHaveLength(1);
   expect(opened!.asked()).toBe(0);
-});
-
-it('refreshes a token that is due before the request', async () => {
-  const fetch = open([{ access_token: 'second', expires_in: 3600 }], { received_at: 0 });
-  await fetch('/');
-  expect(heard[0]).toMatchObject([{ authorization: 'Bearer second' }]);
 });
 
 it('sends nothing when the token has expired and no other can be had', async () => {
@@ -132,7 +126,7 @@ it('repeats a refused request once, body and all, with another token', async () 
   expect(opened!.asked()).toBe(1);
 });
 
-it('repeats it with the token that another request got meanwhile, however young that is', async () => {
+it('repeats it with the token that another request got, however young', async () => {
   const late: (() => void)[] = [];
   const ask = open([{ access_token: 'second', expires_in: 3600 }], { received_at: Date.now() - 100_000 });
   servers[0]!.removeAllListeners('request').on('request', ({ url, headers }, response) => {
@@ -176,7 +170,7 @@ it('repeats it with a token that is good: the tab may have been frozen since the
 it.each([
   ['with the one that another tab has got', 'second', 200, ['Bearer first', 'Bearer second']],
   ['not, if there is no other one', 'first', 401, ['Bearer first']],
-])('where its own refresh fails, repeats it %s', async (_which, token, status, sent) => {
+])('after a failed refresh, repeats it %s', async (_which, token, status, sent) => {
   open([], { received_at: Date.now() - 100_000 });
   const { area, keeper, refresher } = opened!;
   const refresh = (): Promise<string> => {
@@ -190,7 +184,7 @@ it.each([
   expect(heard[0]!.map(({ authorization }) => authorization)).toEqual(sent);
 });
 
-it('does not repeat it for another user, who has signed in meanwhile', async () => {
+it('does not repeat it for another user who has signed in', async () => {
   const fetch = open([], { received_at: Date.now() - 100_000 });
   answer = () => {
     put(opened!.area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
@@ -201,7 +195,7 @@ it('does not repeat it for another user, who has signed in meanwhile', async () 
   expect(heard[0]).toHaveLength(1);
 });
 
-it('rejects with nothing of its own making where a sign-out comes between any two of its steps', async () => {
+it('rejects with `signed_out` only, if a sign-out comes between any two steps', async () => {
   for (let steps = 0; steps < 12; steps++) {
     const asked = open()('/').then(
       ({ status }) => status,

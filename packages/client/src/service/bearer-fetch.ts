@@ -9,7 +9,7 @@ const YOUNG = 60;
 /**
  * `fetch` with the bearer token (RFC 6750 §2.1) for listed origins, and unchanged for all others. Redirects are followed as the
  * caller's `redirect` says; the Fetch standard removes the token from a redirect to another origin (HTTP-redirect fetch, step 13).
- * @param origins the service's, then those of the application
+ * @param origins the service's, then the application's
  * @param base of relative addresses if there is no page
  */
 export function bearerFetch(

@@ -80,7 +80,7 @@ export async function handOn({ begun, arrived, line }: SignInMemory): Promise<bo
 /** An error without a state, against RFC 6749 §4.1.2.1: only its window shows to which sign-in it belongs. */
 export const isBareError = (query: CallbackQuery): boolean => !!query.error && !query.code && !query.state;
 
-/** Reads the parameters, and removes them from the address, where a code must not stay. */
+/** Reads the parameters, and removes them from the address: a code must not stay there. */
 function takeQuery(): CallbackQuery {
   const address = new URL(location.href);
   const query: CallbackQuery = {};

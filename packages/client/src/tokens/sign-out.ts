@@ -42,7 +42,7 @@ export function makeLeave(
   };
 }
 
-/** @param page undefined outside of a browser, where no provider's page can be shown */
+/** @param page undefined outside of a browser: then the provider's page cannot be shown */
 export function makeSignOut(leave: Leave, page?: Document): Latchkey['signOut'] {
   return async (wanted = 'current') => {
     const { scope, provider, redirectUri = '/' } = typeof wanted === 'string' ? { scope: wanted } : wanted;

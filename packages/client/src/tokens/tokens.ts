@@ -65,7 +65,7 @@ export function keepTokens(
     const isSame = held?.access_token === tokens?.access_token;
     let age = tokens ? Date.now() - tokens.received_at : 0;
     if (tokens && !isSame && age < -JUMP) {
-      // From the future: the device's clock was set back, so the age is unknown. Stored as expired for frozen tabs, whose clocks
+      // From the future: the device's clock was set back, so the age is unknown. Stored as expired for frozen tabs: their clocks
       // may not show the change.
       age = tokens.expires_in * 1000;
       storage.put((tokens = { ...tokens, received_at: Date.now() - age }));
@@ -114,7 +114,7 @@ export function keepTokens(
 
   return {
     get: () => held,
-    /** Returns the same object until something in it changes. */
+    /** Returns an object that is replaced only when something in it changes. */
     session: () => session,
     /** Returns seconds since the access token was requested. */
     age: (): number => {

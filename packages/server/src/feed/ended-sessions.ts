@@ -4,7 +4,7 @@ const MOST = 2_000_000;
 const KEEP_MS = 300_000;
 const SWEEP_EVERY_MS = 60_000;
 
-/** Ended sessions, as long as a token of theirs can be valid. Times are those of `Date.now()`. */
+/** Ended sessions, as long as a token of theirs can be valid. Times are milliseconds of `Date.now()`. */
 export class EndedSessions {
   /** In seconds, since small integers need no heap object. */
   private readonly untilOf = new Map<string, number>();
