@@ -49,7 +49,6 @@ describe('connecting', () => {
     ['https://id.example', 'wss://id.example'],
     ['http://localhost:3000/', 'ws://localhost:3000'],
     ['HTTPS://id.example/auth//', 'wss://id.example/auth'],
-    ['ws://[::1]:3000', 'ws://[::1]:3000'],
   ])('to %s opens a WebSocket to %s', (url, address) => {
     expect(new URL(start(url).url).href).toBe(`${address}/socket.io/?EIO=4&transport=websocket`);
   });
