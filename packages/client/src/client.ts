@@ -30,6 +30,7 @@ const PROFILE_DELAY = 1;
  * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
  * callback page needs equal options.
  * @typeParam Events the application's events: an interface of names and data
+ * @throws TypeError if `url` is no absolute address
  *
  * @example
  * interface MyEvents { 'order.shipped': { id: string } }

@@ -54,7 +54,7 @@ async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
     if (error instanceof LatchkeyError) throw error;
   });
   if (typeof module?.io === 'function') return module;
-  if (IS_DEVELOPMENT) advise(`connect() failed: ${MISSING}, e.g. () => import('socket.io-client').`);
+  if (IS_DEVELOPMENT) advise(`connect() failed. ${MISSING} to a function that loads socket.io-client.`);
   throw new LatchkeyError('missing_peer', MISSING);
 }
 
