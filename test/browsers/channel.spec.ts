@@ -63,17 +63,6 @@ describe('the channel', () => {
     expect(await codes(tab)).toEqual([]);
   });
 
-  it('comes back after the service was started anew', async () => {
-    await push(1);
-    await waitFor(tab, 'notes.length === 1');
-    await world.restart();
-    await back();
-    await push(2);
-    await waitFor(tab, 'notes.length === 2');
-    expect(await tab.evaluate('notes')).toEqual([1, 2]);
-    expect(await codes(tab)).toEqual([]);
-  });
-
   describe('after a sleep', () => {
     const wake = (view: Tab, event: string): Promise<unknown> =>
       view.evaluate(

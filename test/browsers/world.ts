@@ -23,8 +23,7 @@ export class World {
     /** Between the pages and the service. */
     readonly line: TcpProxy,
     private readonly database: TestDatabase,
-    private readonly settings: Record<string, string>,
-    public service: TestService,
+    private readonly service: TestService,
   ) {}
 
   static async start(): Promise<World> {
@@ -57,7 +56,7 @@ export class World {
     const service = await startTestService(settings);
     const app = await ClientApp.start();
     app.service = settings.PUBLIC_URL;
-    return new World(await launching, app, provider, line, database, settings, service);
+    return new World(await launching, app, provider, line, database, service);
   }
 
   async close(): Promise<void> {
@@ -67,12 +66,6 @@ export class World {
     await this.service.close();
     await this.provider.close();
     await this.database.drop();
-  }
-
-  /** Restarts the service, with its database and address. */
-  async restart(): Promise<void> {
-    await this.service.close();
-    this.service = await startTestService(this.settings);
   }
 
   /** Makes a profile, which is another browser for the pages; closed by `leave`. */

@@ -144,14 +144,4 @@ inChromium('the client keeps a session', () => {
     await dialogSays(second, 'Your session has ended');
     expect(await second.evaluate('latchkey.session')).toBeUndefined();
   });
-
-  it('asks once for devices that are asked for together; this one is online as its channel is', async () => {
-    const page = await signIn();
-    await page.evaluate('latchkey.connect()');
-    const asked = `of('request').filter(({ path }) => path === '/devices').length`;
-    const burst = 'Promise.all(Array.from({ length: 20 }, () => latchkey.devices()))';
-    const online = `.then((all) => all.flat().filter(({ current }) => current).every((device) => device.online))`;
-    expect(await page.evaluate(burst + online)).toBe(true); // though the service may not know it yet
-    expect(await page.evaluate(asked)).toBe(2);
-  });
 });

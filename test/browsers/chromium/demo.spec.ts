@@ -214,14 +214,6 @@ inChromium('signing in at the demo', () => {
     expect(await steps(page)).toEqual(LIT);
   });
 
-  it('signs in by a window of its own', async () => {
-    await page.goto(service.url);
-    const opened = page.waitForEvent('popup');
-    await page.getByRole('button', { name: 'in a new window' }).click();
-    await submit(await opened, 'grace', 'first-compiler');
-    await isSignedIn(page, 'Grace Hopper');
-  });
-
   it('signs in at a provider of another site, in a frame of that site, as the second device that the page offers', async () => {
     await signIn(page, service.url);
     const opened = page.waitForEvent('popup');
@@ -250,15 +242,6 @@ inChromium('signing in at the demo', () => {
     await submit(provider(page), 'ada', 'analytical-engine');
     await isSignedIn(page);
     expect(await steps(page)).toEqual(LIT);
-  });
-
-  it('starts again when the dialog is closed', async () => {
-    await page.goto(service.url);
-    await signInButton(page).click();
-    await provider(page).getByLabel('Password').waitFor();
-    await page.getByRole('button', { name: 'Close' }).click();
-    await page.locator('#steps > li[data-state]').first().waitFor({ state: 'detached' });
-    expect(await page.evaluate('document.activeElement.id')).toBe('sign-in');
   });
 
   describe("the provider's page", () => {

@@ -248,16 +248,6 @@ describe('leaving', () => {
     expect(webSocket.log).toEqual(['close()']);
   });
 
-  it('leaves nothing behind that listens to the page', () => {
-    const page = realm.window as EventTarget;
-    const added = jest.spyOn(page, 'addEventListener');
-    const removed = jest.spyOn(page, 'removeEventListener');
-    connected();
-    socket.disconnect();
-    expect(added.mock.calls).toHaveLength(1);
-    expect(removed.mock.calls).toEqual(added.mock.calls);
-  });
-
   it('may be done by a handler, and stops the next events', () => {
     const webSocket = connected();
     socket.onAny((event) => {
