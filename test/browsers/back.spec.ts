@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { type Profile, type Tab, find } from './browser.js';
 import { ENGINE } from './engines.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, World } from './world.js';
 
 describe('a page that comes back from the cache of the browser', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, SERVICE_KEY, World } from './world.js';
 
 describe('the channel', () => {

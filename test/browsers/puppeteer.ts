@@ -16,7 +16,7 @@ import {
   find,
   FRAME,
 } from './browser.js';
-import { eventually } from './patience.js';
+import { eventually } from './eventually.js';
 
 /** Chromium by its own protocol, or Firefox by WebDriver BiDi; both without windows. */
 export async function launchPuppeteer(browser: 'chrome' | 'firefox', program: string): Promise<Browser> {

@@ -1,6 +1,6 @@
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, signedIn, World } from './world.js';
 
 describe('the client keeps one session for all tabs', () => {

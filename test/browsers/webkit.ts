@@ -12,7 +12,7 @@ import {
   find,
   FRAME,
 } from './browser.js';
-import { eventually } from './patience.js';
+import { eventually } from './eventually.js';
 import { WebDriver, type Reference } from './webdriver.js';
 
 /** As WebDriver names them (its §17.4.2). */

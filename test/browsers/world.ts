@@ -6,7 +6,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import type { Browser, Profile, Tab, View } from './browser.js';
 import { launchEngine } from './engines.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 
 export const SERVICE_KEY = 'k'.repeat(32);
 

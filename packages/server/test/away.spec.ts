@@ -312,7 +312,7 @@ describe('with a service key', () => {
       expect(await statusOf(verifier, 'forged')).toBe(401);
     });
 
-    it('of a call: one line for each right, whatever the number of calls', async () => {
+    it('of a call: one line for each right, for any number of calls', async () => {
       const verifier = await createFresh();
       service.other = refusing(WITHOUT_RIGHT);
       const calls = [

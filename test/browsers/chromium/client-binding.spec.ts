@@ -63,7 +63,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await Promise.all(tabs.map((tab) => world.signedOut(tab)))).toEqual([[], []]);
   });
 
-  it('and keeps its key where the client is closed during the exchange', async () => {
+  it('and keeps its key if the client is closed during the exchange', async () => {
     const page = await world.open(context);
     await page.route('**/oauth2/token', async (route) => {
       await page.evaluate('latchkey.close()');
@@ -75,7 +75,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await world.signedOut(page)).toEqual([]);
   });
 
-  it('and signs out at once where its token is due, and a refresh is not answered', async () => {
+  it('and signs out at once, though its token is due and a refresh gets no answer', async () => {
     const page = await world.signIn(context);
     await page.route('**/oauth2/refresh', () => undefined);
     const sent = page.waitForResponse(
@@ -104,7 +104,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('done');
   });
 
-  it('and the one that it has just made, also where the clock of the device is behind all others', async () => {
+  it('and the newest key, even if the device's clock is behind', async () => {
     const page = await world.signIn(context);
     await fill(page, 4_000_000_000);
     await page.evaluate('latchkey.signIn()');
@@ -153,7 +153,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('done');
   });
 
-  it('nor where the service knows of no proofs', async () => {
+  it('nor if the service does not support proofs', async () => {
     const page = await world.open(context);
     await page.route(`${world.front.url}/oauth2/authorize?**`, async (route) => {
       const answer = await route.fetch();
@@ -166,7 +166,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('done');
   });
 
-  it('and waits where IndexedDB fails later on; only a key that is absent ends the session', async () => {
+  it('and waits if IndexedDB fails later; only an absent key ends the session', async () => {
     const page = await world.signIn(context);
     const [name] = await names(page);
     await page.addInitScript(`if (sessionStorage.fails) { ${OPEN_FAILS} }`);
@@ -193,7 +193,7 @@ inChromium('the client binds a session to its browser', () => {
     ]);
   });
 
-  it('and goes on with a key that it has at hand when IndexedDB fails until the page is loaded again', async () => {
+  it('and continues with the key in memory if IndexedDB fails until a reload', async () => {
     const page = await world.signIn(context);
     await page.evaluate(OPEN_FAILS);
     expect(await attempt(page)).toBe('done');

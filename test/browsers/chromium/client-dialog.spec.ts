@@ -76,7 +76,7 @@ inChromium("the client's dialog", () => {
     await look('problem');
   }
 
-  it('is loaded ahead; where it cannot be loaded, signIn() says so, and works after a reload', async () => {
+  it('is loaded ahead; if that fails, signIn() rejects, and works after a reload', async () => {
     await open();
     await page.waitForFunction(`performance.getEntriesByName('${app.url}/latchkey-client/dialog.js').length`);
     await page.route('**/latchkey-client/dialog.js', (route) => route.abort());
@@ -117,7 +117,7 @@ inChromium("the client's dialog", () => {
     expect(faults).toEqual([]);
   });
 
-  it('has the focus where it is needed: in the frame, after an error in the password, then where it was', async () => {
+  it('moves the focus into the frame, to the password after an error, then back to the button', async () => {
     await open();
     await page.focus('#in');
     await page.keyboard.press('Enter');
@@ -134,7 +134,7 @@ inChromium("the client's dialog", () => {
   });
 
   it.each(['in a page', 'in a page that another site frames'])(
-    '%s has the focus where it is needed, and the console stays empty',
+    '%s moves the focus into the frame, and the console stays empty',
     async (where) => {
       await open();
       const complaints: string[] = [];
@@ -199,7 +199,7 @@ inChromium("the client's dialog", () => {
     await isHigh(160, 160);
   });
 
-  it('asks after 4 s whether to open a window, and goes on waiting', async () => {
+  it('offers a window after 4 s, and keeps waiting', async () => {
     await open();
     await page.clock.install();
     let release!: () => void;
@@ -255,7 +255,7 @@ inChromium("the client's dialog", () => {
         { status: 418, json: { error: 'constructor' } },
         'Signing in did not work. Please try again.',
       ],
-    ])('has a sentence for %s', async (_what, answer, sentence) => {
+    ])('explains %s', async (_what, answer, sentence) => {
       await open();
       const allowed = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' };
       await page.route('**/oauth2/authorize?provider=**', (route) =>
@@ -274,7 +274,7 @@ inChromium("the client's dialog", () => {
       ['that begins like another', 'dem', 'en', 'Sign in'],
       ['that is empty', '', 'en', 'Sign in'],
       ['that is a name of objects', 'constructor', 'en', 'Sign in'],
-    ])('understands a locale %s', async (_what, locale, language, words) => {
+    ])('supports a locale %s', async (_what, locale, language, words) => {
       context = await browser.newContext({ locale: 'en' });
       page = await context.newPage();
       await page.goto(`${app.url}/callback`);
@@ -290,7 +290,7 @@ inChromium("the client's dialog", () => {
         .waitFor();
     });
 
-    it('goes on where words are missing, and where their language is none', async () => {
+    it('works with missing texts, and with an invalid language', async () => {
       await open({ texts: { language: 'pt_BR', signIn: null, close: 'Fechar' }, mode: 'iframe' });
       await page.route('**/oauth2/authorize?provider=**', (route) =>
         route.fulfill({ status: 429, json: {}, headers: { 'Access-Control-Allow-Origin': '*' } }),
@@ -301,7 +301,7 @@ inChromium("the client's dialog", () => {
       await page.getByRole('button', { name: 'Fechar' }).waitFor();
     });
 
-    it('speaks English where a language cannot be loaded, and takes words of one that it does not have', async () => {
+    it('is English if a language cannot be loaded, and accepts texts of an unknown language', async () => {
       await open({ locale: 'fr', mode: 'iframe' });
       await context.route('**/fr.js', (route) => route.abort());
       await page.reload();

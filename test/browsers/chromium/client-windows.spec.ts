@@ -92,19 +92,16 @@ inChromium('the client signs in by a window of its own', () => {
     ['away', undefined],
     ['malformed', { providers: 'none' }],
     ['of a later version', { providers: [{ name: 'stub', mode: 'hologram' }] }],
-  ])(
-    'not where the answer is %s: then in a frame, from which a window can be opened',
-    async (_what, json) => {
-      await context.route('**/oauth2/providers', (route) => (json ? route.fulfill({ json }) : route.abort()));
-      const page = await world.open(context);
-      await page.click('#in');
-      await page.frameLocator('iframe').getByText('Allow').waitFor();
-      await (await popupBy(button(page, 'Open in a new window'))).getByText('Allow').click();
-      await signedIn(page);
-    },
-  );
+  ])('not if the answer is %s: then in a frame, from which a window can be opened', async (_what, json) => {
+    await context.route('**/oauth2/providers', (route) => (json ? route.fulfill({ json }) : route.abort()));
+    const page = await world.open(context);
+    await page.click('#in');
+    await page.frameLocator('iframe').getByText('Allow').waitFor();
+    await (await popupBy(button(page, 'Open in a new window'))).getByText('Allow').click();
+    await signedIn(page);
+  });
 
-  it('not where the application says otherwise, and nothing is asked', async () => {
+  it('not if the application sets another mode, without a request', async () => {
     const page = await world.open(context, { mode: 'iframe' });
     await page.click('#in');
     await page.frameLocator('iframe').getByText('Allow').click();
@@ -112,7 +109,7 @@ inChromium('the client signs in by a window of its own', () => {
     expect(await page.evaluate(`of('request').map(({ path }) => path)`)).not.toContain('/oauth2/providers');
   });
 
-  it('not at another attempt, where the application wants something else for this one', async () => {
+  it('not at a retry, if the application sets another mode for this attempt', async () => {
     const page = await open();
     await context.route('**/oauth2/authorize?**', (route) => route.abort(), { times: 1 });
     await page.evaluate(`void latchkey.signIn({ mode: 'redirect' })`);
@@ -324,7 +321,7 @@ inChromium('the client signs in by a window of its own', () => {
         await isIn(page);
       });
 
-      it('from elsewhere: the sign-in goes on', async () => {
+      it('from elsewhere: the sign-in continues', async () => {
         const page = await world.open(context, { mode: 'iframe' });
         await page.click('#in');
         await page.frameLocator('iframe').getByText('Allow').waitFor();
@@ -345,7 +342,7 @@ inChromium('the client signs in by a window of its own', () => {
         await signedIn(page);
       });
 
-      it('from another frame during a redirect: the redirect goes on', async () => {
+      it('from another frame during a redirect: the redirect continues', async () => {
         const page = await world.open(context, { mode: 'redirect' });
         await page.click('#in');
         await page.getByText('Allow').waitFor();

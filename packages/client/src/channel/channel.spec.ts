@@ -323,7 +323,7 @@ describe('when the device wakes up', () => {
     },
   );
 
-  it('keeps one whose answer takes 3 s, or that brings an event meanwhile', async () => {
+  it('keeps a connection with an answer after 3 s, or with an event before it', async () => {
     const { channel } = await connect();
     wake();
     await seconds(3.4);

@@ -38,7 +38,7 @@ describe('when it refreshes', () => {
     expect(keeper.get()).toMatchObject({ access_token: 'second', refresh_token: 'lkr_1' });
   });
 
-  it('at half of its life, where a token lives for less than ten minutes', async () => {
+  it('at half of the life of a token that lives for less than ten minutes', async () => {
     const { asked } = tab([FRESH], { expires_in: 60 });
     await seconds(25);
     expect(asked()).toBe(0);
@@ -90,13 +90,13 @@ describe('when it refreshes', () => {
     expect(later.keeper.session()!.expiresAt).toBeCloseTo(Date.now() + 540_000, -4);
   });
 
-  it('at once in a page that finds a token from the future, as nobody knows how old it is', async () => {
+  it('at once in a page that finds a token from the future: its age is unknown', async () => {
     const { asked, refresher } = tab([FRESH], { received_at: Date.now() + 60_000 });
     expect(await refresher.fresh()).toBe('second');
     expect(asked()).toBe(1);
   });
 
-  it('finds nobody signed in, when a clock that was set back makes it look, and another tab has signed out', async () => {
+  it('rejects if a clock that was set back makes it read the storage, and another tab has signed out', async () => {
     const { area, refresher } = tab();
     area.setItem('key', '{"reason":"user"}');
     jest.setSystemTime(Date.now() - 7_200_000);
@@ -206,7 +206,7 @@ describe('what an answer means', () => {
     expect(await refresher.fresh()).toBe('second');
   });
 
-  it('a token that is due but not expired is used while nobody answers', async () => {
+  it('a token that is due but not expired is used without an answer', async () => {
     const { refresher } = tab([], { received_at: Date.now() - 3_500_000 });
     expect(await refresher.fresh()).toBe('first');
   });
@@ -217,7 +217,7 @@ describe('what an answer means', () => {
     expect(emitted[0]).toEqual(['ended', 'expired']);
   });
 
-  it('a service that answers decides, whatever the clock says of that life', async () => {
+  it('an answer of the service counts more than the clock', async () => {
     const { refresher } = tab([FRESH], { ...expired, signed_in_at: Date.now() - 31 * DAY * 1000 });
     expect(await refresher.fresh()).toBe('second');
   });
@@ -243,7 +243,7 @@ describe('what an answer means', () => {
     expect(keeper.get()).toMatchObject({ access_token: 'newer' });
   });
 
-  it('does not bring back a session that was signed out meanwhile', async () => {
+  it('does not bring back a session that was signed out during the request', async () => {
     const late = new Promise<object>((resolve) => setTimeout(resolve, 1000, FRESH));
     const { refresher, keeper } = tab([late], expired);
     const refreshed = refresher.fresh();

@@ -10,7 +10,7 @@ it('ends nothing of another user, who has signed in while a token was on its way
     called.push(method);
     return undefined as Answer;
   };
-  const leave = makeLeave(call, keeper, refresher, () => called.push('told'));
+  const leave = makeLeave(call, keeper, refresher, () => called.push('notified'));
   const left = leave('POST', '/sign-out', true);
   put(area, tokensNow({ access_token: 'his', refresh_token: 'lkr_2', user_id: 'bob' }));
   come({ access_token: 'hers', expires_in: 3600 });

@@ -145,7 +145,7 @@ it.each<[string, string | object]>([
 });
 
 describe('the session that is shown', () => {
-  it('is the same object until it changes', () => {
+  it('is one object until it changes', () => {
     const { area, keeper } = openSession();
     const other = openTab(area);
     const first = keeper.session();

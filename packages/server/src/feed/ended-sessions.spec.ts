@@ -19,7 +19,7 @@ describe('ended sessions', () => {
     expect([sessions.has('a'), sessions.size]).toEqual([false, 0]);
   });
 
-  it('told twice, they are kept for the longer time', () => {
+  it('added twice, they are kept for the longer time', () => {
     sessions.add('a', NOW + HOUR, NOW);
     sessions.add('a', NOW, NOW);
     sessions.sweep(NOW + HOUR);
