@@ -67,7 +67,7 @@ describe('the client binds a session to its browser', () => {
     await waitFor(tab, keys('count()', '(count) => count === 0'));
   });
 
-  it('so that a copy of its storage refreshes nothing in another one, and the owner's session continues', async () => {
+  it('so that a copy of its storage refreshes nothing in another one, and its owner continues', async () => {
     const owner = await world.signIn(profile);
     const record = await owner.evaluate<string>(`localStorage.getItem('${world.key}')`);
     const elsewhere = await world.newProfile();

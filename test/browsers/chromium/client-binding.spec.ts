@@ -104,7 +104,7 @@ inChromium('the client binds a session to its browser', () => {
     expect(await attempt(page)).toBe('done');
   });
 
-  it('and the newest key, even if the device's clock is behind', async () => {
+  it('and the newest key, even if the clock of the device is behind', async () => {
     const page = await world.signIn(context);
     await fill(page, 4_000_000_000);
     await page.evaluate('latchkey.signIn()');
