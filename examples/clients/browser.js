@@ -27,7 +27,7 @@ export function listen(url, getToken, onEvent, onSignedOut) {
   });
   socket.on('token.expiring', async () => socket.emit('authenticate', { token: await getToken() }));
   socket.on('session.ended', ({ reason }) => {
-    if (reason === 'expired' || reason === 'signed_out') onSignedOut(); // else the client reconnects by itself
+    if (reason === 'expired' || reason === 'signed_out') onSignedOut(); // otherwise the client reconnects
     revoked = reason === 'revoked'; // the key that signed the token was withdrawn
   });
   socket.on('connect_error', ({ data }) => {

@@ -1,5 +1,5 @@
-// An adapter for a provider of your own: copy this file, and point `providers.<name>.adapter` to it.
-// This one is for a provider whose login page is at /login and whose codes are redeemed at /api/login-codes.
+// An adapter for your own provider: copy this file, and set `providers.<name>.adapter` to its path.
+// The provider of this example has its login page at /login, and redeems codes at /api/login-codes.
 
 const LARGEST_ANSWER = 64 * 1024;
 
@@ -11,14 +11,14 @@ export default {
   },
   // issuer: () => 'https://login.corp.example', // if your provider puts `iss` into the callback (RFC 9207)
 
-  /** Where the user's browser goes to sign in. It must come back to `redirectUri` with `code` and `state`. */
+  /** Returns the address of the login page. It must redirect to `redirectUri` with `code` and `state`. */
   authorizationUrl(provider, { state, redirectUri }) {
     const url = new URL(`${provider.url}/login`);
     url.search = new URLSearchParams({ app: provider.clientId, return_to: redirectUri, state }).toString();
     return url; // or { url, memory: { … } }: exchange() gets `memory` back
   },
 
-  /** Redeems the code, from this server to the provider, and says who has signed in. */
+  /** Redeems the code at the provider, and returns the user. */
   async exchange(provider, { code, signal }) {
     const response = await fetch(`${provider.url}/api/login-codes`, {
       method: 'POST',
@@ -27,12 +27,12 @@ export default {
       headers: { 'Content-Type': 'application/json', Accept: 'application/json' },
       body: JSON.stringify({ app: provider.clientId, secret: provider.clientSecret, code }),
     });
-    // Tell the service why a code was refused: invalid_grant, invalid_client, invalid_request.
-    // Every other error becomes server_error. Never put the code or the secret into a message: it is logged.
+    // Report why a code was refused: invalid_grant, invalid_client, invalid_request. Every other error becomes
+    // server_error. Never put the code or the secret into a message: it is logged.
     if (response.status === 403) throw Object.assign(new Error('code refused'), { error: 'invalid_grant' });
     if (!response.ok) throw new Error(`the provider answered with status ${response.status}`);
     const user = await readJson(response);
-    // The same id for the same user every time, and never a number: large ones lose digits in JSON.
+    // The id of a user must never change, and must be a string: large numbers lose digits in JSON.
     return { provider_user_id: user.id, username: user.name, email: user.mail, avatar_url: user.photo };
   },
 };

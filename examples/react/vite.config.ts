@@ -1,7 +1,7 @@
 import react from '@vitejs/plugin-react';
 import { defineConfig, type PreviewServer, type ViteDevServer } from 'vite';
 
-// The API at the same address as the pages, so that `npm run dev` is one command. Elsewhere it would be `api.listen(3001)`.
+// The API runs in Vite's server, so that `npm run dev` is one command. Otherwise: `api.listen(3001)`.
 async function serveApi({ middlewares }: ViteDevServer | PreviewServer): Promise<void> {
   const { api } = await import('./api.ts');
   middlewares.use(api);

@@ -1,5 +1,5 @@
-// Builds dist/: ES modules for browsers and Node, each with its source map, and their types. What `import()` loads (languages, …)
-// is a file of its own. Whoever serves the client without a bundler serves the whole folder.
+// Builds dist/: ES modules for browsers and Node, each with its source map, and their types. Each `import()` (languages, …) is a
+// separate file: without a bundler, serve the whole folder.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const directory = fileURLToPath(new URL('.', import.meta.url));
 const dist = join(directory, 'dist');
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
 
-/** Takes the line breaks out of the style sheet, which minifiers leave in a template. */
+/** Removes the line breaks of the style sheet, which minifiers keep in a template. */
 const styleInOneLine = {
   name: 'style-in-one-line',
   setup({ onLoad }) {
@@ -31,7 +31,7 @@ async function bundle(entryPoints, isDevelopment) {
     outdir: dist, // to which the sources of the maps are relative; nothing is written there
     bundle: true,
     splitting: true,
-    chunkNames: '[name]', // the name of the source: packages of the same version have the same files
+    chunkNames: '[name]', // the name of the source: file names do not depend on the build
     format: 'esm',
     target: 'es2022',
     charset: 'utf8',
@@ -69,7 +69,7 @@ try {
   for (const [name, text] of files) {
     if (!name.endsWith('.js')) continue;
     const map = files.get(`${name}.map`);
-    // What developers step through stays as it was written.
+    // Not minified, for the debugger.
     const [code, mapOfCode] = name === 'development.js' ? [text, map] : await minified(text, map);
     writeFileSync(join(fresh, name), `${code.trimEnd()}\n//# sourceMappingURL=${name}.map\n`);
     writeFileSync(join(fresh, `${name}.map`), mapOfCode);
@@ -81,18 +81,18 @@ try {
   rmSync(fresh, { recursive: true, force: true });
 }
 
-/** Whether it is of a build that was killed, or ended by Ctrl-C: there is no such process any more. */
+/** Whether the folder is left from a build that was killed. */
 function isLeftBehind(name) {
   const [, pid] = /^dist-(\d+)$/.exec(name) ?? [];
   if (!pid) return false;
   try {
     return !process.kill(Number(pid), 0);
   } catch (error) {
-    return error.code === 'ESRCH'; // else it is somebody else's process
+    return error.code === 'ESRCH'; // EPERM: a process of another user
   }
 }
 
-/** One by one, so that whoever loads or builds dist/ at this moment finds each file, and none of them half written. */
+/** One by one, so that concurrent readers and builds find every file complete. */
 function replaceFiles(from, to) {
   const names = filesIn(from);
   for (const name of names) {

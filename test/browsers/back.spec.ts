@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { type Profile, type Tab, find } from './browser.js';
 import { ENGINE } from './engines.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, DIALOG, ENTER, logIn, said, SERVICE_KEY, signedIn, World } from './world.js';
 
 describe('a page that comes back from the cache of the browser', () => {
@@ -17,7 +17,7 @@ describe('a page that comes back from the cache of the browser', () => {
   });
   afterEach(() => world.leave());
 
-  /** Goes to a page of another site, does something meanwhile, and comes back. @returns whether the page is the same one */
+  /** Goes to a page of another site and back. @param meanwhile runs in between @returns whether the page came from the cache */
   async function roundTrip(tab: Tab, meanwhile: () => Promise<unknown>): Promise<boolean> {
     await tab.evaluate(`void (window.isOld = true)`);
     const elsewhere = `${world.app.foreignUrl}/stranger`;
@@ -29,7 +29,7 @@ describe('a page that comes back from the cache of the browser', () => {
     return tab.evaluate('!!window.isOld');
   }
 
-  it('has no dialog that waits, when somebody turned back at the provider, and signs in at the next click', async () => {
+  it('has no dialog after the user came back from the provider, and signs in at the next click', async () => {
     const tab = await profile.open(world.address({ mode: 'redirect' }));
     await tab.evaluate(`void (window.isOld = true)`);
     await tab.click(ENTER);
@@ -44,7 +44,7 @@ describe('a page that comes back from the cache of the browser', () => {
   });
 
   // Chromium and Firefox drop a page from the cache when a message of another tab comes for it: it is loaded anew there.
-  it('knows that another tab has signed out meanwhile', async () => {
+  it('is signed out if another tab has signed out', async () => {
     const tab = await world.signIn(profile);
     const other = await profile.open(world.address({ provider: 'stub' }));
     await signedIn(other);
@@ -54,7 +54,7 @@ describe('a page that comes back from the cache of the browser', () => {
     expect(await codes(tab)).toEqual(isSame ? ['user'] : []);
   });
 
-  it('refreshes a token that has expired meanwhile', async () => {
+  it('refreshes an expired token', async () => {
     const tab = await world.signIn(profile);
     const other = await profile.open(`${world.app.url}/callback`); // no client there that would be faster
     expect(await roundTrip(tab, () => world.age(other))).toBe(true);
@@ -63,7 +63,7 @@ describe('a page that comes back from the cache of the browser', () => {
   });
 
   // Firefox caches no page that has an open WebSocket: there it is loaded anew, and connects anew.
-  it('has its channel again, with what was pushed meanwhile', async () => {
+  it('has its channel again, with the events in between', async () => {
     const tab = await world.signIn(profile);
     const userId = await tab.evaluate('latchkey.session.userId');
     await tab.evaluate(`latchkey.connect().then((channel) => {

@@ -1,5 +1,5 @@
 import type { Profile } from './browser.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, signedIn, World } from './world.js';
 
 describe('the client binds a session to its browser', () => {
@@ -48,7 +48,7 @@ describe('the client binds a session to its browser', () => {
     expect(await codes(tab)).toEqual([]);
   });
 
-  it('also through a redirect, and where the tokens are of one tab', async () => {
+  it('also through a redirect, with tokens in sessionStorage', async () => {
     const tab = await profile.open(
       world.address({ provider: 'stub', mode: 'redirect', storage: 'sessionStorage' }),
     );
@@ -67,7 +67,7 @@ describe('the client binds a session to its browser', () => {
     await waitFor(tab, keys('count()', '(count) => count === 0'));
   });
 
-  it('so that a copy of its storage refreshes nothing in another one, and the owner goes on', async () => {
+  it('so that a copy of its storage refreshes nothing in another one, and its owner continues', async () => {
     const owner = await world.signIn(profile);
     const record = await owner.evaluate<string>(`localStorage.getItem('${world.key}')`);
     const elsewhere = await world.newProfile();

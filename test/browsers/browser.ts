@@ -1,8 +1,8 @@
-/** What the tests need of a browser, whoever drives it: `puppeteer.ts` and `webkit.ts` do. */
+/** The part of a browser that the tests need; implemented by `puppeteer.ts` and `webkit.ts`. */
 export interface Browser {
   /** Name and version, e.g. `Firefox 153.7`. */
   readonly version: string;
-  /** A profile of its own: nothing is stored there, and it shares nothing with another one. */
+  /** Makes an empty profile, which shares nothing with others. */
   newProfile(): Promise<Profile>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Target {
 export interface View {
   /** The value of an expression, in JSON; of a promise, what it results in. @throws what the expression throws */
   evaluate<Value>(expression: string): Promise<Value>;
-  /** Clicks as a user does, once the element is there. */
+  /** Clicks as a user does, once the element exists. */
   click(target: Target): Promise<void>;
   /** Types as a user does. `\n` is the key Enter. */
   type(target: Target, text: string): Promise<void>;

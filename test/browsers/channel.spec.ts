@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, SERVICE_KEY, World } from './world.js';
 
 describe('the channel', () => {
@@ -60,17 +60,6 @@ describe('the channel', () => {
     await waitFor(tab, 'notes.length === 3');
     expect(await tab.evaluate('notes')).toEqual([1, 2, 3]);
     expect(await tab.evaluate('infos')).toEqual([true]);
-    expect(await codes(tab)).toEqual([]);
-  });
-
-  it('comes back after the service was started anew', async () => {
-    await push(1);
-    await waitFor(tab, 'notes.length === 1');
-    await world.restart();
-    await back();
-    await push(2);
-    await waitFor(tab, 'notes.length === 2');
-    expect(await tab.evaluate('notes')).toEqual([1, 2]);
     expect(await codes(tab)).toEqual([]);
   });
 

@@ -5,7 +5,7 @@ import { launchWebKit } from './webkit.js';
 
 /** A browser to run the tests in. */
 export interface Engine {
-  /** The first of these files that there is. */
+  /** Candidates; the first existing file counts. */
   readonly programs: readonly string[];
   /** The packages of Debian that bring them. */
   readonly packages: string;
@@ -36,7 +36,7 @@ export const ENGINES: Readonly<Record<string, Engine>> = {
   },
 };
 
-/** The program of an engine; undefined where it is not installed. */
+/** Returns the program of an engine; undefined if it is not installed. */
 export function installed({ programs, needsDisplay }: Engine): string | undefined {
   if (needsDisplay && !existsSync('/usr/bin/xvfb-run')) return undefined;
   return programs.find((program) => existsSync(program));

@@ -16,7 +16,7 @@ import {
   find,
   FRAME,
 } from './browser.js';
-import { eventually } from './patience.js';
+import { eventually } from './eventually.js';
 
 /** Chromium by its own protocol, or Firefox by WebDriver BiDi; both without windows. */
 export async function launchPuppeteer(browser: 'chrome' | 'firefox', program: string): Promise<Browser> {
@@ -92,7 +92,7 @@ function view(frame: () => Promise<Frame>): View {
     async click(target) {
       await (await frame()).page().bringToFront(); // a tab behind another one gets no clicks
       await eventually(`a click on ${target.css}`, async () => {
-        await (await elementOf(frame, target)).click(); // fails where the dialog has just changed
+        await (await elementOf(frame, target)).click(); // fails if the dialog has just changed
         return true;
       });
     },

@@ -1,4 +1,4 @@
 import { jest } from '@jest/globals';
 
-// Browsers and their drivers stall by chance on a machine under load. A failure that a retry mends is printed all the same.
+// Browsers and drivers stall on a machine under load. Failures are printed even if a retry succeeds.
 jest.retryTimes(2, { logErrorsBeforeRetry: true });

@@ -1,5 +1,5 @@
 import { type Profile, type Tab, find, FRAME } from './browser.js';
-import { eventually, waitFor } from './patience.js';
+import { eventually, waitFor } from './eventually.js';
 import { CLOSE, DIALOG, ENTER, logIn, NEW_WINDOW, RETRY, said, signedIn, World } from './world.js';
 
 describe('the client signs in', () => {
@@ -46,7 +46,7 @@ describe('the client signs in', () => {
       expect(await shows(tab, DIALOG.css)).toBe(false);
     });
 
-    it('by a redirect, and comes back to the same page', async () => {
+    it('by a redirect, and comes back to its page', async () => {
       const tab = await profile.open(`${address({ mode: 'redirect' })}#here`);
       await tab.click(ENTER);
       await logIn(tab);
@@ -96,20 +96,12 @@ describe('the client signs in', () => {
     const tab = await open({ mode: 'popup' });
     await tab.evaluate(`(() => {
       const { open } = window;
-      window.open = () => ((window.open = open), null); // as a blocked window is told, whatever the browser allows
+      window.open = () => ((window.open = open), null); // as if the window was blocked
     })()`);
     await tab.click(ENTER);
     const popup = await tab.popup(() => tab.click({ css: 'dialog button', name: /window/i }));
     await logIn(popup);
     await said(tab, 'signed in as');
-  });
-
-  it('unless the user presses Escape inside of the frame', async () => {
-    const tab = await open();
-    await tab.click(ENTER);
-    await tab.frame.click({ css: 'input[type=password]' });
-    await tab.press('Escape');
-    await said(tab, 'cancelled');
   });
 
   it('with tokens in memory, by a redirect whose callback is the page itself', async () => {
@@ -122,7 +114,7 @@ describe('the client signs in', () => {
     expect(await waitFor(tab, 'window.latchkey && String(latchkey.session)')).toBe('undefined');
   });
 
-  it('for one tab, where the tokens are kept in the sessionStorage', async () => {
+  it('for one tab, with tokens in sessionStorage', async () => {
     const tab = await world.signIn(profile, { storage: 'sessionStorage' });
     await tab.reload();
     await signedIn(tab);
@@ -130,7 +122,7 @@ describe('the client signs in', () => {
     expect(await waitFor(other, 'window.latchkey && String(latchkey.session)')).toBe('undefined');
   });
 
-  it('and its callback page refuses what nobody here has asked for, and cleans the address', async () => {
+  it('and its callback page rejects a foreign callback, and cleans the address', async () => {
     const tab = await profile.open(`${world.app.url}/callback?code=stolen&state=${'0f'.repeat(32)}&keep=1`);
     await said(tab, 'invalid_state');
     expect(await tab.evaluate('location.href')).toBe(`${world.app.url}/callback?keep=1`);

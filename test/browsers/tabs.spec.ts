@@ -1,6 +1,6 @@
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 import { codes, signedIn, World } from './world.js';
 
 describe('the client keeps one session for all tabs', () => {
@@ -43,7 +43,7 @@ describe('the client keeps one session for all tabs', () => {
     expect(await refreshes(...tabs)).toBe(1);
   });
 
-  it('and signs out in all of them when one does, and asks nobody to sign in again', async () => {
+  it('and signs out in all of them when one does, without a dialog', async () => {
     const first = await world.signIn(profile);
     const second = await open();
     await signedIn(second);
@@ -59,7 +59,7 @@ describe('the client keeps one session for all tabs', () => {
     await request(world.app.service).post('/oauth2/refresh').send({ refresh_token }).expect(401);
   });
 
-  it('and says in all of them that it has ended, once, when the service does not refresh it', async () => {
+  it('and reports its end once in each of them, if the service rejects a refresh', async () => {
     const first = await world.signIn(profile);
     const second = await open();
     await signedIn(second);
@@ -73,7 +73,7 @@ describe('the client keeps one session for all tabs', () => {
     expect(await refreshes(first, second)).toBe(1);
   });
 
-  it('and goes on after the network was away, with nobody signed out', async () => {
+  it('and continues after an outage of the network, without a sign-out', async () => {
     const tab = await world.signIn(profile);
     await world.line.refuse();
     await world.age(tab);

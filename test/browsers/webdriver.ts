@@ -1,7 +1,7 @@
 /** An element as W3C WebDriver writes it. */
 export type Reference = Readonly<Record<string, string>>;
 
-/** Milliseconds in which the driver answers, if it does at all. */
+/** Milliseconds. */
 const LONGEST = 15_000;
 
 /** A client of W3C WebDriver (https://www.w3.org/TR/webdriver2/), as far as the tests need one. */
@@ -36,7 +36,7 @@ export class WebDriver {
     return send('DELETE', `${this.address}/window`);
   }
 
-  /** An element of the current document. @returns null where the expression is that */
+  /** Finds an element of the current document. @returns null if the expression is null */
   async element(expression: string): Promise<Reference | null> {
     return (await this.post('/execute/sync', {
       script: `return ${expression}`,

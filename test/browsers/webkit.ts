@@ -12,13 +12,13 @@ import {
   find,
   FRAME,
 } from './browser.js';
-import { eventually } from './patience.js';
+import { eventually } from './eventually.js';
 import { WebDriver, type Reference } from './webdriver.js';
 
 /** As WebDriver names them (its §17.4.2). */
 const KEYS = { Escape: '\uE00C', Enter: '\uE007', Tab: '\uE004' };
 
-/** WebKitGTK's MiniBrowser; it needs a display (xvfb-run). A profile is a process of its own, and keeps nothing. */
+/** WebKitGTK's MiniBrowser; it needs a display (xvfb-run). Each profile is a process, and stores nothing. */
 export async function launchWebKit(program: string): Promise<Browser> {
   const all = new Set<Profile>();
   /** @param attempts the driver does not always answer at its start */
@@ -29,7 +29,7 @@ export async function launchWebKit(program: string): Promise<Browser> {
     const web = await eventually('a session of WebKitWebDriver', () =>
       WebDriver.start(`http://127.0.0.1:${port}`, {
         'webkitgtk:browserOptions': { binary: program, args: ['--automation'] },
-        timeouts: { script: 8000 }, // a script whose page goes away never answers
+        timeouts: { script: 8000 }, // a script never answers if its page is replaced
       }),
     ).catch((error: unknown) => {
       driver.kill('SIGKILL');

@@ -6,7 +6,7 @@ import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import type { Browser, Profile, Tab, View } from './browser.js';
 import { launchEngine } from './engines.js';
-import { waitFor } from './patience.js';
+import { waitFor } from './eventually.js';
 
 export const SERVICE_KEY = 'k'.repeat(32);
 
@@ -18,13 +18,12 @@ export class World {
   private constructor(
     readonly browser: Browser,
     readonly app: ClientApp,
-    /** Signs in whoever comes: `stub` asks nothing; `isolated` asks for a click, with Cross-Origin-Opener-Policy. */
+    /** Signs every user in: `stub` at once; `isolated` after a click, with Cross-Origin-Opener-Policy. */
     readonly provider: StubProvider,
     /** Between the pages and the service. */
     readonly line: TcpProxy,
     private readonly database: TestDatabase,
-    private readonly settings: Record<string, string>,
-    public service: TestService,
+    private readonly service: TestService,
   ) {}
 
   static async start(): Promise<World> {
@@ -57,7 +56,7 @@ export class World {
     const service = await startTestService(settings);
     const app = await ClientApp.start();
     app.service = settings.PUBLIC_URL;
-    return new World(await launching, app, provider, line, database, settings, service);
+    return new World(await launching, app, provider, line, database, service);
   }
 
   async close(): Promise<void> {
@@ -69,13 +68,7 @@ export class World {
     await this.database.drop();
   }
 
-  /** The service as it is after a restart: another process would have the same database and address. */
-  async restart(): Promise<void> {
-    await this.service.close();
-    this.service = await startTestService(this.settings);
-  }
-
-  /** Another browser, as far as a page can tell; closed by `leave`. */
+  /** Makes a profile, which is another browser for the pages; closed by `leave`. */
   async newProfile(): Promise<Profile> {
     const profile = await this.browser.newProfile();
     this.profiles.push(profile);
@@ -116,7 +109,7 @@ export class World {
     return view.evaluate(`(() => {
       const held = JSON.parse(localStorage.getItem('${this.key}'));
       localStorage.setItem('${this.key}', JSON.stringify({ ...held, access_token: 'old' + Math.random(), received_at: 1 }));
-      dispatchEvent(new StorageEvent('storage', { key: '${this.key}' })); // this tab gets none of its own
+      dispatchEvent(new StorageEvent('storage', { key: '${this.key}' })); // the tab that stores gets no event
     })()`);
   }
 }

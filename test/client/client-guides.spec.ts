@@ -9,8 +9,7 @@ import { storeSession } from '../support/client-app.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 /**
- * The files that a document shows: its blocks of code whose first line names one, as `// src/app.tsx` or
- * `<!-- src/App.vue -->` does.
+ * Returns the files in a document: code blocks that begin with a line such as `// src/app.tsx` or `<!-- src/App.vue -->`.
  * @param path from the root of the repository
  * @returns their contents, by the names without `src/`
  */
@@ -29,14 +28,14 @@ function compileVue(name: string, source: string): string {
 
 const KEY = 'k'.repeat(32);
 
-/** What Vite's plugin sets. */
+/** As Vite's plugin sets them. */
 const VUE = {
   __VUE_OPTIONS_API__: 'true',
   __VUE_PROD_DEVTOOLS__: 'false',
   __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: 'false',
 };
 
-/** What a guide says of its first page, once there is an API: where the orders go, and how they are imported. */
+/** Adds the orders to the first page, as the guide's second part says. */
 const withOrders = (name: string, page: string): string =>
   name === 'App.vue'
     ? page
@@ -119,12 +118,12 @@ inChromium('the code of the guides', () => {
     await page.getByText('Live').waitFor();
     expect(complaints.filter((line) => !isRefused.test(line))).toEqual([]);
     await page.unroute('**/api/orders');
-    await page.goto('about:blank'); // the old page asks again by itself, and may have been refused once more
+    await page.goto('about:blank'); // the old page retries, and its request may have failed again
     complaints = [];
     await page.goto(pages.url);
     await page.getByText('Tea').waitFor();
 
-    // Somebody else signs in in another tab.
+    // Another user signs in, in another tab.
     const other = await context.newPage();
     await other.goto(`${pages.url}/other`);
     const grace = await storeSession(other, service.url, 'grace');

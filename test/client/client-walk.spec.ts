@@ -8,7 +8,7 @@ const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta
 
 inChromium('a session that is bound to its browser goes on', () => {
   let world: BoundApp;
-  /** Another instance, whose clock is 90 s ahead; requests go to both in turn. */
+  /** Another instance, with a clock 90 s ahead; requests go to both in turn. */
   let skewed: ServiceProcess;
   let context: BrowserContext;
 
@@ -75,7 +75,7 @@ inChromium('a session that is bound to its browser goes on', () => {
     expect(await inWorker(page)).toMatch(/"access_token":"eyJ.*"key":"/);
   });
 
-  /** What a service worker makes of the session that is stored. */
+  /** Passes the stored session to a service worker. */
   function inWorker(page: Page): Promise<string> {
     return page.evaluate(`(async () => {
       navigator.serviceWorker.register('/worker.js', { type: 'module' });

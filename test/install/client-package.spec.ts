@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { PackageProject } from '../support/package-project.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -136,13 +136,13 @@ it('has types without those of socket.io-client: accepts undefined for every opt
 
 it('has types with doc comments, which cite no document of the repository', async () => {
   const types = join(packed, 'dist/types');
-  const files = (await readdir(types)).filter((name) => name.endsWith('.d.ts'));
   const seen = new Set<string>();
   const visit = async (name: string): Promise<void> => {
     if (seen.has(name)) return;
     seen.add(name);
     const text = await readFile(join(types, name), 'utf8');
-    for (const [, next] of text.matchAll(/from '\.\/([\w-]+)\.js'/g)) await visit(`${next}.d.ts`);
+    for (const [, next] of text.matchAll(/from '(\.[\w./-]+)\.js'/g))
+      await visit(join(dirname(name), `${next}.d.ts`));
     expect([name, text]).toEqual([name, expect.not.stringMatching(/§|\bcontract\b|\bRFC \d+ §|docs\//)]);
     // Each exported type and function has a doc comment.
     const bare = [...text.matchAll(/(.*)\nexport (?:interface|type|declare \w+) (\w+)/g)].filter(
@@ -151,7 +151,7 @@ it('has types with doc comments, which cite no document of the repository', asyn
     expect([name, bare.map(([, , one]) => one)]).toEqual([name, []]);
   };
   await visit('index.d.ts');
-  expect(files).toEqual(expect.arrayContaining([...seen]));
+  expect(seen.size).toBeGreaterThan(5);
 });
 
 describe('for development', () => {

@@ -2,7 +2,6 @@ import { execFile, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import * as oauth from 'oauth4webapi';
 import * as client from 'openid-client';
 import { AuthorizationCode } from 'simple-oauth2';
 import { needs } from '../support/installed.js';
@@ -16,8 +15,6 @@ const PYTHON = '/usr/bin/python3'; // the system's own: its packages are Debian'
 const hasPython =
   process.env['CI'] !== undefined || // CI must have it
   spawnSync(PYTHON, ['-c', 'import requests_oauthlib, jwt, cryptography']).status === 0;
-
-const HTTP = { [oauth.allowInsecureRequests]: true }; // the address of a test is not https
 
 /** Libraries for OAuth clients sign users in, as they are (contract §4, stock OAuth clients). */
 describe('stock clients', () => {
@@ -117,53 +114,6 @@ describe('stock clients', () => {
       await redeem(back);
       await expect(redeem(back)).rejects.toMatchObject({ error: 'invalid_grant' });
     });
-  });
-
-  it('oauth4webapi, with a proof of possession', async () => {
-    const found = await oauth.discoveryRequest(issuer, { ...HTTP, algorithm: 'oauth2' });
-    const server = await oauth.processDiscoveryResponse(issuer, found);
-    const app: oauth.Client = { client_id: 'an app' };
-    const DPoP = oauth.DPoP(app, await oauth.generateKeyPair('ES256'));
-    const verifier = oauth.generateRandomCodeVerifier();
-    const state = oauth.generateRandomState();
-    const url = new URL(server.authorization_endpoint!);
-    url.search = new URLSearchParams({
-      client_id: app.client_id,
-      redirect_uri: REDIRECT_URI,
-      response_type: 'code',
-      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
-      code_challenge_method: 'S256',
-      state,
-    }).toString();
-    const back = oauth.validateAuthResponse(server, app, await browse(url, 'ada'), state);
-    const granted = await oauth.authorizationCodeGrantRequest(
-      server,
-      app,
-      oauth.None(),
-      back,
-      REDIRECT_URI,
-      verifier,
-      { ...HTTP, DPoP },
-    );
-    const tokens = await oauth.processAuthorizationCodeResponse(server, app, granted);
-
-    const refresh = async () => {
-      const options = { ...HTTP, DPoP };
-      const { refresh_token } = tokens;
-      const answer = await oauth.refreshTokenGrantRequest(server, app, oauth.None(), refresh_token!, options);
-      return oauth.processRefreshTokenResponse(server, app, answer);
-    };
-    const { access_token } = await refresh();
-    const introspect = async () => {
-      const basic = oauth.ClientSecretBasic(SERVICE_KEY);
-      const answer = await oauth.introspectionRequest(server, app, basic, access_token, HTTP);
-      return oauth.processIntrospectionResponse(server, app, answer);
-    };
-    expect(await introspect()).toMatchObject({ active: true, sub: tokens['user_id'], iss: service.url });
-    const revoked = await oauth.revocationRequest(server, app, oauth.None(), access_token, HTTP);
-    await oauth.processRevocationResponse(revoked);
-    expect(await introspect()).toEqual({ active: false });
-    await expect(refresh()).rejects.toMatchObject({ error: 'invalid_grant', status: 401 });
   });
 
   it('simple-oauth2, which insists on a secret', async () => {

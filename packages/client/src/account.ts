@@ -1,17 +1,15 @@
-import type { Device, User } from './device-list.js';
-import { inTurn } from './in-turn.js';
 import { LatchkeyError } from './latchkey-error.js';
-import type { Latchkey } from './latchkey.js';
-import type { Call } from './service.js';
-import type { Leave } from './sign-out.js';
-import type { TokenKeeper } from './tokens.js';
+import type { Device, Latchkey, User } from './latchkey.js';
+import type { Call } from './service/service.js';
+import type { Leave } from './tokens/sign-out.js';
+import type { TokenKeeper } from './tokens/tokens.js';
 
 export type Account = Pick<Latchkey, 'me' | 'devices' | 'renameDevice' | 'removeDevice'>;
 
 /**
  * The calls about the user and the devices.
  * @param api calls the service with the token
- * @param isConnected of the channel of this client; undefined while it has none
+ * @param isConnected whether this client's channel is connected; undefined without a channel
  */
 export function makeAccount(
   api: Call,
@@ -19,9 +17,9 @@ export function makeAccount(
   keeper: TokenKeeper,
   isConnected: () => boolean | undefined,
 ): Account {
-  const me = inTurn(async () => {
+  const me = shared(async () => {
     const user = await api<User>('GET', '/me');
-    keeper.know(user);
+    keeper.putProfile(user);
     return user;
   });
   const pagesFrom = async (query: string): Promise<Device[]> => {
@@ -30,13 +28,12 @@ export function makeAccount(
     if (!Array.isArray(devices)) throw new LatchkeyError('unexpected_answer');
     return more ? devices.concat(await pagesFrom('?cursor=' + more)) : devices;
   };
-  const list = inTurn(() => pagesFrom(''));
+  const list = shared(() => pagesFrom(''));
   return {
     me,
     async devices() {
       const devices = await list();
-      // The service hears of a connection some seconds late, and of a lost one up to a minute. Of this device we know better;
-      // but while this client has no channel, another tab of it may have one.
+      // The service notices connections late (contract §7). This client knows its own, but another tab may have one, too.
       return devices.map((device) => ({
         ...device,
         online: (device.current ? isConnected() : undefined) ?? device.online,
@@ -45,4 +42,22 @@ export function makeAccount(
     renameDevice: (id, name) => api('PATCH', `/devices/${id}`, { device_name: name }),
     removeDevice: (id) => leave('DELETE', `/devices/${id}`, id === keeper.get()?.device_id),
   };
+}
+
+/**
+ * Shares requests between concurrent calls: calls during a request wait for the next one, which begins afterwards. So a burst costs
+ * two requests, and no answer is older than its call.
+ */
+export function shared<Answer>(request: () => Promise<Answer>): () => Promise<Answer> {
+  let running: Promise<unknown> | undefined;
+  let next: Promise<Answer> | undefined;
+  const begin = (): Promise<Answer> => {
+    next = undefined;
+    const answer = request();
+    const mine = (running = answer
+      .catch(() => undefined)
+      .then(() => void (running === mine && (running = undefined))));
+    return answer;
+  };
+  return () => (running ? (next ??= running.then(begin)) : begin());
 }

@@ -1,36 +1,36 @@
 import { makeAccount } from './account.js';
 import { adviseOnSetup, IS_DEVELOPMENT } from './advice.js';
-import { bearerFetch } from './bearer-fetch.js';
-import { openBroadcast } from './broadcast.js';
-import { handOn, signInMemory } from './callback.js';
-import type { Channel } from './channel-events.js';
-import { openChannel } from './channel.js';
-import { makeClock } from './clock.js';
-import { ownSockets, makeConnection } from './connect.js';
-import { deviceName } from './device.js';
-import { makeEvents } from './events.js';
-import { makeExchange } from './exchange.js';
-import { makeKeys } from './keys.js';
+import type { Channel } from './channel/channel-events.js';
+import { openChannel } from './channel/channel.js';
+import { makeConnection, ownSockets } from './channel/connect.js';
+import { makeEvents } from './channel/events.js';
 import { LatchkeyError, rejecting } from './latchkey-error.js';
 import type { Latchkey } from './latchkey.js';
 import type { ClientOptions } from './options.js';
-import { makePost } from './post.js';
-import { keepFresh, signedOut } from './refresher.js';
-import { makeCall } from './service.js';
+import { bearerFetch } from './service/bearer-fetch.js';
+import { makeClock } from './service/clock.js';
+import { makePost } from './service/post.js';
+import { makeCall } from './service/service.js';
+import { after } from './service/timer.js';
 import type { EndReason, SignInStep } from './session.js';
-import { makeSignIn } from './sign-in.js';
-import { makeLeave, makeSignOut } from './sign-out.js';
-import { stored } from './storage.js';
-import { textsFor } from './texts.js';
-import { after } from './timer.js';
-import { keepTokens } from './tokens.js';
+import { handOn, signInMemory } from './sign-in/callback.js';
+import { makeRequests } from './sign-in/requests.js';
+import { makeSignIn } from './sign-in/sign-in.js';
+import { textsFor } from './texts/texts.js';
+import { makeKeys } from './tokens/keys.js';
+import { keepFresh, signedOut } from './tokens/refresher.js';
+import { makeLeave, makeSignOut } from './tokens/sign-out.js';
+import { openBroadcast, stored } from './tokens/storage.js';
+import { keepTokens } from './tokens/tokens.js';
 
-/** Seconds after the start at which a stored session gets its profile, if it has none: not before what the page itself needs. */
-const LEARN_AFTER = 1;
+/** Seconds after the start at which a missing profile is loaded: the page's own requests come first. */
+const PROFILE_DELAY = 1;
 
 /**
- * Makes the client of one service. Until it is used it shows nothing, and asks only what it will need. Call it once, in a module of its own, with the same options on the callback page.
- * @typeParam Events your own events: an interface of their names and of what they carry
+ * Creates the client of a service. It shows nothing until it is used. Call it once, in a module; the
+ * callback page needs equal options.
+ * @typeParam Events the application's events: an interface of names and data
+ * @throws TypeError if `url` is no absolute address
  *
  * @example
  * interface MyEvents { 'order.shipped': { id: string } }
@@ -55,25 +55,19 @@ export function createClient<Events extends object = any>(options: ClientOptions
   const call = makeCall(url, clock.set, (done) => emit('request', done));
   const keys = makeKeys(key, clock);
   const post = makePost(call, keys, clock);
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel, which has none
-  const tell = (ended: boolean): void => tabs?.postMessage(ended);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
+  const notifyTabs = (ended: boolean): void => tabs?.postMessage(ended);
   const storage = options.storage ?? 'localStorage';
-  const keeper = keepTokens(stored(storage, key), emit, tell, (name) => {
-    // A duplicated tab has a copy of the sessionStorage, and so the same session: the service tells it whether that is over.
+  const keeper = keepTokens(stored(storage, key), emit, notifyTabs, (name) => {
+    // A duplicated tab has a copy of the sessionStorage, and so of the session: it needs the key to learn of the end.
     if (storage !== 'sessionStorage') keys.remove(name);
   });
   const refresher = keepFresh(key, keeper, post, options.refreshTokenLife ?? 2_592_000);
   const memory = signInMemory(key);
-  const signingIn = makeSignIn(
-    options,
-    call,
-    makeExchange(options.deviceName ?? deviceName(), post, keys, keeper),
-    memory,
-    texts,
-    (step) => emit('progress', step),
-  );
+  const requests = makeRequests(options, call, post, keys, keeper);
+  const signingIn = makeSignIn(options.mode, requests, memory, texts, (step) => emit('progress', step));
   const origins = [new URL(url).origin, ...(options.fetchOrigins ?? (page ? [location.origin] : []))];
-  const leave = makeLeave(call, keeper, refresher, () => tell(true));
+  const leave = makeLeave(call, keeper, refresher, () => notifyTabs(true));
   const authorizedFetch = bearerFetch(origins, url, keeper, refresher);
   const api = <Answer>(method: string, path: string, body?: object): Promise<Answer> =>
     call(method, path, body, authorizedFetch);
@@ -81,8 +75,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
     openChannel(url, io, offset, id, refresher, keeper.end),
   );
   const account = makeAccount(api, leave, keeper, connection.isConnected);
-  /** Asks in the background who it is that is signed in, once. Where that fails, the next page that is loaded asks again. */
-  const learn = (): void => {
+  /** Loads a missing profile in the background. After a failure, the next page that is loaded tries again. */
+  const loadProfile = (): void => {
     const held = keeper.get();
     if (held && !held.profile) account.me().catch(() => undefined);
   };
@@ -93,7 +87,7 @@ export function createClient<Events extends object = any>(options: ClientOptions
     else if (page) signingIn.prepare();
   });
   on('progress', (step: SignInStep) => {
-    if (step === 'signed-in') learn();
+    if (step === 'signed-in') loadProfile();
   });
   on('ended', (reason: EndReason) => {
     connection.close();
@@ -104,13 +98,13 @@ export function createClient<Events extends object = any>(options: ClientOptions
   });
   tabs?.addEventListener('message', ({ data: ended }) => {
     const before = keeper.get();
-    // Where each tab has a session of its own, the sign-out of another one may have ended this one too.
+    // With one session per tab, the sign-out of another tab may have ended this session, too.
     if (keeper.reload() === before && ended) refresher.refresh().catch(() => undefined);
   });
   const listening = new AbortController();
   if (page) {
-    addEventListener('message', signingIn.hear, listening);
-    // What another tab has stored may become visible here after its message.
+    addEventListener('message', signingIn.onMessage, listening);
+    // A change of the storage may become visible here after the message about it.
     addEventListener(
       'storage',
       ({ key: changed }) => {
@@ -119,19 +113,19 @@ export function createClient<Events extends object = any>(options: ClientOptions
       listening,
     );
     signingIn.resume();
-    // Not on the callback page. Later, so that the application can listen first.
+    // Not on the callback page. Later, so that the application adds its listeners first.
     if (!keeper.get() && !new URLSearchParams(location.search).has('state'))
       queueMicrotask(signingIn.prepare);
   }
   const stopAdvising = IS_DEVELOPMENT && page && adviseOnSetup(url, options.redirectUri);
-  /** A page has one callback, however often it is handed over: React runs effects twice in StrictMode. */
+  /** One per page: React runs effects twice in StrictMode. */
   let handling: Promise<boolean> | undefined;
-  const stopLearning =
+  const cancelProfile =
     page &&
     keeper.get() &&
-    after(LEARN_AFTER, () => {
-      learn();
-      signingIn.load(); // later the network may be away, and the session over
+    after(PROFILE_DELAY, () => {
+      loadProfile();
+      signingIn.load(); // the network may be away when the session ends
     });
 
   return {
@@ -146,7 +140,8 @@ export function createClient<Events extends object = any>(options: ClientOptions
     }),
     handleCallback: rejecting(async () => {
       if (!page) throw notInPage();
-      if (await (handling ??= handOn(memory))) signingIn.tell(texts.done); // seen where the browser does not let the window close itself
+      // Visible only if the browser keeps the window open.
+      if (await (handling ??= handOn(memory))) signingIn.showText(texts.done);
     }),
     accessToken: refresher.fresh,
     fetch: authorizedFetch,
@@ -158,11 +153,11 @@ export function createClient<Events extends object = any>(options: ClientOptions
     ...account,
     close() {
       refresher.stop();
-      stopLearning?.();
+      cancelProfile?.();
       if (stopAdvising) stopAdvising();
       connection.close();
       tabs?.close();
-      tabs = undefined; // what is under way may still end, and would tell them
+      tabs = undefined; // pending requests must not post to a closed channel
       listening.abort();
     },
   };

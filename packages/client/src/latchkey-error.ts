@@ -1,14 +1,14 @@
 /**
- * What went wrong, as a code: one that the service has answered, such as `invalid_grant` or `server_error`, or one of the client:
- * - `cancelled`: the user has closed the dialog, which is no failure: show nothing
- * - `insecure_context`: the page came over `http:`, where browsers give no cryptography
- * - `invalid_state`: the callback belongs to no sign-in that this browser has begun
- * - `key_unavailable`: the key of the session cannot be read at the moment; try again later
- * - `missing_peer`: `connect()` where there is no WebSocket (Node.js before 22), or `loadSocketIo` has brought no Socket.IO client
- * - `network`: the service cannot be reached, or has not answered in time
- * - `no_browser`: `signIn()` or `handleCallback()` where there is no page, as on a server
- * - `signed_out`: nobody is signed in
- * - `unexpected_answer`: what has answered is not the service
+ * Code of an error: the service's own, such as `invalid_grant` or `server_error`, or one of the client:
+ * - `cancelled`: the user closed the dialog; show nothing
+ * - `insecure_context`: the page was loaded over `http:`; use `https:` or `localhost`
+ * - `invalid_state`: the callback belongs to no sign-in of this browser; sign in again
+ * - `key_unavailable`: the session's key cannot be read at the moment; try again later
+ * - `missing_peer`: `connect()` found no WebSocket (Node.js before 22), or `loadSocketIo` returned no Socket.IO client
+ * - `network`: the service cannot be reached, or has not answered in time; try again later
+ * - `no_browser`: `signIn()` or `handleCallback()` was called without a page, e.g. on a server
+ * - `signed_out`: no user is signed in
+ * - `unexpected_answer`: the answer is not from the service, but e.g. from a gateway
  */
 export type ErrorCode =
   | 'cancelled'
@@ -23,7 +23,7 @@ export type ErrorCode =
   | (string & {});
 
 /**
- * Everything that this package rejects with. `message` is in English and meant for developers.
+ * Every rejection of this package. `message` is in English, for developers.
  *
  * @example
  * latchkey.signIn().catch(({ code }) => code === 'cancelled' || report(code));
@@ -34,16 +34,16 @@ export class LatchkeyError extends Error {
   constructor(
     readonly code: ErrorCode,
     message: string = code,
-    /** HTTP status of the answer; undefined when there was none. */
+    /** HTTP status of the answer; undefined without an answer. */
     readonly status?: number,
-    /** Seconds that the answer asks to wait before another attempt (`Retry-After`). */
+    /** Seconds to wait before the next attempt (`Retry-After`). */
     readonly retryAfter?: number,
   ) {
     super(message);
   }
 }
 
-/** Makes everything that a function throws or rejects with a LatchkeyError. */
+/** Converts everything that a function throws to a LatchkeyError. */
 export function rejecting<Parameters extends unknown[], Result>(
   work: (...parameters: Parameters) => Promise<Result>,
 ): (...parameters: Parameters) => Promise<Result> {
@@ -51,7 +51,7 @@ export function rejecting<Parameters extends unknown[], Result>(
     try {
       return await work(...parameters);
     } catch (error) {
-      // What is thrown by the browser comes from a parameter that makes no sense.
+      // The browser throws for invalid parameters.
       throw error instanceof LatchkeyError ? error : new LatchkeyError('invalid_request', String(error));
     }
   };

@@ -1,24 +1,62 @@
-import type { Channel } from './channel-events.js';
-import type { Device, SignOutOptions, SignOutScope, User } from './device-list.js';
+import type { Channel } from './channel/channel-events.js';
 import type { SignInMode } from './options.js';
 import type { ClientEvents, Session } from './session.js';
 
-/** Where to go on in the user's events: after the last one that the application has. */
+/** Position in the user's events: the last event that the application has. */
 export interface ConnectOptions {
-  /** Its `offset`: what came later is delivered first. 0: all that is kept. Left out: only what comes from now on. */
+  /** Its `offset`: later events are delivered first. 0: all stored events. Default: only new events. */
   readonly offset?: number | undefined;
-  /** Its `id`, by which a history that was restored from a backup is noticed. */
+  /** Its `id`, which detects a history that was restored from a backup. */
   readonly id?: string | null | undefined;
 }
 
+/** A browser or an application in which the user has signed in. Times are RFC 3339. */
+export interface Device {
+  /** Made by the device; unchanged by later sign-ins. */
+  readonly device_id: string;
+  readonly device_name: string | null;
+  readonly user_agent: string | null;
+  readonly created_at: string;
+  /** To the minute. */
+  readonly last_seen_at: string;
+  /** Whether it is this device. */
+  readonly current: boolean;
+  /** Whether it has a live session. */
+  readonly signed_in: boolean;
+  /** Whether its channel is connected; up to a minute late for other devices. */
+  readonly online: boolean;
+}
+
+/** The signed-in user. Values that the provider does not send are null. */
+export interface User {
+  readonly user_id: string;
+  readonly username: string | null;
+  readonly email: string | null;
+  readonly avatar_url: string | null;
+  readonly created_at: string;
+}
+
+/** Devices to sign out: this one, every other one, or all. */
+export type SignOutScope = 'current' | 'others' | 'all';
+
+/** Options of a sign-out at the provider. */
+export interface SignOutOptions {
+  /** Default `current`. The provider has no part in signing out `others`. */
+  readonly scope?: Exclude<SignOutScope, 'others'> | undefined;
+  /** Whether to end the provider's session as well: the browser leaves the page for the provider's, if it has one. */
+  readonly provider?: boolean | undefined;
+  /** Page to which the provider returns, registered there; may be relative. Default `/`. */
+  readonly redirectUri?: string | undefined;
+}
+
 /**
- * The client that `createClient` returns; an application makes one, once. Every function rejects with a `LatchkeyError`.
- * @typeParam Events the application's own events: an interface of their names and of what they carry
+ * The client that `createClient` returns. Make one per application. Every function rejects with a `LatchkeyError`.
+ * @typeParam Events the application's events: an interface of names and data
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- so that a client of any events is one
+// oxlint-disable-next-line typescript/no-explicit-any -- so that a client of any events fits
 export interface Latchkey<Events extends object = any> {
   /**
-   * Who is signed in; undefined when nobody is. The same object until something in it changes.
+   * The session; undefined if no user is signed in. The object is replaced only when something in it changes.
    *
    * @example
    * const session = useSyncExternalStore((notify) => latchkey.on('change', notify), () => latchkey.session);
@@ -26,30 +64,29 @@ export interface Latchkey<Events extends object = any> {
   readonly session: Session | undefined;
 
   /**
-   * Listens to an event of the client: `change` (signed in, refreshed or signed out, here or in another tab), `signedOut`, `progress`,
-   * `request`. Returns a function that stops it. Events that are pushed to the user come by `connect()`.
+   * Listens to an event of the client: `change` (signed in, refreshed or signed out, in any tab), `signedOut`, `progress`,
+   * `request`. Returns a function that stops listening. For events pushed to the user see `connect()`.
    *
    * @example
-   * const stop = latchkey.on('change', (session) => show(session?.username ?? 'nobody'));
+   * const stop = latchkey.on('change', (session) => show(session?.username ?? 'signed out'));
    */
   on<Name extends keyof ClientEvents>(event: Name, handler: (detail: ClientEvents[Name]) => void): () => void;
 
   /**
-   * Signs the user in, in a dialog that shows progress, and errors with a retry; resolves with the session. Call it directly from a
-   * click: otherwise browsers block windows, and the dialog has to ask for another click. With mode `redirect` the browser
-   * leaves the page: the session is there when the page is loaded again.
-   * @throws LatchkeyError when the user closes the dialog: what that has said last, else `cancelled`; `no_browser` outside of
-   *   a page
+   * Signs the user in by a dialog, which shows progress, errors and a retry; resolves with the session. Call it directly from a
+   * click: otherwise browsers block windows, and the dialog asks for another click. With mode `redirect` the browser leaves the
+   * page; the session exists when the page is loaded again.
+   * @throws LatchkeyError if the user closes the dialog: the error that it showed, else `cancelled`; `no_browser` without a page
    *
    * @example
-   * button.onclick = () => latchkey.signIn().catch(() => {}); // the dialog has said what went wrong
+   * button.onclick = () => latchkey.signIn().catch(() => {}); // the dialog has shown the error
    */
   readonly signIn: (options?: { mode?: SignInMode | undefined }) => Promise<Session>;
 
   /**
-   * For the callback page, at `redirectUri`: hands what the provider has sent on to the page that began the sign-in, and removes
-   * it from the address. Makes no request. Call it once: not in an effect that runs twice, as React's do in `StrictMode`.
-   * @throws LatchkeyError `invalid_state` when it belongs to no sign-in of this browser; `no_browser` outside of a page
+   * Passes the provider's answer to the page that began the sign-in, and removes it from the address. For the page at
+   * `redirectUri`. Makes no request.
+   * @throws LatchkeyError `invalid_state` if it belongs to no sign-in of this browser; `no_browser` without a page
    *
    * @example
    * latchkey.handleCallback().catch(({ code }) => document.body.append(`Signing in did not work (${code}).`));
@@ -57,17 +94,19 @@ export interface Latchkey<Events extends object = any> {
   readonly handleCallback: () => Promise<void>;
 
   /**
-   * An access token that is valid for a while: refreshed when it is due. Send it as `Authorization: Bearer …`; `fetch` does.
-   * @throws LatchkeyError `signed_out` when nobody is signed in, another user has signed in meanwhile, or the refresh was refused;
-   *   another code when the token has expired and the service cannot be reached: the session stays, try again later
+   * Returns a valid access token, refreshed if it is due. Send it as `Authorization: Bearer …`, as `fetch` does.
+   * @throws LatchkeyError `signed_out` if no user is signed in, another user signed in, or the refresh was rejected; another code
+   *   if the token has expired and the service cannot be reached: the session stays, try again later
+   *
+   * @example
+   * axios.defaults.headers.common.Authorization = `Bearer ${await latchkey.accessToken()}`;
    */
   readonly accessToken: () => Promise<string>;
 
   /**
-   * Like the browser's `fetch`, with `Authorization: Bearer …` for the service's origin and those of `fetchOrigins`, and for no
-   * other: not for an API of another origin that is not listed there. As with `fetch`, an answer of any status resolves.
-   * @throws LatchkeyError `network` when there is no answer, or what `accessToken` throws; when your own signal aborts it, that
-   *   signal's reason
+   * Calls the browser's `fetch`, with `Authorization: Bearer …` for the service's origin and `fetchOrigins` only. As with
+   * `fetch`, an answer of any status resolves.
+   * @throws LatchkeyError `network` without an answer, or the error of `accessToken`; the reason of your own signal
    *
    * @example
    * const orders = await (await latchkey.fetch('/api/orders')).json();
@@ -75,38 +114,43 @@ export interface Latchkey<Events extends object = any> {
   readonly fetch: (input: RequestInfo | URL, init?: RequestInit) => Promise<Response>;
 
   /**
-   * Opens the user's channel, on which your API's pushes arrive; resolves when it is connected, however long that takes. There is
-   * only one: another call returns the same. It reconnects by itself until the session ends.
-   * @param options where to go on; later connections go on by themselves
-   * @throws LatchkeyError `signed_out` when nobody is signed in, or the session ends before; `missing_peer` where there is no
-   *   WebSocket (Node.js before 22); `network` when the channel's code cannot be loaded
+   * Opens the user's channel, which delivers the pushes of your API; resolves once it is connected, however long that takes. There
+   * is one channel: another call returns it. It reconnects until the session ends.
+   * @param options the last event that you have; later connections resume automatically
+   * @throws LatchkeyError `signed_out` without a session, or if it ends before; `missing_peer` without a WebSocket (Node.js before
+   *   22); `network` if the channel's code cannot be loaded
    *
    * @example
    * const channel = await latchkey.connect();
-   * channel.on('order.shipped', (order) => show(order));
+   * const stop = channel.on('order.shipped', (order) => show(order));
    */
   readonly connect: (options?: ConnectOptions) => Promise<Channel<Events>>;
 
   /**
-   * Signs out: `current` (default) this device, `others` every other one, `all` both. `current` and `all` end the session in
-   * all tabs at once, whether the service can be reached or not. With `provider`, the session at the provider ends as well, if
-   * that has an address for it: the browser goes there.
-   * @throws LatchkeyError when the service could not be told. The user is signed out in this browser all the same
+   * Signs out this device (`current`, default), every other one (`others`), or `all`. `current` and `all` end the session in all
+   * tabs at once, even if the service cannot be reached. With `provider`, the provider's session ends as well, if the provider has
+   * an address for it: the browser goes there.
+   * @throws LatchkeyError if the service cannot be reached. The user is signed out in this browser nevertheless
+   *
+   * @example
+   * await latchkey.signOut('all');
    */
   readonly signOut: (scope?: SignOutScope | SignOutOptions) => Promise<void>;
 
-  /** Asks the service who the user is, as the provider told at the last sign-in. `session` then has what is new in it. */
+  /** Asks the service for the user, with the data of the last sign-in. Updates `session`. */
   readonly me: () => Promise<User>;
 
   /**
-   * The user's devices, newest use first. Call it as often as something may have changed: calls at the same time share a request
-   * for each 100 devices.
-   * `online` of this device is what its channel says, if this client has opened one.
+   * Lists the user's devices, newest use first. Concurrent calls share a request for each 100 devices. `online` of this device is
+   * the state of this client's channel, if there is one.
+   *
+   * @example
+   * const others = (await latchkey.devices()).filter(({ current }) => !current);
    */
   readonly devices: () => Promise<Device[]>;
-  /** Renames a device, and returns it. The channel tells the user's other devices. */
+  /** Renames a device, and returns it. The user's devices get `device.renamed`. */
   readonly renameDevice: (deviceId: string, name: string) => Promise<Device>;
-  /** Signs a device out and removes it from the list. */
+  /** Signs a device out, and removes it from the list. */
   readonly removeDevice: (deviceId: string) => Promise<void>;
 
   /** Stops timers, listeners and the channel. The session stays stored. */

@@ -1,34 +1,39 @@
-import type { Profile } from './profile.js';
+/** Data about the user, if the provider sends them. */
+export interface Profile {
+  readonly username?: string;
+  readonly email?: string;
+  readonly avatarUrl?: string;
+}
 
 /**
- * Who is signed in here. The same object until something in it changes, so it can be compared with `===`, and given to
- * React's `useSyncExternalStore` as it is. Holds no token.
+ * The signed-in user. The object is replaced only when something in it changes, so it can be compared with `===`, and
+ * passed to React's `useSyncExternalStore`. Holds no token.
  */
 export interface Session extends Profile {
-  /** The user's id in the service: what an access token has as `sub`. */
+  /** The user's id in the service: `sub` of an access token. */
   readonly userId: string;
   /** This browser's id in the user's list of devices. */
   readonly deviceId: string;
-  /** When the access token ends, by this device's clock, in milliseconds since the epoch. */
+  /** Expiry of the access token, by this device's clock; milliseconds since the epoch. */
   readonly expiresAt: number;
   /**
-   * Whether it can be refreshed in this browser only, because it is bound to a key that no script can take away. False where the
-   * browser cannot keep such a key; everything else works the same.
+   * Whether only this browser can refresh the session, because it is bound to a key that no script can export. False if the browser
+   * cannot keep such a key; everything else works alike.
    */
   readonly bound: boolean;
 }
 
 /**
- * Why a session has ended here.
+ * Why a session has ended.
  * - `user`: `signOut()` was called in this browser
- * - `signed_out`: the service ended it, mostly because it was signed out on another device
- * - `refused`: a refresh was answered by 400 (but not for its proof) or 401, or a fresh token was refused by the channel
- * - `key_lost`: the key that it is bound to is not in this browser: the tokens were copied, or the browser has removed the key
- * - `expired`: the refresh token's life is over, and the service could not be reached
+ * - `signed_out`: the service ended it, mostly from another device
+ * - `refused`: the service rejected a refresh (400, but not for its proof, or 401), or the channel rejected a fresh token
+ * - `key_lost`: the session's key is not in this browser: the tokens were copied, or the browser removed the key
+ * - `expired`: the refresh token has expired, and the service could not be reached
  */
 export type EndReason = 'user' | 'signed_out' | 'refused' | 'key_lost' | 'expired';
 
-/** How a session has ended. */
+/** The end of a session. */
 export interface SignedOut {
   readonly reason: EndReason;
   /** A sentence for the user, in the client's language. Empty for `user`. */
@@ -36,29 +41,29 @@ export interface SignedOut {
 }
 
 /**
- * One step of a sign-in: asking the service where to go, the provider's page, its answer, the exchange for tokens. The last is
- * `signed-in`, or `failed`.
+ * Step of a sign-in: the request to the service, the provider's page, its answer, the exchange for tokens. Ends with `signed-in` or
+ * `failed`.
  */
 export type SignInStep = 'authorize' | 'provider' | 'callback' | 'exchange' | 'signed-in' | 'failed';
 
-/** A call to the service that has been answered, or has failed. Holds no secret: no query, no body. */
+/** A finished or failed call to the service. Holds no secret: no query, no body. */
 export interface ServiceCall {
   readonly method: string;
   readonly path: string;
-  /** Undefined when there was no answer. */
+  /** Undefined without an answer. */
   readonly status?: number;
   /** Milliseconds. */
   readonly duration: number;
 }
 
-/** What `on` can listen to, and what its handlers get. */
+/** The events of a client, and the parameters of their handlers. */
 export interface ClientEvents {
-  /** Signed in, refreshed, or signed out: in this tab or in another. */
+  /** Signed in, refreshed or signed out, in this tab or another. */
   change: Session | undefined;
   /** Once for each session that ends, in each tab. */
   signedOut: SignedOut;
   /** A sign-in has reached its next step. */
   progress: SignInStep;
-  /** The client has called one of the service's endpoints. */
+  /** The client has called an endpoint of the service. */
   request: ServiceCall;
 }

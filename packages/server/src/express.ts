@@ -1,12 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Claims } from './claims.js';
 import { LatchkeyError } from './latchkey-error.js';
+import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
 declare global {
   namespace Express {
     interface Request {
-      /** Of the caller's access token, behind `authenticate()`. */
+      /** Claims of the caller's access token, after `authenticate()`. */
       claims: Claims;
     }
   }
@@ -18,7 +18,13 @@ type Middleware = (
   next: (error?: unknown) => void,
 ) => Promise<void>;
 
-/** Middleware for Express: sets `request.claims`, or answers as the service itself does. */
+/**
+ * Creates a middleware for Express: it sets `request.claims`, or answers with the `LatchkeyError`.
+ *
+ * @example
+ * app.use('/api', authenticate(latchkey));
+ * app.get('/api/me', ({ claims }, response) => response.json({ userId: claims.sub }));
+ */
 export function authenticate(verifier: Authenticator): Middleware {
   return async (request, response, next) => {
     try {
@@ -30,20 +36,20 @@ export function authenticate(verifier: Authenticator): Middleware {
   };
 }
 
-/** Never throws: Express 4 does not look at promises, so that a rejected one would end the process. */
+/** Never throws: Express 4 ignores promises, so a rejection would end the process. */
 function refuse(response: ServerResponse, error: unknown, next: (error: unknown) => void): void {
   if (!(error instanceof LatchkeyError))
     return next(isObject(error) ? error : new Error('no error was thrown'));
-  if (response.headersSent) return; // by a time limit of the application
+  if (response.headersSent) return; // e.g. by a timeout of the application
   try {
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
     response.statusCode = error.status;
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.end(JSON.stringify(error.body));
   } catch (failure) {
-    next(failure); // of code that the application has put into the response
+    next(failure); // the application may have replaced methods of the response
   }
 }
 
-/** Anything else would not keep Express from the handler: nothing at all, or `route`. */
+/** Express takes `next(undefined)` and `next('route')` as no error, and would call the handler. */
 const isObject = (thrown: unknown): boolean => typeof thrown === 'object' && thrown !== null;

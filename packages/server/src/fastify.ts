@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Claims } from './claims.js';
 import { LatchkeyError } from './latchkey-error.js';
+import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Of the caller's access token, behind `authenticate()`. */
+    /** Claims of the caller's access token, after `authenticate()`. */
     claims: Claims;
   }
 }
@@ -13,9 +13,13 @@ declare module 'fastify' {
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /**
- * Hook for Fastify (`onRequest`): sets `request.claims`, or throws the error, which Fastify answers as the service does.
- * It does not answer and return: if the client hangs up before the answer is sent, Fastify would run the handler.
+ * Creates a hook for Fastify (`onRequest`): it sets `request.claims`, or throws the error, which Fastify answers as the service
+ * does. It never answers and returns: if the client hangs up before the answer is sent, Fastify would run the handler.
  * @throws LatchkeyError `invalid_token`, `temporarily_unavailable` or `service_key_refused`
+ *
+ * @example
+ * app.addHook('onRequest', authenticate(latchkey));
+ * app.get('/me', async ({ claims }) => ({ userId: claims.sub }));
  */
 export function authenticate(verifier: Authenticator): Hook {
   return async (request, reply) => {
@@ -29,9 +33,8 @@ export function authenticate(verifier: Authenticator): Hook {
 }
 
 /**
- * Fastify's default error handler sends an error in a format of Fastify. With this, an error handler that sends the error sends its
- * body (contract §3), and one that sets neither status nor headers answers with those of the error. A hook that catches the error
- * finds the reply untouched.
+ * Makes Fastify answer in the service's format (contract §3): an error handler that sends the error sends its body, with the error's
+ * status and headers unless it sets others. The reply of a hook that catches the error stays unchanged.
  */
 function prepareAnswer(reply: FastifyReply, error: LatchkeyError): void {
   const send = reply.send.bind(reply);
@@ -42,18 +45,18 @@ function prepareAnswer(reply: FastifyReply, error: LatchkeyError): void {
       noteLastHandler(reply);
       return send(error.body);
     }
-    isHandled = true; // the first call is Fastify's own, which passes the error to the error handler
+    isHandled = true; // the first call is Fastify's, which calls the error handler
     reply.code(error.status).headers(error.headers);
     return send(error);
   };
 }
 
-/** Where Fastify keeps the error handler that is next; false: there is none. */
+/** Fastify's property of the next error handler; false: none. */
 const NEXT_HANDLER = 'fastify.reply.nextErrorHandler';
 
 /**
- * Fastify's own error handler is the last one, which Fastify notes when that handler sends an error; here it sends a body. Without
- * the note Fastify looks for another handler if an `onSend` hook fails, and throws, which ends the process.
+ * Notes that Fastify's default error handler was the last one, which Fastify does itself only if that handler sends an error. Without
+ * the note, a failing `onSend` hook makes Fastify look for another handler and throw, which ends the process.
  */
 function noteLastHandler(reply: FastifyReply): void {
   const next = Object.getOwnPropertySymbols(reply).find(({ description }) => description === NEXT_HANDLER);

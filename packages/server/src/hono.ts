@@ -1,16 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
-import type { Claims } from './claims.js';
 import { LatchkeyError } from './latchkey-error.js';
+import type { Claims } from './token/token-signature.js';
 import type { Authenticator } from './verifier.js';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Of the caller's access token, behind `authenticate()`. */
+    /** Claims of the caller's access token, after `authenticate()`. */
     claims: Claims;
   }
 }
 
-/** Middleware for Hono: sets `claims` of the context, or answers as the service itself does. */
+/**
+ * Creates a middleware for Hono: it sets `claims` of the context, or answers with the `LatchkeyError`.
+ *
+ * @example
+ * app.use(authenticate(latchkey));
+ * app.get('/api/me', (c) => c.json({ userId: c.get('claims').sub }));
+ */
 export function authenticate(verifier: Authenticator): MiddlewareHandler {
   return async (context, next) => {
     try {

@@ -1,19 +1,22 @@
 import type { VerifierOptions } from './options.js';
 import { Verifier } from './verifier.js';
 
-export type { WithHeaders } from './bearer.js';
-export type { Claims } from './claims.js';
-export type { Introspection } from './introspection.js';
+export type { Introspection } from './calls/introspector.js';
 export { LatchkeyError, type ErrorCode } from './latchkey-error.js';
 export type { VerifierOptions, WhenAway } from './options.js';
-export type { Pushed, PushedEvent } from './push.js';
-export type { UserToSignOut } from './sign-out-user.js';
-export type { Authenticator, Verifier } from './verifier.js';
+export type { WithHeaders } from './token/bearer.js';
+export type { Claims } from './token/token-signature.js';
+export type { Authenticator, Pushed, PushedEvent, UserToSignOut, Verifier } from './verifier.js';
 
 /**
- * Makes what an API needs to judge the access tokens that it is called with: one for each process. With a `serviceKey` it
- * begins at once to listen to sign-outs.
- * @throws TypeError for an option that cannot be right
+ * Creates the verifier of an API's access tokens: one per process. With a `serviceKey` it follows the service's sign-outs from now on.
+ * @throws TypeError for an invalid option
+ *
+ * @example
+ * export const latchkey = createVerifier({
+ *   issuer: 'https://id.example.com', // the service's PUBLIC_URL
+ *   serviceKey: process.env.LATCHKEY_KEY, // one of its SERVICE_KEYS, with the right `read`
+ * });
  */
 export function createVerifier(options: VerifierOptions): Verifier {
   return new Verifier(options);

@@ -1,12 +1,12 @@
-import type { WithHeaders } from './bearer.js';
 import { invalidToken, LatchkeyError } from './latchkey-error.js';
+import type { WithHeaders } from './token/bearer.js';
 import type { Authenticator } from './verifier.js';
 
 /** The part of Nest's `ExecutionContext` that the guard reads. */
 interface Context {
-  /** `http`, `ws`, `rpc`, or the name that a library gives: `graphql`. */
+  /** `http`, `ws`, `rpc`, or a library's name: `graphql`. */
   getType?(): string;
-  /** Of a resolver: the parent, the arguments, the context. */
+  /** For a resolver: parent, arguments, context. */
   getArgs?(): unknown[];
   switchToHttp(): { getRequest(): unknown; getResponse(): unknown };
   switchToWs?(): { getClient(): unknown };
@@ -18,14 +18,14 @@ interface Response {
   header?(name: string, value: string): unknown;
 }
 
-/** A client of a gateway: of Socket.IO, or of `ws` if the application has kept the request of the upgrade. */
+/** A gateway's client: of Socket.IO, or of `ws` if the application has stored the request of the upgrade. */
 interface Client {
   data?: object;
   readonly handshake?: { readonly auth?: Readonly<Record<string, unknown>> };
   readonly request?: unknown;
 }
 
-/** The context of a GraphQL operation: of Apollo, of Yoga, of Mercurius. */
+/** The context of a GraphQL operation: Apollo, Yoga, Mercurius. */
 interface GraphqlContext {
   readonly req?: unknown;
   readonly request?: unknown;
@@ -42,11 +42,13 @@ type ExceptionClass = new (body: object, status: number, options: { cause: unkno
 type WsExceptionClass = new (body: object) => Error;
 
 /**
- * Guard for NestJS: sets `claims` of the request (over Express, Fastify and GraphQL) or of a gateway's `client.data`, or throws an
- * exception with the answer. In any other kind of context it throws.
- * @param HttpException that of `@nestjs/common`: the application's own, so that its filters know it
- * @param WsException that of `@nestjs/websockets`, for an application with gateways: Nest sends its body to the client, and of any
- *   other exception only that there was an internal error
+ * Creates a guard for NestJS: it sets `claims` of the request (Express, Fastify, GraphQL) or of a gateway's `client.data`, or throws
+ * an exception with the answer. It rejects every other context.
+ * @param HttpException of `@nestjs/common`: the application's own class, so that its filters recognise it
+ * @param WsException of `@nestjs/websockets`, for gateways: Nest sends its body to the client, and hides other exceptions
+ *
+ * @example
+ * app.useGlobalGuards(authenticate(latchkey, HttpException, WsException));
  */
 export function authenticate(
   verifier: Authenticator,
@@ -71,11 +73,11 @@ export function authenticate(
 }
 
 function setHeaders(response: Response | undefined, { headers }: LatchkeyError): void {
-  if (response?.headersSent) return; // by a time limit of the application
+  if (response?.headersSent) return; // e.g. by a timeout of the application
   for (const [name, value] of Object.entries(headers)) response?.header?.(name, value);
 }
 
-/** @throws LatchkeyError `invalid_token` for a context in which the guard finds no request */
+/** @throws LatchkeyError `invalid_token` for a context without a request */
 function callerOf(context: Context, type: string): Caller {
   const caller = type === 'ws' ? callerOfMessage(context) : callerOfRequest(requestOf(context, type));
   if (caller) return caller;
@@ -96,7 +98,7 @@ function callerOfRequest(request: unknown): Caller | undefined {
   return hasHeaders(request) ? { request, target: request } : undefined;
 }
 
-/** The token with which the socket was opened: from `auth.token`, else from the header (contract §7). */
+/** Reads the token of the handshake: `auth.token`, else the header (contract §7). */
 function callerOfMessage(context: Context): Caller | undefined {
   const client = context.switchToWs?.().getClient() as Client | undefined;
   const opening = openingOf(client);

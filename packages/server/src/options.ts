@@ -1,24 +1,25 @@
-/** What happens to a good signature while nothing is heard of sign-outs (contract §8). */
+/** Treatment of a token with a valid signature while sign-outs are not received (contract §8). */
 export type WhenAway = 'introspect' | 'accept' | 'refuse';
 
+/** Options of `createVerifier`: `issuer` is required. */
 export interface VerifierOptions {
   /** The service's `PUBLIC_URL`, e.g. `https://id.example.com`: issuer and audience of its tokens. */
   issuer: string;
-  /** Where the service is reached, if not at `issuer`: e.g. `http://latchkey:3000` inside a cluster. */
+  /** Address of the service, if it is not reached at `issuer`: e.g. `http://latchkey:3000` inside a cluster. */
   url?: string;
   /**
    * One of the service's `SERVICE_KEYS`, with the right `read` (`push` and `users` too, for those calls). Without it only
-   * signature and expiry are checked: a signed-out session's last token is accepted until it expires (one hour).
+   * signature and expiry are checked: the last token of a signed-out session is accepted until it expires (one hour).
    */
   serviceKey?: string;
   /**
-   * What to do while nothing is heard of sign-outs: `introspect` (default) asks the service about each token, and fails with
-   * 503 if it cannot; `accept` goes by the signature; `refuse` fails with 503 at once.
+   * What to do while sign-outs are not received: `introspect` (default) asks the service about each token, and fails with 503 if
+   * that is impossible; `accept` relies on the signature; `refuse` fails with 503 at once.
    */
   whenAway?: WhenAway;
-  /** Seconds by which this machine's clock may be behind or ahead when expiry is judged. Default 0, like the service. */
+  /** Seconds by which this machine's clock may differ in checks of the expiry, at most 300. Default 0, like the service. */
   clockTolerance?: number;
-  /** Gets one line if the stream of sign-outs is lost or the service key is refused, and why. Default: `console.warn`. */
+  /** Gets one line if the feed of sign-outs is lost or the service key is refused: the reason and what to do. Default: `console.warn`. */
   onWarning?: (message: string) => void;
 }
 
@@ -34,7 +35,7 @@ export interface Settings {
 
 const WHEN_AWAY: readonly WhenAway[] = ['introspect', 'accept', 'refuse'];
 
-/** @throws TypeError for a value that cannot be right: at the start, and not at the first request */
+/** @throws TypeError for an invalid value, at the start instead of at the first request */
 export function readOptions(options: VerifierOptions): Settings {
   const { serviceKey, whenAway = 'introspect', clockTolerance = 0 } = options;
   const issuer = webAddress('issuer', options.issuer);
@@ -42,12 +43,12 @@ export function readOptions(options: VerifierOptions): Settings {
   if (!WHEN_AWAY.includes(whenAway)) throw new TypeError(`whenAway must be one of ${WHEN_AWAY.join(', ')}`);
   if (!(clockTolerance >= 0 && clockTolerance <= 300))
     throw new TypeError('clockTolerance must be 0 to 300 seconds');
-  // Of an environment variable that is not set, most likely: sign-outs would not be heard of, and nobody would know.
+  // Most likely an environment variable that is not set: sign-outs would be ignored without a sign of it.
   if ('serviceKey' in options && serviceKey === undefined)
     throw new TypeError(
       'serviceKey is undefined: set it, or leave it out to check signature and expiry only',
     );
-  // The text is not repeated in the error: it may be a key with a line's end.
+  // Without the value, which may be a key with a line break.
   if (serviceKey !== undefined && !/^[\x21-\x7e]+$/.test(serviceKey))
     throw new TypeError('serviceKey must be printable ASCII without spaces');
   return {
@@ -60,7 +61,7 @@ export function readOptions(options: VerifierOptions): Settings {
   };
 }
 
-/** A listener that throws (`logger.warn`, torn from its logger) ends neither the stream nor, unhandled, the process. */
+/** A listener that throws (an unbound `logger.warn`) must end neither the feed nor the process. */
 function warningsTo(listener: VerifierOptions['onWarning']): Settings['warn'] {
   const toConsole = (message: string): void => console.warn(`@latchkey/server: ${message}`);
   if (!listener) return toConsole;

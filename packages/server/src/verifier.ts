@@ -1,34 +1,70 @@
-import { readBearerToken, type WithHeaders } from './bearer.js';
-import type { Claims } from './claims.js';
-import { EndedSessions } from './ended-sessions.js';
-import { EndedStream } from './ended-stream.js';
-import type { Introspection } from './introspection.js';
-import { Introspector } from './introspector.js';
-import { KeySet } from './key-set.js';
+import { Introspector, type Introspection } from './calls/introspector.js';
+import { ServiceCalls } from './calls/service-calls.js';
+import { ServiceKey, type Right } from './calls/service-key.js';
+import { EndedSessions } from './feed/ended-sessions.js';
+import { RevocationFeed } from './feed/revocation-feed.js';
 import { invalidToken, temporarilyUnavailable, type LatchkeyError } from './latchkey-error.js';
 import { readOptions, type VerifierOptions, type WhenAway } from './options.js';
-import { push, type Pushed, type PushedEvent } from './push.js';
-import { ServiceCalls } from './service-calls.js';
-import { ServiceKey } from './service-key.js';
-import { signOutUser, type UserToSignOut } from './sign-out-user.js';
-import { TokenSignature, type SignedToken } from './token-signature.js';
+import { readBearerToken, type WithHeaders } from './token/bearer.js';
+import { KeySet } from './token/key-set.js';
+import { TokenSignature, type Claims, type SignedToken } from './token/token-signature.js';
 
 const TIMEOUT_MS = 5000;
 
-/** What the middleware needs of a verifier: a test may have its own. */
+/** The part of a verifier that the middleware needs: a test may replace it. */
 export type Authenticator = Pick<Verifier, 'authenticate'>;
 
-/** Judges the access tokens that an API is called with, and calls the service for it. One for each process. */
+/** An event for a user's channel (contract §4). */
+export interface PushedEvent {
+  /** The user: `claims.sub`. */
+  userId: string;
+  /** Its name: letters, digits and `_ . : -`, 128 at most. */
+  event: string;
+  /** Any JSON. */
+  data?: unknown;
+  /** Only this device: `claims.device_id`. */
+  deviceId?: string;
+  /** Seconds for which the event is kept for devices that are not connected. Default a day; 0: only connected devices. */
+  ttl?: number;
+  /** Events with an equal key within 24 hours are sent once. */
+  idempotencyKey?: string;
+}
+
+/** The answer to a push. */
+export interface Pushed {
+  readonly id: string;
+  /** Its number in the user's history; null with `ttl` 0. */
+  readonly offset: number | null;
+  /** Whether a device is connected. */
+  readonly online: boolean;
+}
+
+/** A user, or one of the user's devices: by the service's id, or by the provider's. */
+export type UserToSignOut =
+  | {
+      /** The user: `claims.sub`. */
+      userId: string;
+      /** Only this device: `claims.device_id`. Leave it out for all devices; undefined is rejected. */
+      deviceId?: string;
+    }
+  | {
+      /** Name of the provider in the service's settings. */
+      provider: string;
+      /** The provider's id of the user. */
+      providerUserId: string;
+    };
+
+/** Verifies access tokens, and calls the service. Made by `createVerifier`, one per process. */
 export class Verifier {
   private readonly keys: KeySet;
   private readonly signature: TokenSignature;
   private readonly calls: ServiceCalls;
   private readonly introspector: Introspector;
   private readonly ended: EndedSessions;
-  private readonly stream: EndedStream | undefined;
+  private readonly feed: RevocationFeed | undefined;
   private readonly whenAway: WhenAway;
 
-  /** @throws TypeError for an option that cannot be right */
+  /** @throws TypeError for an invalid option */
   constructor(options: VerifierOptions) {
     const settings = readOptions(options);
     const { url, warn } = settings;
@@ -40,80 +76,102 @@ export class Verifier {
     this.signature = new TokenSignature(this.keys, settings);
     this.calls = new ServiceCalls(url, serviceKey);
     this.introspector = new Introspector(this.calls);
-    this.stream =
+    this.feed =
       serviceKey === undefined
         ? undefined
-        : new EndedStream({ url, serviceKey, warn }, this.ended, this.keys);
+        : new RevocationFeed({ url, serviceKey, warn }, this.ended, this.keys);
   }
 
-  /**
-   * Whether it is told of sign-outs at this moment: if not, `whenAway` decides about each request. False without a
-   * `serviceKey`.
-   */
+  /** Whether sign-outs are received at this moment; otherwise `whenAway` applies. False without a `serviceKey`. */
   get isTold(): boolean {
-    return this.stream?.isFresh ?? false;
+    return this.feed?.isFresh ?? false;
   }
 
   /**
-   * What an access token says, if it is good at this moment.
+   * Returns the claims of a valid access token.
    * @param token without `Bearer`
-   * @throws LatchkeyError `invalid_token` (401); `temporarily_unavailable` (503) if the service cannot be asked;
+   * @throws LatchkeyError `invalid_token` (401); `temporarily_unavailable` (503) if the service cannot be reached;
    *   `service_key_refused` (500)
+   *
+   * @example
+   * const { sub: userId } = await latchkey.verify(token);
    */
   async verify(token: string): Promise<Claims> {
     const signed = await this.signature.verify(token);
-    this.refuseEnded(signed); // only now: it may have ended meanwhile
-    if (this.stream && !this.stream.isFresh) await this.verifyAway(token, signed);
+    this.refuseEnded(signed); // after the signature: the session may have ended during the wait
+    if (this.feed && !this.feed.isFresh) await this.verifyAway(token, signed);
     return signed.claims;
   }
 
   /**
-   * The same for a request's `Authorization` header.
-   * @param request a `Request`, or anything with Node.js's `headers`
+   * Verifies the token of a request's `Authorization` header.
+   * @param request a `Request`, or any object with Node.js's `headers`
+   * @throws LatchkeyError as `verify` does
+   *
+   * @example
+   * const { sub } = await latchkey.authenticate(request);
    */
   async authenticate(request: WithHeaders): Promise<Claims> {
     return this.verify(readBearerToken(request));
   }
 
   /**
-   * Asks the service about a token: whether it is good, and what it says.
+   * Asks the service about a token (RFC 7662). Needs the right `read`.
    * @param tokenTypeHint a refresh token is `active` only with `refresh_token`
-   * @throws LatchkeyError
+   * @throws LatchkeyError `temporarily_unavailable`, `service_key_refused`
    */
   introspect(token: string, tokenTypeHint?: 'access_token' | 'refresh_token'): Promise<Introspection> {
     const body = { token, ...(tokenTypeHint && { token_type_hint: tokenTypeHint }) };
-    return this.calls.post('/oauth2/introspect', {
-      right: 'read',
-      body,
-      timeoutMs: TIMEOUT_MS,
-      isRepeatable: true,
-    });
+    return this.post('/oauth2/introspect', 'read', body);
   }
 
   /**
-   * Sends an event to a user's devices. Not tried again: give an `idempotencyKey` if you do that.
-   * @throws LatchkeyError `not_found` for an unknown user or device
+   * Sends an event to a user's devices. Needs the right `push`. Not repeated after a failure: repeat it yourself with the
+   * `idempotencyKey` of the first attempt.
+   * @throws LatchkeyError `not_found` for an unknown user or device; `temporarily_unavailable`, `service_key_refused`.
+   *   TypeError for data that is no JSON
+   *
+   * @example
+   * await latchkey.push({ userId: order.userId, event: 'order.shipped', data: { id: order.id } });
    */
-  push(event: PushedEvent): Promise<Pushed> {
-    return push(this.calls, event, TIMEOUT_MS);
+  push(pushed: PushedEvent): Promise<Pushed> {
+    const { userId, event, data, deviceId, ttl, idempotencyKey } = pushed;
+    const headers = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
+    const body = { user_id: userId, event, data, device_id: deviceId, ttl };
+    return this.calls.post('/push', { right: 'push', body, headers, timeoutMs: TIMEOUT_MS });
   }
 
   /**
-   * Ends all sessions of a user, or of one of their devices. May be repeated.
-   * @throws LatchkeyError `not_found` for an unknown user or device
+   * Ends all sessions of a user, or of one of the user's devices. Needs the right `users`. May be repeated.
+   * @throws LatchkeyError `not_found` for an unknown user or device; `temporarily_unavailable`, `service_key_refused`.
+   *   TypeError for a `deviceId` that is undefined, as that of a session without a device: it would sign out all devices
+   *
+   * @example
+   * await latchkey.signOutUser({ userId: claims.sub });
    */
-  signOutUser(user: UserToSignOut): Promise<void> {
-    return signOutUser(this.calls, user, TIMEOUT_MS);
+  async signOutUser(user: UserToSignOut): Promise<void> {
+    if (!('userId' in user)) {
+      const body = { provider: user.provider, provider_user_id: user.providerUserId };
+      return this.post('/users/sign-out', 'users', body);
+    }
+    if ('deviceId' in user && typeof user.deviceId !== 'string')
+      throw new TypeError('deviceId is no text: leave it out to sign the user out everywhere');
+    const path = `/users/${encodeURIComponent(user.userId)}/sign-out`;
+    return this.post(path, 'users', { device_id: user.deviceId });
   }
 
-  /** Ends the stream of sign-outs, which otherwise keeps the process alive. */
+  /** Closes the connection to the service, which otherwise keeps the process alive. */
   close(): void {
-    this.stream?.close();
+    this.feed?.close();
+  }
+
+  private post<Answer>(path: string, right: Right, body: object): Promise<Answer> {
+    return this.calls.post(path, { right, body, timeoutMs: TIMEOUT_MS, isRepeatable: true });
   }
 
   private async verifyAway(token: string, signed: SignedToken): Promise<void> {
     if (this.whenAway === 'accept') return;
-    if (this.whenAway === 'refuse') throw this.stream?.refusal ?? temporarilyUnavailable();
+    if (this.whenAway === 'refuse') throw this.feed?.refusal ?? temporarilyUnavailable();
     if (!(await this.introspector.isActive(token))) throw endedToken();
     this.refuseEnded(signed);
   }

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createDatabase, type TestDatabase, query } from '../../../test/support/database.js';
 import { freePort } from '../../../test/support/free-port.js';
@@ -15,11 +14,9 @@ import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.
 import { SERVICE_KEY } from './support/fake-service.js';
 
 const BOUND_MS = 1000; // contract §8
-/** Longer than the two seconds for which a stream may be silent. */
-const STILL_MS = 2100;
 const PUBLIC_URL = 'http://latchkey.test';
 
-/** What an API does while the real service fails, under `introspect`; away.spec.ts has the network's faults. */
+/** An API while the real service fails, with `introspect`; away.spec.ts has the faults of the network. */
 describe('under faults', () => {
   let provider: StubProvider;
   let database: TestDatabase;
@@ -99,19 +96,6 @@ describe('under faults', () => {
     const { last, acceptedAt } = (await ofEnded)!;
     expect(last).toBe(401);
     expect(acceptedAt - signedOutAt).toBeLessThan(BOUND_MS);
-  });
-
-  it('this process stands still while a session is signed out: the next question is not answered by what was known before', async () => {
-    const token = await newToken();
-    expect(await statusOf(token)).toBe(200);
-    const signOut = `
-      const [, url, token] = process.argv;
-      const { status } = await fetch(url, { method: 'POST', headers: { Authorization: 'Bearer ' + token } });
-      if (status !== 204) throw new Error('a sign-out was answered with ' + status);
-      await new Promise((resolve) => setTimeout(resolve, ${STILL_MS}));`;
-    proxy.toClient.drops = (chunk) => chunk.includes('\nid: '); // what the stream says is read later than the question
-    execFileSync(process.execPath, ['--input-type=module', '-e', signOut, `${service.url}/sign-out`, token]);
-    expect(await statusOf(token)).toBe(401);
   });
 
   it('the keys are rotated, and one is revoked', async () => {

@@ -7,7 +7,6 @@ import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.
 import { APIS, serve, type Api } from './support/apis.js';
 import { SERVICE_KEY } from './support/fake-service.js';
 
-const PUSH_KEY = 'a-key-that-has-the-right-to-push-only';
 const SIGN_OUTS = 10;
 
 /** An API in each framework, with the real service (contract §8). */
@@ -19,7 +18,7 @@ describe('an API', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    service = await startTestService({ ...provider.env(), SERVICE_KEYS: `${SERVICE_KEY},push:${PUSH_KEY}` });
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
     verifier = createVerifier({ issuer: service.url, serviceKey: SERVICE_KEY });
     apis = await Promise.all(
       Object.entries(APIS).map(async ([name, start]): Promise<[string, Api]> => [
@@ -92,42 +91,6 @@ describe('an API', () => {
     for (const [name, ms] of late) expect([name, ms < 1000 + 3 * slowest]).toEqual([name, true]);
     expect(asked()).toBe(before);
   });
-
-  it.each([
-    ['unknown', 'unknown'.repeat(6), 'the service does not know it'],
-    ['without the right', PUSH_KEY, 'it has no right read'],
-  ])(
-    'with a service key that is %s: says so at once, to its callers and in the log',
-    async (_name, serviceKey, reason) => {
-      const warnings: string[] = [];
-      const onWarning = (message: string): void => void warnings.push(message);
-      const wrong = createVerifier({ issuer: service.url, serviceKey, onWarning });
-      const { access_token: token, user_id: userId } = await signIn(service.url);
-      const started = await Promise.all(Object.values(APIS).map(async (start) => serve(await start(wrong))));
-      try {
-        for (const api of started) {
-          const answer = await call(api, token);
-          expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([500, null]);
-          const body = {
-            error: 'service_key_refused',
-            error_description: `the service key was refused: ${reason}`,
-          };
-          expect(await answer.json()).toEqual(body);
-        }
-        const pushed = await wrong
-          .push({ userId, event: 'note' })
-          .catch(({ code }: LatchkeyError) => ({ code }));
-        expect(pushed).toMatchObject(
-          serviceKey === PUSH_KEY ? { online: false } : { code: 'service_key_refused' },
-        );
-        expect(warnings).toEqual([expect.stringContaining(reason)]);
-        expect(warnings[0]).not.toContain(serviceKey);
-      } finally {
-        wrong.close();
-        await Promise.all(started.map((api) => api.close()));
-      }
-    },
-  );
 
   it('calls the service: pushes, asks about tokens, signs a user out, who is refused then', async () => {
     const {

@@ -76,7 +76,7 @@ inChromium("the client's dialog", () => {
     await look('problem');
   }
 
-  it('is loaded ahead; where it cannot be loaded, signIn() says so, and works after a reload', async () => {
+  it('is loaded ahead; if that fails, signIn() rejects, and works after a reload', async () => {
     await open();
     await page.waitForFunction(`performance.getEntriesByName('${app.url}/latchkey-client/dialog.js').length`);
     await page.route('**/latchkey-client/dialog.js', (route) => route.abort());
@@ -90,10 +90,20 @@ inChromium("the client's dialog", () => {
     await provider().getByLabel('Password').waitFor();
   });
 
-  it('has no fault that axe-core knows, in each of its states, light and dark', async () => {
-    await open();
+  it('fits 320 px and passes axe-core in each of its states, light and dark', async () => {
+    await open({ locale: 'de' }, { viewport: { width: 320, height: 225 } }); // a quarter: as with a text twice as large
     const faults: string[] = [];
     await inEachState(async (state) => {
+      expect([state, await tooWide(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
+        state,
+        [],
+        320,
+      ]);
+      const root = `document.querySelector('body > div').shadowRoot`;
+      await page.evaluate(`${root}.querySelector('dialog').scrollTo(0, 1e6)`);
+      expect(
+        await page.evaluate(`${root}.querySelector('section').getBoundingClientRect().bottom <= innerHeight`),
+      ).toBe(true);
       await page.evaluate(axe.source);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
@@ -107,26 +117,7 @@ inChromium("the client's dialog", () => {
     expect(faults).toEqual([]);
   });
 
-  it('fits 320 px in each of its states, also where the text is twice as large', async () => {
-    await open({ locale: 'de' }, { viewport: { width: 320, height: 225 } });
-    await inEachState(async (state) => {
-      expect([state, await tooWide(), await page.evaluate('document.documentElement.scrollWidth')]).toEqual([
-        state,
-        [],
-        320,
-      ]);
-      await page.evaluate(
-        `document.querySelector('body > div').shadowRoot.querySelector('dialog').scrollTo(0, 1e6)`,
-      );
-      expect(
-        await page.evaluate(
-          `document.querySelector('body > div').shadowRoot.querySelector('section').getBoundingClientRect().bottom <= innerHeight`,
-        ),
-      ).toBe(true);
-    });
-  });
-
-  it('has the focus where it is needed: in the frame, after an error in the password, then where it was', async () => {
+  it('moves the focus into the frame, to the password after an error, then back to the button', async () => {
     await open();
     await page.focus('#in');
     await page.keyboard.press('Enter');
@@ -137,13 +128,13 @@ inChromium("the client's dialog", () => {
     await page.keyboard.press('Enter');
     await provider().getByRole('alert').waitFor();
     await provider().locator('#password:focus').waitFor();
-    await page.keyboard.press('Escape'); // which the provider's page tells
+    await page.keyboard.press('Escape'); // the provider's page reports it
     await page.getByText('cancelled').waitFor();
     expect(await page.evaluate('document.activeElement.id')).toBe('in');
   });
 
   it.each(['in a page', 'in a page that another site frames'])(
-    '%s has the focus where it is needed, and the console stays empty',
+    '%s moves the focus into the frame, and the console stays empty',
     async (where) => {
       await open();
       const complaints: string[] = [];
@@ -176,35 +167,6 @@ inChromium("the client's dialog", () => {
     expect(await frame.evaluate(`document.featurePolicy.allowsFeature('camera')`)).toBe(false);
   });
 
-  it('has its header in the direction of its texts', async () => {
-    const arabic = {
-      language: 'ar',
-      signIn: 'تسجيل الدخول',
-      wait: 'لحظة من فضلك',
-      newWindow: 'افتح نافذة جديدة',
-    };
-    await open({ texts: { ...arabic, close: 'إغلاق' } });
-    await page.evaluate(`document.documentElement.dir = 'rtl'`);
-    /** From the edges of the dialog to title and button, at the start and at the end; and to the text below. */
-    const gaps = (): Promise<number[]> =>
-      page.evaluate(`(() => {
-        const dialog = document.querySelector('body > div').shadowRoot.querySelector('dialog');
-        const isRtl = getComputedStyle(dialog).direction === 'rtl';
-        const box = (css) => dialog.querySelector(css).getBoundingClientRect();
-        const outer = dialog.getBoundingClientRect();
-        const [start, end] = [(one) => isRtl ? outer.right - one.right : one.left - outer.left, (one) => isRtl ? one.left - outer.left : outer.right - one.right];
-        return [isRtl, Math.round(start(box('h2'))), Math.round(end(box('header button')))];
-      })()`);
-    await page.click('#in');
-    await provider().getByLabel('Password').waitFor();
-    expect(await gaps()).toEqual([true, 21, 7]);
-    await page.reload();
-    await page.goto(`${app.url}/?options=%7B%7D`);
-    await page.click('#in');
-    await provider().getByLabel('Password').waitFor();
-    expect(await gaps()).toEqual([false, 21, 7]);
-  });
-
   it('is as high as the content of its frame, within bounds; other windows have no say', async () => {
     await open();
     await page.click('#in');
@@ -217,7 +179,7 @@ inChromium("the client's dialog", () => {
     const main = await frame.evaluate('document.querySelector("main").scrollHeight');
     await isHigh(Number(main) - 40, Number(main) + 40);
     expect(await frame.evaluate('document.documentElement.scrollHeight <= innerHeight')).toBe(true);
-    // A page that says nothing by itself.
+    // A page that sends no height.
     await page.route('**/providers/mock/**', (route) =>
       route.fulfill({ contentType: 'text/html', body: 'Provider' }),
     );
@@ -237,7 +199,7 @@ inChromium("the client's dialog", () => {
     await isHigh(160, 160);
   });
 
-  it('asks after 4 s whether to open a window, and goes on waiting', async () => {
+  it('offers a window after 4 s, and keeps waiting', async () => {
     await open();
     await page.clock.install();
     let release!: () => void;
@@ -276,7 +238,6 @@ inChromium("the client's dialog", () => {
 
     it.each([
       ['network', undefined, 'The sign-in service cannot be reached'],
-      ['a gateway', { status: 502, body: 'Bad gateway' }, 'The sign-in service has a problem'],
       [
         'slow_down',
         { status: 429, json: { error: 'slow_down' }, headers: { 'Retry-After': '30' } },
@@ -294,7 +255,7 @@ inChromium("the client's dialog", () => {
         { status: 418, json: { error: 'constructor' } },
         'Signing in did not work. Please try again.',
       ],
-    ])('has a sentence for %s', async (_what, answer, sentence) => {
+    ])('explains %s', async (_what, answer, sentence) => {
       await open();
       const allowed = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' };
       await page.route('**/oauth2/authorize?provider=**', (route) =>
@@ -310,12 +271,10 @@ inChromium("the client's dialog", () => {
     it.each([
       ['with a script and a region', 'zh-Hant-TW', 'zh-Hans', '登录'],
       ['with an underscore', 'fr_CA', 'fr', 'Se connecter'],
-      ['in capitals', 'DE', 'de', 'Anmelden'],
       ['that begins like another', 'dem', 'en', 'Sign in'],
       ['that is empty', '', 'en', 'Sign in'],
-      ['of a million letters', 'd'.repeat(1e6), 'en', 'Sign in'],
       ['that is a name of objects', 'constructor', 'en', 'Sign in'],
-    ])('understands a locale %s', async (_what, locale, language, words) => {
+    ])('supports a locale %s', async (_what, locale, language, words) => {
       context = await browser.newContext({ locale: 'en' });
       page = await context.newPage();
       await page.goto(`${app.url}/callback`);
@@ -331,7 +290,7 @@ inChromium("the client's dialog", () => {
         .waitFor();
     });
 
-    it('goes on where words are missing, and where their language is none', async () => {
+    it('works with missing texts, and with an invalid language', async () => {
       await open({ texts: { language: 'pt_BR', signIn: null, close: 'Fechar' }, mode: 'iframe' });
       await page.route('**/oauth2/authorize?provider=**', (route) =>
         route.fulfill({ status: 429, json: {}, headers: { 'Access-Control-Allow-Origin': '*' } }),
@@ -342,7 +301,7 @@ inChromium("the client's dialog", () => {
       await page.getByRole('button', { name: 'Fechar' }).waitFor();
     });
 
-    it('speaks English where a language cannot be loaded, and takes words of one that it does not have', async () => {
+    it('is English if a language cannot be loaded, and accepts texts of an unknown language', async () => {
       await open({ locale: 'fr', mode: 'iframe' });
       await context.route('**/fr.js', (route) => route.abort());
       await page.reload();

@@ -36,7 +36,7 @@ describe('@latchkey/client/react, packed', () => {
       export function Orders() {
         const live: boolean = useChannel('order.paid', ({ total }, { offset }) => total.toFixed(offset ?? 0));
         useChannel('device.signed_in', ({ device_name }) => device_name?.length);
-        // @ts-expect-error nobody sends that
+        // @ts-expect-error unknown event
         useChannel('order.lost', () => undefined);
         const same: typeof latchkey = useLatchkey();
         return <LatchkeyProvider client={same}>{live}</LatchkeyProvider>;
@@ -122,7 +122,7 @@ inChromium('@latchkey/client/react', () => {
       return other;
     };
 
-    it('shows who is signed in: nobody; by the button; refreshed; signed out in another tab', async () => {
+    it('shows the session: none; after the button; refreshed; signed out in another tab', async () => {
       await page.goto(app.pages.url);
       await says(/^null$/);
       expect(await page.getByText('Welcome').count()).toBe(0);
@@ -146,7 +146,7 @@ inChromium('@latchkey/client/react', () => {
       expect(await page.getByText('Welcome').count()).toBe(0);
     });
 
-    it('lets the button rest while the dialog is open, and gives it the focus back', async () => {
+    it('disables the button while the dialog is open, and restores its focus', async () => {
       await page.goto(app.pages.url);
       await page.getByText('Never').click();
       expect(await page.getByRole('dialog').count()).toBe(0);
@@ -160,7 +160,7 @@ inChromium('@latchkey/client/react', () => {
       expect(await page.evaluate('errors')).toEqual([]); // who closes the dialog has made no error
     });
 
-    it('hears each event once and by the newest handler, over one connection for all', async () => {
+    it('delivers each event once to the latest handler, over one connection for all', async () => {
       await page.goto(`${app.pages.url}/callback`);
       const user = await storeSession(page, service.url, 'ada');
       await page.goto(app.pages.url);
@@ -218,7 +218,7 @@ inChromium('@latchkey/client/react', () => {
       await says('live two: ada grace linus');
     });
 
-    it('renders on a server, where nobody is known, and is hydrated without a word', async () => {
+    it('renders on a server without a session, and is hydrated without a warning', async () => {
       expect(app.html).toContain('undefined');
       expect(app.html).not.toMatch(/Welcome|Enter/);
       await page.goto(`${app.pages.url}/hydrated`);
@@ -229,10 +229,10 @@ inChromium('@latchkey/client/react', () => {
       await says('live two:');
     });
 
-    it('says what is missing', () => {
+    it('reports a missing provider or client', () => {
       expect(app.failures).toEqual([
-        'There is no <LatchkeyProvider> above this component',
-        '<LatchkeyProvider> needs a client: <LatchkeyProvider client={latchkey}>',
+        'No <LatchkeyProvider> above this component: add one',
+        '<LatchkeyProvider> has no client: pass client={latchkey}',
       ]);
     });
   });

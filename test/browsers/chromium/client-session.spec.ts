@@ -66,7 +66,7 @@ inChromium('the client keeps a session', () => {
   const dialogSays = (page: Page, text: string): Promise<void> =>
     page.getByRole('alert').getByText(text).waitFor();
 
-  it('tells who is signed in, which it asks for once; and again at the next start, where that failed', async () => {
+  it('loads the profile once; after a failure again at the next start', async () => {
     let asked = 0;
     await context.route('**/me', async (route) => {
       asked++;
@@ -115,7 +115,7 @@ inChromium('the client keeps a session', () => {
     expect(await token(second)).toBe(await token(first));
   });
 
-  it('learns of the other tab from the storage, too: the message may come before the change that it announces', async () => {
+  it('notices changes of another tab by storage events alone', async () => {
     const deaf = await context.newPage();
     await deaf.addInitScript('delete globalThis.BroadcastChannel');
     await deaf.goto(`${app.url}/?options=%7B%7D`);
@@ -135,7 +135,7 @@ inChromium('the client keeps a session', () => {
     expect(await answer('/away')).toBe('no token');
   });
 
-  it('asks when each tab has a session of its own, and another one ends', async () => {
+  it('asks for a login, with one session per tab, if another tab signs out this device', async () => {
     const options = { storage: 'sessionStorage' };
     const first = await signIn(options);
     const second = await signIn(options);
@@ -143,15 +143,5 @@ inChromium('the client keeps a session', () => {
     await first.evaluate('latchkey.signOut()'); // of this device: both sessions
     await dialogSays(second, 'Your session has ended');
     expect(await second.evaluate('latchkey.session')).toBeUndefined();
-  });
-
-  it('asks once for devices that are asked for together; this one is online as its channel is', async () => {
-    const page = await signIn();
-    await page.evaluate('latchkey.connect()');
-    const asked = `of('request').filter(({ path }) => path === '/devices').length`;
-    const burst = 'Promise.all(Array.from({ length: 20 }, () => latchkey.devices()))';
-    const online = `.then((all) => all.flat().filter(({ current }) => current).every((device) => device.online))`;
-    expect(await page.evaluate(burst + online)).toBe(true); // though the service may not know it yet
-    expect(await page.evaluate(asked)).toBe(2);
   });
 });

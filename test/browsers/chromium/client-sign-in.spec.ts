@@ -102,7 +102,9 @@ inChromium('the client signs in', () => {
     await submit(provider());
     await page.getByRole('alert').getByText('Signing in did not work').waitFor();
     expect(await dialog().textContent()).not.toMatch(/invalid_grant|no good/);
-    expect(warnings).toEqual(['Latchkey: signing in failed. invalid_grant the code is no good']);
+    expect(warnings).toEqual([
+      'Latchkey: signing in failed, see docs/errors.md: invalid_grant (the code is no good)',
+    ]);
     await page.getByRole('button', { name: 'Try again' }).click();
     await submit(provider());
     await signedIn();
@@ -125,7 +127,7 @@ inChromium('the client signs in', () => {
     await page.getByText('cancelled').waitFor();
   });
 
-  it('offers a window at once where the page forbids the frame', async () => {
+  it('offers a window at once if the page forbids the frame', async () => {
     app.policy = `default-src 'self'; connect-src *; frame-src 'none'`;
     await open();
     await page.click('#in');
@@ -137,7 +139,7 @@ inChromium('the client signs in', () => {
     await signedIn();
   });
 
-  it('shows the frame where a policy that is only reported would forbid it', async () => {
+  it('shows the frame under a report-only policy that forbids it', async () => {
     app.reportedPolicy = `frame-src 'none'`;
     await open();
     await page.evaluate(`addEventListener('securitypolicyviolation', () => (window.isReported = true))`);
@@ -150,7 +152,7 @@ inChromium('the client signs in', () => {
   describe('and is not fooled', () => {
     const FOREIGN = '0f'.repeat(32);
 
-    it('by a foreign state during a redirect, and the redirect goes on', async () => {
+    it('by a foreign state during a redirect, and the redirect continues', async () => {
       await open({ mode: 'redirect' });
       await page.click('#in');
       await page.getByLabel('Password').waitFor();

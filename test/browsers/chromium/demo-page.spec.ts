@@ -205,61 +205,11 @@ inChromium('the page of the demo', () => {
     expect(await page.locator('#banner').isVisible()).toBe(false);
   });
 
-  it('says that the channel is away, and that it is back', async () => {
-    let away: (() => Promise<void>) | undefined;
-    let refuse = false;
-    await page.routeWebSocket(/socket\.io/, (socket) => {
-      if (refuse) {
-        void socket.close();
-        return;
-      }
-      const server = socket.connectToServer();
-      away = async () => {
-        refuse = true;
-        await Promise.all([socket.close(), server.close()]);
-      };
-    });
-    await signIn(page, service.url);
-    await page.clock.install();
-    await away!();
-    await page.getByText('Connecting', { exact: true }).first().waitFor();
-    await page.clock.fastForward(1600);
-    await page.getByText('There is no connection to Latchkey.').waitFor();
-    await page.getByText('Reconnecting', { exact: true }).waitFor();
-    refuse = false;
-    await page.clock.fastForward(60_000);
-    await page.getByText('Live', { exact: true }).waitFor();
-    expect(await page.locator('#banner').isVisible()).toBe(false);
-  });
-
-  it.each([
-    ['beside the flow on a desktop', { width: 1280, height: 800 }],
-    ['as a sheet below the sentence about the step on a phone', { width: 390, height: 844 }],
-  ])('shows the dialog %s', async (_name, viewport) => {
-    await page.setViewportSize(viewport);
-    await page.goto(service.url);
-    await signInButton(page).click();
-    await provider(page).getByLabel('Password').waitFor();
-    const [dialog, flow, caption] = (await Promise.all(
-      [page.getByRole('dialog'), page.locator('.flow'), page.locator('#caption')].map((one) =>
-        one.boundingBox(),
-      ),
-    )) as [Box, Box, Box];
-    expect(await page.locator('#caption').textContent()).toContain('the provider’s page');
-    if (viewport.width > 940) {
-      expect(dialog.x + dialog.width).toBeLessThan(flow.x);
-      return;
-    }
-    expect(dialog.y + dialog.height).toBeCloseTo(viewport.height, 0);
-    expect(caption.y + caption.height).toBeLessThanOrEqual(dialog.y);
-    expect(caption.y).toBeGreaterThanOrEqual(0);
-  });
-
   it('works by keyboard alone', async () => {
     const press = async (...keys: string[]): Promise<void> => {
       for (const key of keys) await page.keyboard.press(key);
     };
-    /** Goes on with the Tab key until something of this name has the focus. */
+    /** Presses the Tab key until an element with this name has the focus. */
     const tabTo = async (name: RegExp, key = 'Tab'): Promise<void> => {
       for (let presses = 0; presses < 150; presses++) {
         await press(key);
@@ -291,7 +241,7 @@ inChromium('the page of the demo', () => {
     await page.keyboard.type('Typed by hand');
     await press('Enter');
     await devices(page).getByText('Typed by hand').waitFor();
-    await press('Enter', 'Escape'); // the focus is where it was
+    await press('Enter', 'Escape'); // the focus returns to the button
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('Rename Typed by hand');
 
     await tabTo(/^Event/);

@@ -2,20 +2,20 @@ import { createContext, createElement, useContext, type ReactElement, type React
 import type { Latchkey } from '../latchkey.js';
 import type { Register } from './register.js';
 
-/** The application's own events, where it has told them. */
+/** The application's events, if it has registered its client. */
 export type RegisteredEvents = Register extends { client: Latchkey<infer Events> } ? Events : object;
 
 const ClientContext = createContext<Latchkey<RegisteredEvents> | undefined>(undefined);
 
-/** What `<LatchkeyProvider>` takes. */
+/** The properties of `<LatchkeyProvider>`. */
 export interface LatchkeyProviderProps<Events extends object = object> {
-  /** What `createClient` has returned. Make it once, outside of components. */
+  /** A client of `createClient`, made once outside of components. */
   client: Latchkey<Events>;
   children?: ReactNode;
 }
 
 /**
- * Gives the client to all hooks and components below it.
+ * Provides the client to all hooks and components below it.
  * @throws Error without a client
  *
  * @example
@@ -27,8 +27,8 @@ export function LatchkeyProvider<Events extends object>({
   client,
   children,
 }: LatchkeyProviderProps<Events>): ReactElement {
-  // oxlint-disable-next-line typescript/no-unnecessary-condition -- in JavaScript nothing else would say so
-  if (!client) throw new Error('<LatchkeyProvider> needs a client: <LatchkeyProvider client={latchkey}>');
+  // oxlint-disable-next-line typescript/no-unnecessary-condition -- JavaScript has no type check
+  if (!client) throw new Error('<LatchkeyProvider> has no client: pass client={latchkey}');
   return createElement(
     ClientContext.Provider,
     { value: client as unknown as Latchkey<RegisteredEvents> },
@@ -37,7 +37,7 @@ export function LatchkeyProvider<Events extends object>({
 }
 
 /**
- * The client of the provider above: `signOut()`, `fetch()`, `devices()` and everything else.
+ * Returns the client of the provider above: `signOut()`, `fetch()`, `devices()` and all other functions.
  * @throws Error without a provider
  *
  * @example
@@ -46,6 +46,6 @@ export function LatchkeyProvider<Events extends object>({
  */
 export function useLatchkey(): Latchkey<RegisteredEvents> {
   const client = useContext(ClientContext);
-  if (!client) throw new Error('There is no <LatchkeyProvider> above this component');
+  if (!client) throw new Error('No <LatchkeyProvider> above this component: add one');
   return client;
 }

@@ -1,5 +1,5 @@
 /**
- * Tells all hooks the type of your client, and so the types of your events. Declare it once, beside the client.
+ * Registers the type of your client, and so of your events, for all hooks. Declare it once, beside the client.
  *
  * @example
  * declare module '@latchkey/client/react' {

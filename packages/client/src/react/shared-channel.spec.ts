@@ -6,7 +6,7 @@ import { sharedChannel } from './shared-channel.js';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A client whose channel cannot be opened. */
+/** A client that cannot open its channel. */
 function failing(code: string): { client: Latchkey; asked: () => number } {
   let asked = 0;
   const connect = async (): Promise<never> => {
@@ -21,14 +21,14 @@ it.each([
   ['network', 4],
   ['missing_peer', 1],
   ['signed_out', 1],
-])('where opening fails with %s, it is asked for %d times in 16 s', async (code, times) => {
+])('after %s, opens the channel %d times in 16 s', async (code, times) => {
   const { client, asked } = failing(code);
   sharedChannel(client).listen('note', () => undefined);
   await jest.advanceTimersByTimeAsync(16_000);
   expect(asked()).toBe(times);
 });
 
-it('asks no more once nobody listens', async () => {
+it('does not retry without listeners', async () => {
   const { client, asked } = failing('network');
   const stop = sharedChannel(client).listen('note', () => undefined);
   stop();

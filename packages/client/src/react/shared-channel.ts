@@ -1,25 +1,16 @@
-import type { Channel, EventHandler } from '../channel-events.js';
+import type { Channel, EventHandler } from '../channel/channel-events.js';
 import type { LatchkeyError } from '../latchkey-error.js';
 import type { Latchkey } from '../latchkey.js';
 
-/** Milliseconds. The channel stays open that long without a listener, so that the next page finds it open. */
+/** Milliseconds for which the channel stays open without a listener, for the next page. */
 const GRACE = 5000;
-/** Milliseconds until another attempt to load Socket.IO. */
-const PAUSE = 5000;
+/** Milliseconds until the next attempt to load Socket.IO. */
+const RETRY_DELAY = 5000;
 
-/** The channel of a client, for all components that listen to it. */
-export interface SharedChannel {
-  /** Opens the channel if need be; returns a function that stops listening. */
-  readonly listen: (event: string, handler: EventHandler) => () => void;
-  /** Calls back when `isConnected` has changed; returns a function that stops it. */
-  readonly watch: (notify: () => void) => () => void;
-  readonly isConnected: () => boolean;
-}
+const channels = new WeakMap<Latchkey, ReturnType<typeof share>>();
 
-const channels = new WeakMap<Latchkey, SharedChannel>();
-
-/** The one of this client, however many providers it is given to. */
-export function sharedChannel(client: Latchkey): SharedChannel {
+/** Returns the shared channel of a client, which may have several providers. */
+export function sharedChannel(client: Latchkey): ReturnType<typeof share> {
   const known = channels.get(client) ?? share(client);
   channels.set(client, known);
   return known;
@@ -31,12 +22,12 @@ interface Listener {
   stop?: (() => void) | undefined;
 }
 
-function share(client: Latchkey): SharedChannel {
+function share(client: Latchkey) {
   const listeners = new Set<Listener>();
   const watchers = new Set<() => void>();
   let channel: Channel | undefined;
   let isConnected = false;
-  /** Stops following the sessions; undefined while nobody listens. */
+  /** Stops following the sessions; undefined without listeners. */
   let stop: (() => void) | undefined;
   let closing: ReturnType<typeof setTimeout> | undefined;
   let retrying: ReturnType<typeof setTimeout> | undefined;
@@ -49,11 +40,11 @@ function share(client: Latchkey): SharedChannel {
   const attach = (listener: Listener): void => {
     listener.stop = channel?.on(listener.event, listener.handler);
   };
-  /** Also after each change of the session, because another session has another channel. */
+  /** Called after each change of the session, since another session has another channel. */
   const open = async (): Promise<void> => {
     if (!client.session) return;
     const opened = await client.connect();
-    if (!stop) return opened.close(); // everybody has left meanwhile
+    if (!stop) return opened.close(); // the last listener has left
     if (opened === channel) return;
     channel = opened;
     channel.on('ready', () => channel === opened && setConnected(true));
@@ -64,9 +55,8 @@ function share(client: Latchkey): SharedChannel {
   const follow = (): void => {
     clearTimeout(retrying);
     open().catch(({ code }: LatchkeyError) => {
-      // Once it is open, the channel comes back by itself. It fails when the session ends before, and when Socket.IO cannot be
-      // loaded: now, or never, which the client warns of.
-      if (stop && code === 'network') retrying = setTimeout(follow, PAUSE);
+      // An open channel reconnects. Other codes: the session has ended, or there is no Socket.IO client.
+      if (stop && code === 'network') retrying = setTimeout(follow, RETRY_DELAY);
     });
   };
   const close = (): void => {
@@ -79,7 +69,8 @@ function share(client: Latchkey): SharedChannel {
   };
 
   return {
-    listen(event, handler) {
+    /** Opens the channel for the first listener. @returns a function that stops listening */
+    listen: (event: string, handler: EventHandler): (() => void) => {
       clearTimeout(closing);
       const listener: Listener = { event, handler };
       listeners.add(listener);
@@ -92,7 +83,8 @@ function share(client: Latchkey): SharedChannel {
         if (!listeners.size) closing = setTimeout(close, GRACE);
       };
     },
-    watch(notify) {
+    /** Calls back when `isConnected` changes. @returns a function that stops watching */
+    watch: (notify: () => void): (() => void) => {
       watchers.add(notify);
       return () => void watchers.delete(notify);
     },

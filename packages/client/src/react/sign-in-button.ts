@@ -10,17 +10,17 @@ import type { LatchkeyError } from '../latchkey-error.js';
 import type { SignInMode } from '../options.js';
 import { useLatchkey } from './provider.js';
 
-/** What `<SignInButton>` takes: everything that a `<button>` does, and two of its own. */
+/** The properties of `<SignInButton>`: the properties of a `<button>`, and two more. */
 export interface SignInButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'onError'> {
-  /** How the provider's page is shown. Leave it out, and the service's settings decide. */
+  /** How the provider's page is shown. Default: the service's setting. */
   mode?: SignInMode | undefined;
-  /** Told why signing in has failed, which the dialog has told the user before. Not told when the user closes the dialog. */
+  /** Gets the error of a failed sign-in, which the dialog has shown. Not called if the user closes the dialog. */
   onError?: ((error: LatchkeyError) => void) | undefined;
 }
 
 /**
- * A button that signs the user in, by the dialog. While it does, it is `aria-disabled` and ignores clicks. It is not `disabled`,
- * because the dialog could not give the focus back to it. `onClick` is called first, and stops it with `preventDefault()`.
+ * A button that signs the user in by the dialog. During a sign-in it is `aria-disabled` and ignores clicks; it is not `disabled`,
+ * since the dialog restores the focus to it. `onClick` is called first; `preventDefault()` stops the sign-in.
  *
  * @example
  * <SignInButton className="primary">Sign in to see your orders</SignInButton>

@@ -1,13 +1,13 @@
 import { useEffect, useInsertionEffect, useRef, useSyncExternalStore } from 'react';
-import type { ChannelEvents, EventHandler, EventName } from '../channel-events.js';
+import type { ChannelEvents, EventHandler, EventName } from '../channel/channel-events.js';
 import { useLatchkey, type RegisteredEvents } from './provider.js';
 import { sharedChannel } from './shared-channel.js';
 
 /**
- * Listens to an event of the user's channel for as long as the component is there. All components share one channel: it is
- * opened for the first of them as soon as somebody is signed in, and closed some seconds after the last.
- * @param handler the newest one is called; it need not be the same function at each rendering
- * @returns whether the channel is connected at this moment. Load what the events are about whenever that becomes true
+ * Listens to an event of the user's channel while the component is mounted. All components share one channel: it is open while a
+ * user is signed in, and is closed 5 s after the last component is unmounted.
+ * @param handler may be another function at each rendering; the latest one is called
+ * @returns whether the channel is connected. Load your data each time this becomes true
  *
  * @example
  * const isLive = useChannel('order.placed', (order) => setOrders((before) => [...before, order]));

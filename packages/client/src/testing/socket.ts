@@ -1,4 +1,4 @@
-import type { Socket } from '../socket-io.js';
+import type { Socket } from '../channel/channel-events.js';
 
 type Handler = (...details: unknown[]) => void;
 

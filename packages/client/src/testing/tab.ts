@@ -1,8 +1,8 @@
 import { LatchkeyError } from '../latchkey-error.js';
-import type { Post } from '../post.js';
-import { keepFresh, type Refresher } from '../refresher.js';
-import { stored } from '../storage.js';
-import { keepTokens, type TokenKeeper, type Tokens } from '../tokens.js';
+import type { Post } from '../service/post.js';
+import { keepFresh, type Refresher } from '../tokens/refresher.js';
+import { stored } from '../tokens/storage.js';
+import { keepTokens, type TokenKeeper, type Tokens } from '../tokens/tokens.js';
 
 type Area = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
@@ -28,7 +28,7 @@ export function tokensNow(changes: Partial<Tokens> = {}): Tokens {
   };
 }
 
-/** What the service answers: a token, an error, or a promise of either. */
+/** An answer of the service: a token, an error, or a promise of either. */
 export type Answer = object | LatchkeyError | Promise<object>;
 
 export interface Tab {
@@ -36,19 +36,19 @@ export interface Tab {
   readonly refresher: Refresher;
   /** Everything emitted, as `[name, detail]`. */
   readonly emitted: [string, unknown][];
-  /** The names of keys that are not needed any more. */
+  /** The names of removed keys. */
   readonly dropped: string[];
-  /** What the other tabs were told: whether the service has ended a session. */
-  readonly told: boolean[];
-  /** How often the service was asked. */
+  /** The messages to the other tabs: whether the service has ended a session. */
+  readonly notified: boolean[];
+  /** Number of requests to the service. */
   readonly asked: () => number;
 }
 
-/** The parts of a client that keep its session, with a service that answers what it is told to. */
+/** The parts of a client that keep its session, with a fake service. */
 export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): Tab {
   const emitted: [string, unknown][] = [];
   const dropped: string[] = [];
-  const told: boolean[] = [];
+  const notified: boolean[] = [];
   let count = 0;
   const emit = (name: string, detail: unknown): void => {
     emitted.push([name, detail]);
@@ -63,11 +63,11 @@ export function openTab(area: Area, answers: Answer[] = [], life = 2_592_000): T
   const keeper = keepTokens(
     stored(area, 'key'),
     emit,
-    (ended) => void told.push(ended),
+    (ended) => void notified.push(ended),
     (key) => void dropped.push(key),
   );
   const refresher = keepFresh('key', keeper, post, life);
-  return { keeper, refresher, emitted, dropped, told, asked: () => count };
+  return { keeper, refresher, emitted, dropped, notified, asked: () => count };
 }
 
 /** A tab with a session. @param changes in its tokens */

@@ -1,4 +1,4 @@
-/** A WebSocket whose other end is a test. */
+/** A WebSocket with a test as its other end. */
 export class FakeWebSocket extends EventTarget {
   static readonly all: FakeWebSocket[] = [];
   /** What was sent, and `close()`. */

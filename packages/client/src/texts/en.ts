@@ -1,6 +1,6 @@
-import type { FirstTexts, Texts } from '../texts.js';
+import type { FirstTexts, Texts } from './texts.js';
 
-/** What only the dialog says. */
+/** The texts of the dialog alone. */
 const texts: Omit<Texts, keyof FirstTexts> = {
   signIn: 'Sign in',
   close: 'Close',

@@ -1,4 +1,4 @@
-import type { Texts } from '../texts.js';
+import type { Texts } from './texts.js';
 
 const texts: Texts = {
   language: 'es',

@@ -1,4 +1,4 @@
-import type { Texts } from '../texts.js';
+import type { Texts } from './texts.js';
 
 /** With narrow no-break spaces (U+202F) before ? and !, as French typography asks. */
 const texts: Texts = {

@@ -1,4 +1,4 @@
-import type { Texts } from '../texts.js';
+import type { Texts } from './texts.js';
 
 /** In simplified characters, for readers of traditional ones as well. */
 const texts: Texts = {

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { createVerifier } from '../../src/index.js';
 
-/** The same API twice, with `jose` alone and with this package: its arguments are which, and the service's address. */
+/** An API with `jose` alone or with this package. Arguments: which, the service's address and key. */
 const [, , which, issuer, serviceKey] = process.argv as [string, string, string, string, string];
 
 type Verify = (token: string) => Promise<{ sub?: string }>;
@@ -17,7 +17,7 @@ function withJose(): Verify {
 function withLatchkey(): Verify {
   const verifier = createVerifier({ issuer, serviceKey });
   setInterval(() => {
-    if (!verifier.isTold) throw new Error('it asks for each request: nothing to compare');
+    if (!verifier.isTold) throw new Error('the feed is unavailable: nothing to compare');
   }, 5000).unref();
   return (token) => verifier.verify(token);
 }

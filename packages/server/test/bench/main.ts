@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { EndedSessions } from '../../src/ended-sessions.js';
+import { EndedSessions } from '../../src/feed/ended-sessions.js';
 import { FakeService, SERVICE_KEY } from '../support/fake-service.js';
 
 /** `npm run bench -w packages/server`: what verifying costs an API, beside `jose` alone; and the memory of ended sessions. */

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { authenticate } from '../../src/express.js';
 import { createVerifier, type VerifierOptions } from '../../src/index.js';
 
-/** An API as a process of its own: its argument is the verifier's options; tells its port once it is told of sign-outs. */
+/** An API in its own process. Argument: the verifier's options. Sends its port once the feed is complete. */
 const verifier = createVerifier(JSON.parse(process.argv[2]!) as VerifierOptions);
 const guard = authenticate(verifier);
 const server = createServer((request, response) => {

@@ -12,7 +12,7 @@ import * as forHono from '../../src/hono.js';
 import { LatchkeyError, type Authenticator } from '../../src/index.js';
 import * as forNest from '../../src/nestjs.js';
 
-/** What happens in an API: calls of its handler, and errors that its framework logs. */
+/** Gets the calls of an API's handler, and the errors that its framework logs. */
 interface Observer {
   readonly call: () => void;
   readonly error: (reason: unknown) => void;
@@ -33,7 +33,7 @@ export const APIS: Record<
     });
   },
 
-  /** No framework, and none that looks at promises. */
+  /** No framework, so promises are ignored. */
   'Node.js'(verifier, { call } = NOBODY) {
     const guard = forExpress.authenticate(verifier);
     return (request, response) => {
@@ -114,7 +114,7 @@ function forWeb(handle: (request: Request) => Response | Promise<Response>): Req
   };
 }
 
-/** A server of its own. */
+/** Starts a server. */
 export async function serve(listener: RequestListener) {
   const server = createServer(listener);
   await once(server.listen(0, '127.0.0.1'), 'listening');

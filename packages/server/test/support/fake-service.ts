@@ -8,7 +8,7 @@ export const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** Stands in for the service where a test must say what it answers, and when. */
+/** Replaces the service in tests that control its answers. */
 export class FakeService {
   readonly url: string;
   readonly keys: (JWK & { kid: string })[] = [];
@@ -17,7 +17,7 @@ export class FakeService {
   /** `Last-Event-ID` of each stream so far; empty without. */
   readonly cursors: string[] = [];
   readonly streams = new Set<ServerResponse>();
-  /** What `ready` follows. */
+  /** Sent before `ready`. */
   past = '';
   /** Whether a new stream says `ready`, and a comment every 0.2 s. */
   talks = true;

@@ -1,0 +1,67 @@
+import { advise, IS_DEVELOPMENT } from '../advice.js';
+import { LatchkeyError } from '../latchkey-error.js';
+import type { ConnectOptions } from '../latchkey.js';
+import { signedOut } from '../tokens/refresher.js';
+import type { Channel, SocketIo } from './channel-events.js';
+
+const MISSING = 'No Socket.IO client: set loadSocketIo';
+
+/** The client's channel, at most one at a time. */
+export function makeConnection(
+  load: () => Promise<SocketIo>,
+  open: (io: SocketIo, position: ConnectOptions) => Channel,
+) {
+  /** Resolved at the first `ready`, rejected if the channel ends before. */
+  let opening: Promise<Channel> | undefined;
+  let channel: Channel | undefined;
+
+  const begin = (position: ConnectOptions): Promise<Channel> => {
+    const forget = (): void => {
+      if (opening === mine) opening = channel = undefined;
+    };
+    const make = async (): Promise<Channel> => {
+      const module = await loaded(load);
+      if (opening !== mine) throw signedOut(); // closed while the code was loading
+      const made = (channel = open(module, position));
+      await new Promise<void>((resolve, reject) => {
+        made.on('ready', () => resolve());
+        made.on('disconnect', ({ final }) => {
+          if (!final) return;
+          forget();
+          reject(signedOut());
+        });
+      });
+      return made;
+    };
+    const mine = make();
+    mine.catch(forget); // the next call loads again
+    return mine;
+  };
+
+  return {
+    connect: (position: ConnectOptions): Promise<Channel> => (opening ??= begin(position)),
+    close(): void {
+      channel?.close();
+      opening = channel = undefined;
+    },
+    /** Undefined without a channel. */
+    isConnected: () => channel?.connected,
+  };
+}
+
+async function loaded(load: () => Promise<SocketIo>): Promise<SocketIo> {
+  const module = await load().catch((error: unknown) => {
+    if (error instanceof LatchkeyError) throw error;
+  });
+  if (typeof module?.io === 'function') return module;
+  if (IS_DEVELOPMENT) advise(`connect() failed. ${MISSING} to a function that loads socket.io-client.`);
+  throw new LatchkeyError('missing_peer', MISSING);
+}
+
+/** Loads this package's sockets, which need a WebSocket (Node.js ≥ 22). */
+export async function ownSockets(): Promise<SocketIo> {
+  if (!globalThis.WebSocket) throw new LatchkeyError('missing_peer', MISSING);
+  return import('./sockets.js').catch(() => {
+    throw new LatchkeyError('network');
+  });
+}

@@ -1,0 +1,42 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import type { Keys } from '../tokens/keys.js';
+import type { Clock } from './clock.js';
+import { makeProof } from './proof.js';
+import type { Call } from './service.js';
+
+/** The key that a session is bound to. */
+export interface Binding {
+  /** The service's own name, the base of the address in a proof (contract §5). */
+  readonly issuer: string;
+  /** The name of the key in IndexedDB. */
+  readonly key: string;
+}
+
+/**
+ * Posts to the service; with a proof of possession if there is a binding (RFC 9449 §5).
+ * @throws LatchkeyError as `Call` does; `key_lost`, `key_unavailable`
+ */
+export type Post = <Answer>(path: string, body: object, binding?: Binding) => Promise<Answer>;
+
+export function makePost(call: Call, keys: Keys, clock: Clock): Post {
+  return async <Answer>(path: string, body: object, binding?: Binding) => {
+    if (!binding) return call<Answer>('POST', path, body);
+    const pair = await keys.get(binding.key);
+    const send = async (): Promise<Answer> => {
+      const proof = await makeProof(pair, binding.issuer + path, clock.now()).catch(() => {
+        throw new LatchkeyError('key_unavailable');
+      });
+      return call<Answer>('POST', path, body, (request) => {
+        request.headers.set('DPoP', proof);
+        return fetch(request);
+      });
+    };
+    try {
+      return await send();
+    } catch (error) {
+      // The clock was wrong, which the answer has corrected, or the browser repeated the request. Retried once (contract §5).
+      if ((error as LatchkeyError).code !== 'invalid_dpop_proof') throw error;
+      return send();
+    }
+  };
+}

@@ -1,0 +1,35 @@
+/**
+ * Calls back once. In Node.js the timer does not keep the process alive.
+ * @returns a function that cancels the call
+ */
+export function after(seconds: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, seconds * 1000);
+  (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer);
+}
+
+export function sleep(seconds: number): Promise<void> {
+  return new Promise((resolve) => after(seconds, resolve));
+}
+
+/** Returns the seconds to wait after consecutive failures: doubled each time up to `longest`, reduced by up to half at random. */
+export function backoff(failures: number, longest: number): number {
+  return Math.min(longest, 2 ** failures) * (1 - Math.random() / 2);
+}
+
+/**
+ * Calls back when the page becomes visible or the network returns. `focus` is the only event if the device slept with the page
+ * in view and the network returned before the page noticed.
+ * @returns a function that stops listening
+ */
+export function onWake(callback: () => void): () => void {
+  const listening = new AbortController();
+  if (globalThis.document) {
+    for (const event of ['visibilitychange', 'online', 'pageshow', 'focus']) {
+      // The network returns for hidden pages, too.
+      const wake = (): void => void ((document.hidden && event !== 'online') || callback());
+      addEventListener(event, wake, listening);
+    }
+  }
+  return () => listening.abort();
+}

@@ -1,0 +1,139 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import type { SignInMode } from '../options.js';
+import { after } from '../service/timer.js';
+import { openBroadcast, stored, type Stored } from '../tokens/storage.js';
+
+/** Seconds for which the callback page waits for the page that began the sign-in. */
+const HANDOVER_TIMEOUT = 2;
+
+/** The `type` of the message that the callback page posts to its own origin. */
+export const MESSAGE = 'latchkey:callback';
+
+const PARAMETERS = ['code', 'state', 'iss', 'error', 'error_description'] as const;
+
+/** The parameters of a callback (spec §1, step 3; RFC 6749 §4.1.2, RFC 9207). */
+export type CallbackQuery = { [Name in (typeof PARAMETERS)[number]]?: string | undefined };
+
+/** A sign-in that this tab has begun. */
+export interface PendingSignIn {
+  state: string;
+  verifier: string;
+  redirectUri: string;
+  /** The service's own name; undefined if the service does not support proofs of possession. */
+  issuer?: string | undefined;
+  mode: SignInMode;
+  /** Address of the page that began, for a redirect. */
+  returnTo: string;
+}
+
+/** State of a sign-in while the tab shows another page; sessionStorage belongs to one tab. */
+export interface SignInMemory {
+  /** Removed before a popup opens: a popup gets a copy of the sessionStorage, but must not finish the sign-in itself. */
+  begun: Stored<PendingSignIn>;
+  /** A callback for the page that began the sign-in, which is loaded again. */
+  arrived: Stored<CallbackQuery>;
+  /** Name of the BroadcastChannel on which pages of this origin exchange callbacks. */
+  line: string;
+}
+
+export function signInMemory(key: string): SignInMemory {
+  return {
+    begun: stored('sessionStorage', `${key}:sign-in`),
+    arrived: stored('sessionStorage', `${key}:callback`),
+    line: `${key}:callback`,
+  };
+}
+
+/**
+ * Runs on the callback page: sends code and state to the page that began the sign-in.
+ * @returns whether this window can be closed
+ * @throws LatchkeyError `invalid_state` if no page of this browser began a sign-in with this state
+ */
+export async function handOn({ begun, arrived, line }: SignInMemory): Promise<boolean> {
+  const query = takeQuery();
+  const mine = begun.get();
+  /** The client's frame has a parent of this origin; null for a parent of another origin. */
+  const isFrame = !!frameElement;
+  // The sign-in began in this tab: by a redirect, or the provider's page left the frame (`target="_top"`). An error without a state
+  // counts only if no page around can have caused it.
+  const isHere =
+    mine &&
+    (isBareError(query)
+      ? parent === window
+      : mine.state === query.state && !(isFrame && mine.mode === 'iframe'));
+  if (isHere) {
+    arrived.put(query);
+    history.replaceState(null, '', mine.returnTo);
+    location.reload(); // also loads a page that differs in the fragment only
+    return false;
+  }
+  const target = (isFrame ? parent : window.opener) as Window | null;
+  target?.postMessage({ type: MESSAGE, query }, location.origin);
+  if (isFrame) return false;
+  // `Cross-Origin-Opener-Policy` may have removed the opener, and an opener may not be waiting.
+  if (!(await handOver(line, query)))
+    throw new LatchkeyError('invalid_state', 'No page waits for this: sign in again');
+  window.close();
+  return true;
+}
+
+/** An error without a state, against RFC 6749 §4.1.2.1: only its window shows to which sign-in it belongs. */
+export const isBareError = (query: CallbackQuery): boolean => !!query.error && !query.code && !query.state;
+
+/** Reads the parameters, and removes them from the address: a code must not stay there. */
+function takeQuery(): CallbackQuery {
+  const address = new URL(location.href);
+  const query: CallbackQuery = {};
+  const take = (name: string): string | undefined => {
+    const value = address.searchParams.get(name) ?? undefined;
+    address.searchParams.delete(name);
+    return value;
+  };
+  for (const name of PARAMETERS) query[name] = take(name);
+  // CAS sends a ticket instead of a code. With a code or an error, the parameter belongs to the application.
+  if (!query.code && !query.error) query.code = take('ticket');
+  history.replaceState(history.state, '', address);
+  return query;
+}
+
+/** Sent back on the line by the page that accepted the callback with this state. */
+type Taken = { readonly taken?: string };
+
+/**
+ * Waits for the callback of one sign-in, on the page that began it. Any script of this origin may post any message.
+ * @returns a function that stops waiting
+ */
+export function awaitCallback(
+  line: string,
+  state: string,
+  onCallback: (query: CallbackQuery) => void,
+): () => void {
+  const channel = openBroadcast(line);
+  channel?.addEventListener('message', ({ data }) => {
+    const query = (data ?? {}) as CallbackQuery;
+    if (query.state !== state) return;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
+    channel.postMessage({ taken: state } satisfies Taken);
+    onCallback(query);
+  });
+  return () => channel?.close();
+}
+
+/** Runs on the callback page. @returns whether the page that began the sign-in accepted the callback within 2 s */
+function handOver(line: string, query: CallbackQuery): Promise<boolean> {
+  return new Promise((resolve) => {
+    const channel = openBroadcast(line);
+    const end = (isTaken: boolean): void => {
+      cancel();
+      channel?.close();
+      resolve(isTaken);
+    };
+    const cancel = after(HANDOVER_TIMEOUT, () => end(false));
+    channel?.addEventListener('message', ({ data }) => {
+      const { taken } = (data ?? {}) as Taken;
+      if (taken && taken === query.state) end(true);
+    });
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a BroadcastChannel has none
+    channel?.postMessage(query);
+  });
+}

@@ -1,0 +1,246 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import type { SignInMode } from '../options.js';
+import { after } from '../service/timer.js';
+import type { SignInStep } from '../session.js';
+import type { Texts } from '../texts/texts.js';
+import {
+  awaitCallback,
+  isBareError,
+  MESSAGE,
+  type CallbackQuery,
+  type PendingSignIn,
+  type SignInMemory,
+} from './callback.js';
+import type { SignInDialog } from './dialog.js';
+import type { SignInRequests } from './requests.js';
+
+/** Seconds for which another window may send its callback: the life of a state (contract §2 `STATE_TTL`). */
+const STATE_LIFE = 600;
+
+/** A promise that the callers of `start` share. */
+interface Outcome {
+  readonly promise: Promise<void>;
+  readonly settle: (error?: Error) => void;
+}
+
+/** The client flow of spec §1, with one function for each step. */
+export function makeSignIn(
+  defaultMode: SignInMode | undefined,
+  { knownMode, askMode, authorize, exchange }: SignInRequests,
+  { begun, arrived, line }: SignInMemory,
+  texts: Texts,
+  progress: (step: SignInStep) => void,
+) {
+  /** Undefined while no sign-in is in progress. */
+  let outcome: Outcome | undefined;
+  let popup: Window | null | undefined;
+  /** The window of the provider's page: the frame's, or the popup. Only this window may post the callback. */
+  let shown: Window | undefined;
+  let stopWaiting = (): void => undefined;
+  /** Counts attempts: an answer for an earlier one is ignored. */
+  let attempt = 0;
+  let exchanging = false;
+  /** The error that the dialog shows. */
+  let failure: LatchkeyError | undefined;
+  let mode = defaultMode;
+  let dialog: SignInDialog | undefined;
+
+  const expect = (): Promise<void> => (outcome ??= makeOutcome()).promise;
+
+  /** The dialog is a separate file, which most pages do not need. @throws LatchkeyError `network` */
+  const load = async (): Promise<SignInDialog> => {
+    const { makeDialog } = await import('./dialog.js').catch(() => {
+      throw new LatchkeyError('network');
+    });
+    return (dialog ??= makeDialog(texts, () => {
+      leave();
+      // An exchange is not cancelled: it could leave a session that no page knows.
+      if (!exchanging) settle(failure ?? new LatchkeyError('cancelled'));
+    }));
+  };
+
+  const loadAhead = (): void => void load().catch(() => undefined);
+
+  /** Calls `work` with the dialog: at once if it is loaded, and never if another attempt begins before. */
+  const inDialog = async (work: (dialog: SignInDialog) => void): Promise<void> => {
+    const mine = attempt;
+    const loaded = dialog ?? (await load());
+    if (mine === attempt) work(loaded);
+  };
+
+  const settle = (error?: Error): void => {
+    attempt++; // also for a dialog that is being loaded
+    exchanging = false;
+    failure = undefined;
+    const settled = outcome;
+    outcome = undefined;
+    settled?.settle(error);
+    dialog?.close();
+  };
+
+  /** Removes the provider's page and the state of the attempt. */
+  const leave = (): void => {
+    attempt++;
+    begun.put();
+    stopWaiting();
+    popup?.close();
+    popup = shown = undefined;
+  };
+
+  /** Browsers allow this only as a direct response to a click, and not always. */
+  const openPopup = (): void => void (popup = window.open('', '', 'popup,width=480,height=640'));
+
+  /** Steps 1 and 2: asks for the provider's page, and shows it. @param wanted default: the service's setting */
+  const begin = async (wanted = knownMode()): Promise<void> => {
+    leave();
+    failure = undefined;
+    if (wanted === 'popup') openPopup(); // before anything is awaited
+    mode = wanted; // also for a retry
+    const mine = attempt;
+    const waiting = inDialog((open) => open.wait(!wanted || wanted === 'iframe'));
+    waiting.catch(() => undefined);
+    progress('authorize');
+    try {
+      const [{ url, sent }, how] = await Promise.all([
+        authorize(),
+        wanted ?? askMode(),
+        wanted === 'redirect' || waiting, // a redirect needs no dialog
+      ]);
+      if (mine === attempt) show(how, url, sent);
+    } catch (error) {
+      if (mine === attempt) fail(error as LatchkeyError);
+    }
+  };
+
+  /** Shows the provider's page, or asks for the click that this needs. */
+  const show = (how: SignInMode, url: string, sent: Omit<PendingSignIn, 'mode'>): void => {
+    mode = how;
+    const isStored = begun.put({ ...sent, mode });
+    progress('provider');
+    const inWindow = (): void => {
+      leave();
+      openPopup();
+      show('popup', url, sent);
+    };
+    const here = (): void => {
+      const mine = attempt;
+      // The browser's Back button may restore this page as it was left: its sign-in cannot continue.
+      const back = ({ persisted }: PageTransitionEvent): void => {
+        if (persisted && mine === attempt) settle(new LatchkeyError('cancelled'));
+      };
+      addEventListener('pageshow', back, { once: true });
+      location.assign(url);
+    };
+    // A page in a frame is left only after a click: most providers forbid framing, and their error page has no way back.
+    if (mode === 'redirect' && isStored && parent === window) return here();
+    if (mode === 'iframe') {
+      return void inDialog((open) => {
+        const refused = (): void => open.say('alert', texts.unframed, [texts.newWindow, inWindow]);
+        shown = open.frame(url, inWindow, refused);
+      }).catch(fail); // the address may be invalid
+    }
+    if (!popup || popup.closed) {
+      // A browser that stores nothing loses the state with the page, which must not be left then.
+      const actions = isStored ? [[texts.thisWindow, here] as const] : [];
+      return void inDialog((open) =>
+        open.say('alert', texts.blocked, [texts.openWindow, inWindow], ...actions),
+      );
+    }
+    shown = popup;
+    shown.location.replace(url);
+    const stopListening = awaitCallback(line, sent.state, (query) => void finish(query));
+    const stopTimer = after(STATE_LIFE, () => fail(new LatchkeyError('invalid_state')));
+    stopWaiting = () => (stopListening(), stopTimer());
+    // Whether the popup was closed is unknown: `closed` is also true after `Cross-Origin-Opener-Policy`.
+    void inDialog((open) => open.say('status', texts.waiting, [texts.openAgain, inWindow]));
+  };
+
+  /** Steps 3 to 5: compares the state, exchanges the code, stores the tokens. */
+  const finish = async (query: CallbackQuery): Promise<void> => {
+    const sent = begun.get();
+    leave();
+    progress('callback');
+    try {
+      if (!sent || (query.state !== sent.state && !isBareError(query)))
+        throw new LatchkeyError('invalid_state');
+      if (!query.code) throw new LatchkeyError(query.error ?? 'unexpected_answer', query.error_description);
+      inDialog((open) => open.wait(mode === 'iframe')).catch(() => undefined); // the exchange needs no dialog
+      progress('exchange');
+      exchanging = true;
+      await exchange(query, sent);
+      progress('signed-in');
+      settle();
+    } catch (error) {
+      fail(error as LatchkeyError);
+    }
+  };
+
+  /** Spec §1: shows the error and a retry in the dialog. Without a dialog, `signIn()` rejects. */
+  const fail = (problem: LatchkeyError): void => {
+    leave();
+    exchanging = false;
+    failure = problem;
+    progress('failed');
+    console.warn(`Latchkey: signing in failed, see docs/errors.md: ${problem.code} (${problem.message})`);
+    inDialog((open) => open.fail(problem, () => void begin(mode))).catch(() => settle(problem));
+  };
+
+  return {
+    /** Opens the dialog, or joins the sign-in in progress. */
+    start: (wanted: SignInMode | undefined = defaultMode): Promise<void> => {
+      if (!outcome) void begin(wanted);
+      return expect();
+    },
+    /** Asks for a new login (spec §1). @param message why, for the user */
+    ask: (message: string): void => {
+      if (outcome) return;
+      const again = (): void => {
+        void expect();
+        void begin(defaultMode);
+      };
+      inDialog((open) => open.say('alert', message, [texts.signIn, again])).catch(() => undefined);
+    },
+    /** Loads the dialog. */
+    load: loadAhead,
+    /** Without a session: loads what a click will need. */
+    prepare: (): void => {
+      loadAhead();
+      if (!defaultMode && !outcome) void askMode();
+    },
+    /** With a session: closes a dialog that asks for a login. */
+    done: (): void => {
+      if (outcome) return;
+      attempt++; // also for a dialog that is being loaded
+      dialog?.close();
+    },
+    /** Finishes a sign-in after a redirect, if there was one. */
+    resume: (): void => {
+      const query = arrived.get();
+      if (!query) return;
+      arrived.put();
+      mode = 'redirect';
+      void expect();
+      queueMicrotask(() => void finish(query)); // the application adds its listeners first
+    },
+    /** Handles the window's messages: only of the provider's window, and a callback only of this origin. */
+    onMessage: ({ origin, source, data }: MessageEvent): void => {
+      if (!shown || source !== shown) return;
+      const message = (data ?? {}) as { type?: unknown; query?: CallbackQuery; height?: unknown };
+      if (message.type === MESSAGE && origin === location.origin) void finish(message.query ?? {});
+      if (mode !== 'iframe') return;
+      if (message.type === 'latchkey:escape') dialog?.close();
+      if (message.type === 'latchkey:height') dialog?.resize(message.height);
+    },
+    /** Shows a text without any action. */
+    showText: (text: string) => void inDialog((open) => open.say('status', text)).catch(() => undefined),
+  };
+}
+
+function makeOutcome(): Outcome {
+  let settle!: Outcome['settle'];
+  const promise = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error ? reject(error) : resolve());
+  });
+  promise.catch(() => undefined); // the dialog shows the error
+  return { promise, settle };
+}

@@ -1,0 +1,81 @@
+/** All texts that the client shows to users. */
+export interface Texts {
+  /** Language of the texts, e.g. `de` (BCP 47). */
+  language: string;
+  signIn: string;
+  close: string;
+  /** Shown while a request runs. */
+  wait: string;
+  /** Shown if the provider's page loads slowly. */
+  slow: string;
+  newWindow: string;
+  /** Shown if the page forbids the provider's frame. */
+  unframed: string;
+  /** Shown while the provider's page is open in another window, which may have been closed. */
+  waiting: string;
+  openAgain: string;
+  /** Shown if the window was blocked, or needs another click. */
+  blocked: string;
+  openWindow: string;
+  thisWindow: string;
+  /** Shown in the other window at the end. */
+  done: string;
+  retry: string;
+  /** Any other failure. */
+  failed: string;
+  /** The service cannot be reached. */
+  unavailable: string;
+  /** The service or the provider has a problem. */
+  trouble: string;
+  /** The provider denied the sign-in. */
+  denied: string;
+  /** Code or state is invalid, mostly expired. */
+  expired: string;
+  /** Too many attempts. `{when}` is replaced by a time, e.g. `in 30 seconds`. */
+  slowDown: string;
+  /** The application's settings are wrong. */
+  misconfigured: string;
+  /** The service ended the session, mostly from another device. */
+  signedOut: string;
+  /** The session has ended for another reason. */
+  ended: string;
+  /** The session's key is missing in this browser. */
+  keyLost: string;
+}
+
+/** The texts that are needed before the dialog is loaded. */
+export type FirstTexts = Pick<Texts, 'language' | 'done' | 'signedOut' | 'ended' | 'keyLost'>;
+
+const ENGLISH: FirstTexts = {
+  language: 'en',
+  done: 'Done. You can close this window.',
+  signedOut: 'You were signed out on this device. Please sign in again.',
+  ended: 'Your session has ended. Please sign in again.',
+  keyLost: 'The key of your session is missing in this browser. Please sign in again.',
+};
+
+/** Separate files: each user loads at most one. */
+const LOADERS = new Map<string, () => Promise<{ default: Texts }>>([
+  ['de', () => import('./de.js')],
+  ['es', () => import('./es.js')],
+  ['fr', () => import('./fr.js')],
+  ['ja', () => import('./ja.js')],
+  ['zh', () => import('./zh.js')],
+]);
+
+/**
+ * Returns the texts, in English until another language is loaded. The dialog adds its English texts.
+ * @param locale e.g. `de-AT` or `zh_Hant_TW`; English for unknown languages
+ * @param own replacements of single texts
+ */
+export function textsFor(locale: string, own?: Partial<Texts>): Texts {
+  // Applications pass undefined or null for a missing translation.
+  const words = Object.fromEntries(Object.entries(own ?? {}).filter(([, text]) => typeof text === 'string'));
+  const texts = { ...ENGLISH, ...words } as Texts;
+  const [, language = ''] = /^([a-z]{2})(?![a-z])/i.exec(locale) ?? [];
+  LOADERS.get(language.toLowerCase())?.().then(
+    ({ default: others }) => Object.assign(texts, others, words),
+    () => undefined,
+  );
+  return texts;
+}

@@ -1,0 +1,97 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import type { Clock } from '../service/clock.js';
+import { CURVE } from '../service/proof.js';
+import { after } from '../service/timer.js';
+
+/**
+ * Keys per browser. A sign-out removes the session's key; beyond this number, the oldest keys of other sessions are removed (tabs
+ * that were closed, sessions that were replaced).
+ */
+const MAX_KEYS = 1000;
+/** Seconds. Safari's IndexedDB sometimes never answers. */
+const TIMEOUT = 3;
+const STORE = 'keys';
+
+export type Keys = ReturnType<typeof makeKeys>;
+
+/**
+ * The keys of this browser's sessions. No script can read the private part, so a copy of the storage is useless elsewhere.
+ * @param database its name
+ */
+export function makeKeys(database: string, clock: Clock) {
+  /** The key used last: it survives an IndexedDB that fails until the page is reloaded. */
+  let last: { name: string; pair: CryptoKeyPair } | undefined;
+  return {
+    /** Makes and stores a key. @returns its name; undefined if the browser cannot keep keys */
+    async make(): Promise<string | undefined> {
+      try {
+        const pair = await crypto.subtle.generateKey(CURVE, false, ['sign']);
+        // Sorts by age, by the service's clock.
+        const name = `${Math.floor(clock.now())}-${crypto.randomUUID()}`;
+        await inDatabase(database, 'readwrite', (keys) => {
+          const names = keys.getAllKeys();
+          names.onsuccess = () => {
+            const oldest = names.result.at(1 - MAX_KEYS) as string | undefined;
+            // Never the new key: right after a redirect the service's time is unknown.
+            if (oldest && oldest < name) keys.delete(IDBKeyRange.upperBound(oldest, true));
+          };
+          return keys.add(pair, name);
+        });
+        last = { name, pair };
+        return name;
+      } catch {
+        return undefined;
+      }
+    },
+    /** @throws LatchkeyError `key_lost` if the key is absent, `key_unavailable` if it cannot be read */
+    async get(name: string): Promise<CryptoKeyPair> {
+      if (last?.name !== name) {
+        const pair = await inDatabase(database, 'readonly', (keys) => keys.get(name)).catch(() => null);
+        // Some browsers return null for a key that they cannot decrypt: only undefined means absent.
+        if (!pair) throw new LatchkeyError(pair === undefined ? 'key_lost' : 'key_unavailable');
+        last = { name, pair: pair as CryptoKeyPair };
+      }
+      return last.pair;
+    },
+    remove(name: string): void {
+      inDatabase(database, 'readwrite', (keys) => keys.delete(name)).catch(() => undefined);
+    },
+  };
+}
+
+/**
+ * Runs a request in a transaction on a new connection, which is closed afterwards: an open one would block other pages.
+ * @returns the request's result, once the transaction is on disk
+ * @throws if IndexedDB is missing or forbidden, fails, or does not answer within 3 s
+ */
+function inDatabase<Result>(
+  name: string,
+  mode: IDBTransactionMode,
+  work: (store: IDBObjectStore) => IDBRequest<Result>,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const cancel = after(TIMEOUT, reject);
+    const run = async (): Promise<Result> => {
+      // Without a version, so that a store that a later client has upgraded opens, too.
+      const opening = indexedDB.open(name);
+      opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
+      await event(opening, 'success', 'error');
+      try {
+        const transaction = opening.result.transaction(STORE, mode, { durability: 'strict' });
+        const request = work(transaction.objectStore(STORE));
+        await event(transaction, 'complete', 'abort');
+        return request.result;
+      } finally {
+        opening.result.close();
+      }
+    };
+    run().then(resolve, reject).finally(cancel);
+  });
+}
+
+function event(target: EventTarget, good: string, bad: string): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    target.addEventListener(good, resolve);
+    target.addEventListener(bad, reject);
+  });
+}

@@ -1,0 +1,160 @@
+import { LatchkeyError } from '../latchkey-error.js';
+import type { Post } from '../service/post.js';
+import { after, backoff, onWake, sleep } from '../service/timer.js';
+import { exclusive } from './exclusive.js';
+import type { TokenKeeper, Tokens } from './tokens.js';
+
+/** Seconds before expiry at which a token is refreshed (spec §8); half of its life if that is shorter. */
+const LEAD = 300;
+/** Seconds. */
+const MAX_BACKOFF = 60;
+const MAX_RETRY_AFTER = 3600;
+/** Seconds until another tab's storage becomes visible. */
+const STORAGE_DELAY = 0.2;
+/** Seconds before a key counts as lost: a sign-out removes the key right after the tokens. */
+const KEY_DELAY = 1;
+/** Seconds. Timers stop while a computer sleeps, so the clocks are read at least this often. */
+const MAX_TIMER = 60;
+
+export type Refresher = ReturnType<typeof keepFresh>;
+
+/**
+ * Keeps the access token fresh (spec §1; docs/frontend.md has the table of answers).
+ * @param key name of the session's lock
+ * @param life of a refresh token, in seconds
+ */
+export function keepFresh(key: string, keeper: TokenKeeper, post: Post, life: number) {
+  let flight: Promise<string> | undefined;
+  let failures = 0;
+  /** Up to a tenth of the lead, so that clients and tabs do not refresh at once. */
+  let jitter = 0;
+  let cancelTimer = (): void => undefined;
+  let stopped = false;
+  /** No request is sent before this time (`performance.now()`); callers get `lastError`. */
+  let pausedUntil = 0;
+  let lastError: unknown;
+
+  const secondsUntilDue = (): number => {
+    const { expires_in = 0 } = keeper.get() ?? {};
+    return expires_in - Math.min(LEAD, expires_in / 2) * (1 + jitter) - keeper.age();
+  };
+
+  const schedule = (): void => {
+    cancelTimer();
+    if (stopped || !keeper.get()) return;
+    const wait = failures ? backoff(failures, MAX_BACKOFF) : secondsUntilDue();
+    cancelTimer = after(Math.min(MAX_TIMER, Math.max(wait, 0)), check);
+  };
+
+  const check = (): void => {
+    if (keeper.get() && secondsUntilDue() <= 0) refresh().catch(() => undefined);
+    else schedule();
+  };
+
+  /**
+   * Makes one attempt to replace the token `stale`; concurrent calls, of other tabs too, share it.
+   * @throws LatchkeyError `signed_out` if the session has ended; any other code leaves the session as it is
+   */
+  const refresh = (stale = keeper.get()?.access_token): Promise<string> =>
+    (flight ??= exclusive(key, async (waited) => {
+      const token = await attempt(stale, waited);
+      // The device may have slept until the answer arrived.
+      return secondsUntilDue() > 0 ? token : attempt(token, false);
+    }).finally(() => {
+      flight = undefined;
+      schedule();
+    }));
+
+  const attempt = async (stale: string | undefined, waited: boolean): Promise<string> => {
+    // Tabs may be different processes: their storage may become visible after the lock is released.
+    if (waited && keeper.reload()?.access_token === stale) {
+      await sleep(STORAGE_DELAY);
+    }
+    const held = keeper.reload();
+    if (!held) throw signedOut();
+    const { access_token, refresh_token, binding } = held;
+    if (access_token !== stale && secondsUntilDue() > 0) return access_token;
+    if (performance.now() < pausedUntil) throw lastError;
+    let answer: Tokens | undefined;
+    const received_at = Date.now();
+    try {
+      answer = await post<Tokens>('/oauth2/refresh', { refresh_token }, binding);
+      if (!answer.access_token || !(answer.expires_in > 0)) throw new LatchkeyError('unexpected_answer');
+    } catch (error) {
+      lastError = error;
+      answer = undefined;
+      if ((error as LatchkeyError).code === 'key_lost') await sleep(KEY_DELAY);
+    }
+    const current = keeper.reload();
+    // Otherwise the session has ended or changed, and the answer is too late.
+    if (current?.refresh_token === refresh_token) {
+      if (!answer) handleFailure(lastError as LatchkeyError, current);
+      // Otherwise this tab was frozen, and another one has stored a newer token.
+      else if (current.access_token === access_token || current.received_at < received_at)
+        keeper.put({ ...current, ...answer, received_at });
+    }
+    const now = keeper.get();
+    if (!now) throw signedOut();
+    if (!answer) throw lastError;
+    return now.access_token;
+  };
+
+  /** Ends the session, or delays the next attempt. */
+  const handleFailure = ({ code, status, retryAfter }: LatchkeyError, { signed_in_at }: Tokens): void => {
+    // The service is not notified: the browser that has the key keeps its session.
+    if (code === 'key_lost') return keeper.end('key_lost');
+    if ((status === 400 && code !== 'invalid_dpop_proof') || status === 401) return keeper.end('refused');
+    if (Date.now() - signed_in_at >= life * 1000) return keeper.end('expired');
+    failures++;
+    // The application may call at any rate: an overloaded service must not get these calls.
+    pausedUntil = performance.now() + Math.min(retryAfter ?? (status ? 1 : 0), MAX_RETRY_AFTER) * 1000;
+  };
+
+  /** To be called after each change of the token. */
+  const renewed = (): void => {
+    jitter = Math.random() / 10;
+    failures = 0;
+    pausedUntil = 0;
+    schedule();
+  };
+
+  const stopWaking = onWake(() => {
+    keeper.reload(); // messages of other tabs are lost during a sleep
+    check();
+  });
+  renewed();
+
+  return {
+    /**
+     * Returns a token that is not due for a refresh.
+     * @throws LatchkeyError `signed_out` without a session, or if another user has signed in; another code if no valid token can
+     *   be obtained
+     */
+    fresh: async (): Promise<string> => {
+      const { user_id } = keeper.get() ?? {};
+      if (!user_id) throw signedOut();
+      if (secondsUntilDue() <= 0) {
+        try {
+          await refresh();
+        } catch (error) {
+          // A token that is due is still valid until it expires.
+          if (keeper.age() >= (keeper.get()?.expires_in ?? 0)) throw error;
+        }
+      }
+      const held = keeper.get();
+      if (held?.user_id !== user_id) throw signedOut();
+      return held.access_token;
+    },
+    refresh,
+    renewed,
+    stop: (): void => {
+      stopped = true; // a pending answer sets no timer
+      cancelTimer();
+      stopWaking();
+    },
+  };
+}
+
+export function signedOut(): LatchkeyError {
+  return new LatchkeyError('signed_out');
+}

@@ -1,0 +1,178 @@
+import type { Events } from '../channel/events.js';
+import type { Binding } from '../service/post.js';
+import type { EndReason, Profile, Session } from '../session.js';
+import type { Stored } from './storage.js';
+
+/** The tokens of a session as they are stored: the fields of spec §4.3, and their times. */
+export interface Tokens {
+  readonly access_token: string;
+  readonly refresh_token: string;
+  /** Seconds, counted from `received_at`. */
+  readonly expires_in: number;
+  readonly user_id: string;
+  readonly device_id: string;
+  /**
+   * Milliseconds, by the device's clock, when the access token was requested. Not when it arrived: the device may have slept
+   * before the tab could read the answer.
+   */
+  readonly received_at: number;
+  /** Milliseconds, when the refresh token was requested. */
+  readonly signed_in_at: number;
+  /** Absent if the session is not bound to a key. */
+  readonly binding?: Binding;
+  /** Absent until `GET /me` was answered. */
+  readonly profile?: Profile;
+}
+
+/** Replaces an ended session in the storage, so that every tab reports this reason. */
+export interface Ended {
+  readonly reason: EndReason;
+}
+
+/** Milliseconds by which the two clocks may differ without a change of the device's time. */
+const JUMP = 1000;
+
+const REASONS: readonly EndReason[] = ['user', 'signed_out', 'refused', 'key_lost', 'expired'];
+
+export type TokenKeeper = ReturnType<typeof keepTokens>;
+
+/**
+ * Holds the tokens of this tab, in step with the storage and the other tabs. Emits `change` with the session, and `ended` with the reason.
+ * @param notifyTabs reports a change of the storage to the other tabs; `ended`: the service has ended a session
+ * @param dropKey gets the key of a session that has ended. Not of a replaced one: a slower tab may store that session again
+ */
+export function keepTokens(
+  storage: Stored<Partial<Tokens & Ended>>,
+  emit: Events['emit'],
+  notifyTabs: (ended: boolean) => void,
+  dropKey: (key: string) => void,
+) {
+  let held: Tokens | undefined;
+  /** Age of the access token at the last reading of the two clocks, and the readings; milliseconds. */
+  let reading: readonly [age: number, date: number, monotonic: number] = [0, 0, 0];
+  const readClocks = (age: number): void => void (reading = [age, Date.now(), performance.now()]);
+  // The device's clock may be set back, and the monotonic one may stop during a sleep: the larger difference is right.
+  const ageNow = (): number => {
+    const [age, date, monotonic] = reading;
+    return age + Math.max(Date.now() - date, performance.now() - monotonic);
+  };
+
+  /** The refresh token of the last session that ended, and the value stored at the last change. */
+  let over: string | undefined;
+  let last: Partial<Tokens & Ended> | undefined;
+  let session: Session | undefined;
+  const take = (tokens: Tokens | undefined): void => {
+    const isSame = held?.access_token === tokens?.access_token;
+    let age = tokens ? Date.now() - tokens.received_at : 0;
+    if (tokens && !isSame && age < -JUMP) {
+      // From the future: the device's clock was set back, so the age is unknown. Stored as expired for frozen tabs: their clocks
+      // may not show the change.
+      age = tokens.expires_in * 1000;
+      storage.put((tokens = { ...tokens, received_at: Date.now() - age }));
+    }
+    held = tokens;
+    session = tokens && {
+      userId: tokens.user_id,
+      deviceId: tokens.device_id,
+      expiresAt: tokens.received_at + tokens.expires_in * 1000,
+      bound: !!tokens.binding,
+      ...tokens.profile,
+    };
+    // Another tab may know a higher age: this one may have been frozen.
+    if (tokens && (!isSame || age > ageNow())) readClocks(age);
+  };
+  /** Takes over what another tab has stored. @returns the current tokens */
+  const reload = (): Tokens | undefined => {
+    const value = storage.get();
+    const tokens = readTokens(value);
+    const before = held;
+    if (!before && over && tokens?.refresh_token === over) {
+      // A slow tab stored the session again before it saw the end. Only an end is restored, which is final: tabs that disagree
+      // about the newer of two sessions would never stop.
+      storage.put(last);
+      notifyTabs(false);
+    } else if (JSON.stringify(before) !== JSON.stringify(tokens)) {
+      take(tokens);
+      // Tokens of another user: a new sign-in in this browser.
+      const ended = REASONS.find((one) => one === value?.reason);
+      const reason = tokens ? 'user' : (ended ?? 'signed_out');
+      // A storage that was emptied or overwritten may get its session back.
+      if (before && !tokens) over = ended && before.refresh_token;
+      last = value;
+      if (before && before.user_id !== tokens?.user_id) emit('ended', reason);
+      emit('change', session);
+    }
+    return held;
+  };
+  /** Stores new tokens, and notifies the other tabs. */
+  const put = (tokens: Tokens): void => {
+    storage.put(tokens);
+    reload();
+    notifyTabs(false);
+  };
+  take(readTokens(storage.get()));
+
+  return {
+    get: () => held,
+    /** Returns an object that is replaced only when something in it changes. */
+    session: () => session,
+    /** Returns seconds since the access token was requested. */
+    age: (): number => {
+      const [, date, monotonic] = reading;
+      const setBack = performance.now() - monotonic - (Date.now() - date);
+      if (Math.abs(setBack) > JUMP) {
+        readClocks(ageNow());
+        // Set back: a new page would compute too low an age.
+        const { access_token } = held ?? {};
+        const current = setBack > 0 && reload();
+        if (current && current.access_token === access_token) {
+          storage.put({ ...current, received_at: Date.now() - ageNow() });
+          reload();
+        }
+      }
+      return ageNow() / 1000;
+    },
+    put,
+    /** Stores the answer of `GET /me` if it is about this session's user. */
+    putProfile: (user: { readonly user_id: string }): void => {
+      const known = reload();
+      if (known && known.user_id === user.user_id) put({ ...known, profile: readProfile(user) });
+    },
+    /** Ends the session in all tabs, once; the reason of the first tab counts. */
+    end: (reason: EndReason): void => {
+      const ending = reload();
+      if (!ending) return; // another tab has ended it
+      storage.put({ reason });
+      notifyTabs(reason !== 'user'); // before a sign-out the service does not know yet
+      reload();
+      if (ending.binding) dropKey(ending.binding.key);
+    },
+    reload,
+  };
+}
+
+/** Reads tokens from a storage, in which another script or an older version may have written anything. */
+function readTokens(value?: Partial<Tokens>): Tokens | undefined {
+  const { access_token, refresh_token, user_id, device_id, binding, profile } = value ?? {};
+  const { issuer, key } = binding ?? { issuer: '-', key: '-' };
+  const isComplete =
+    [access_token, refresh_token, user_id, device_id, issuer, key].every(isText) &&
+    [value!.expires_in, value!.received_at].every(Number.isFinite) &&
+    value!.expires_in! > 0;
+  return isComplete ? ({ ...value, ...(profile && { profile: readProfile(profile) }) } as Tokens) : undefined;
+}
+
+/** @param source an answer of the service, or a stored value */
+function readProfile(source: unknown): Profile {
+  const { username, email, avatarUrl, avatar_url = avatarUrl } = Object(source) as Record<string, unknown>;
+  return {
+    ...(isText(username) && { username }),
+    ...(isText(email) && { email }),
+    // Pages use it as `src` or `href`.
+    ...(isText(avatar_url) && /^https?:/.test(avatar_url) && { avatarUrl: avatar_url }),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return !!value && typeof value === 'string';
+}

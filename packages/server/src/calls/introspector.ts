@@ -1,0 +1,92 @@
+import { temporarilyUnavailable, type LatchkeyError } from '../latchkey-error.js';
+import type { ServiceCalls } from './service-calls.js';
+
+/** Lifetime of an answer (contract §8), from the request. */
+const COUNTS_MS = 1000;
+/** A later answer is outdated (contract §8: 3 s if network or database stall). */
+const TIMEOUT_MS = 2500;
+const CALLS_AT_A_TIME = 100;
+const MOST_WAITING = 10_000;
+const MOST_ANSWERS = 10_000;
+/** Errors that say nothing about the token. */
+const OF_THE_SERVICE: ReadonlySet<string> = new Set(['temporarily_unavailable', 'service_key_refused']);
+
+/** The service's answer about a token (RFC 7662 §2.2). All members but `active` exist only if the token is valid. */
+export interface Introspection {
+  readonly active: boolean;
+  readonly sub?: string;
+  readonly sid?: string;
+  readonly device_id?: string;
+  readonly jti?: string;
+  readonly iat?: number;
+  readonly exp?: number;
+  readonly iss?: string;
+  readonly aud?: string;
+  readonly token_type?: 'Bearer' | 'refresh_token';
+}
+
+interface Question {
+  readonly askedAt: number;
+  readonly answer: Promise<boolean>;
+}
+
+/** Introspects tokens, each at most once a second. */
+export class Introspector {
+  /** By token, oldest first. */
+  private readonly questions = new Map<string, Question>();
+  private running = 0;
+  private readonly waiting: (() => void)[] = [];
+
+  constructor(private readonly calls: ServiceCalls) {}
+
+  /**
+   * Returns whether the token is valid; calls within a second share an answer.
+   * @throws LatchkeyError `temporarily_unavailable` without an answer; `service_key_refused`
+   */
+  isActive(token: string): Promise<boolean> {
+    const now = performance.now();
+    const asked = this.questions.get(token);
+    if (asked && now - asked.askedAt < COUNTS_MS) return asked.answer;
+    this.removeOld(now);
+    const question = { askedAt: now, answer: this.askInTurn(token, now + TIMEOUT_MS) };
+    this.questions.delete(token); // so that the new one is the last
+    this.questions.set(token, question);
+    // A failure is not an answer: the next call asks again.
+    question.answer.catch(() => this.questions.get(token) === question && this.questions.delete(token));
+    return question.answer;
+  }
+
+  /** Limits the number of concurrent calls. */
+  private async askInTurn(token: string, deadline: number): Promise<boolean> {
+    if (this.running < CALLS_AT_A_TIME) this.running++;
+    else if (this.waiting.length >= MOST_WAITING) throw temporarilyUnavailable();
+    else await new Promise<void>((resolve) => this.waiting.push(resolve)); // takes over a finished call's place
+    try {
+      return await this.ask(token, deadline);
+    } finally {
+      const next = this.waiting.shift();
+      if (next) next();
+      else this.running--;
+    }
+  }
+
+  private async ask(token: string, deadline: number): Promise<boolean> {
+    const timeoutMs = Math.floor(deadline - performance.now());
+    if (timeoutMs <= 0) throw temporarilyUnavailable();
+    const call = { right: 'read', body: { token }, timeoutMs, isRepeatable: true } as const;
+    const { active } = await this.calls
+      .post<Introspection>('/oauth2/introspect', call)
+      .catch((error: LatchkeyError) => {
+        throw OF_THE_SERVICE.has(error.code) ? error : temporarilyUnavailable(error);
+      });
+    if (typeof active !== 'boolean') throw temporarilyUnavailable();
+    return active;
+  }
+
+  private removeOld(now: number): void {
+    for (const [token, { askedAt }] of this.questions) {
+      if (now - askedAt < COUNTS_MS && this.questions.size < MOST_ANSWERS) return;
+      this.questions.delete(token);
+    }
+  }
+}
