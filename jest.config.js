@@ -50,7 +50,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: { '^.+\\.ts$': '@swc/jest' }, // by .swcrc, as `npm start`
-  setupFiles: ['<rootDir>/test/support/setup.ts'],
+  runtime: '<rootDir>/test/support/runtime.cjs',
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',

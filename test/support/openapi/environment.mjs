@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { TestEnvironment } from 'jest-environment-node';
 import { faultOf } from './contract.mjs';
 
@@ -10,6 +11,7 @@ export default class CheckingEnvironment extends TestEnvironment {
 
   async setup() {
     await super.setup();
+    joinRealms(this.global);
     this.global.faultOf = faultOf;
     this.global.answered = (answer) => {
       const fault = faultOf(answer);
@@ -26,5 +28,22 @@ export default class CheckingEnvironment extends TestEnvironment {
   takeFaults() {
     const lines = this.faults.splice(0);
     return new Error(`Not as docs/openapi.json says:\n${[...new Set(lines)].join('\n')}`);
+  }
+}
+
+/**
+ * Makes the shared packages (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
+ * metadata, and errors of both realms are instances of the classes that the spec file's realm has.
+ */
+function joinRealms(global) {
+  global.Reflect = Reflect;
+  const isInstance = Function.prototype[Symbol.hasInstance];
+  for (const Class of [Error, RangeError, SyntaxError, TypeError]) {
+    const own = global[Class.name];
+    Object.defineProperty(own, Symbol.hasInstance, {
+      value(object) {
+        return isInstance.call(this, object) || (this === own && isInstance.call(Class, object));
+      },
+    });
   }
 }
