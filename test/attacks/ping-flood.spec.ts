@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Cluster } from '../support/cluster.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../support/socket-client.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
-import { Witness, report } from '../support/witness.js';
+import { Witness, report } from '../support/attack.js';
 
 const FLOODERS = 4;
 const MIB = 1024 * 1024;

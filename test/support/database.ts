@@ -6,6 +6,9 @@ import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 export const UNHURRIED_MS = 30_000;
 const UNHURRIED = `statement_timeout=${UNHURRIED_MS}&query_timeout=${UNHURRIED_MS}`;
 
+const TEMPLATE = 'latchkey_template';
+const TEMPLATE_LOCK = 1;
+
 export interface TestDatabase {
   readonly url: string;
   /** Removes it, together with whatever is still connected. */
@@ -22,8 +25,7 @@ export async function createDatabase(): Promise<TestDatabase> {
     const { createCitusDatabase } = await import('./citus.js');
     return createCitusDatabase(coordinator);
   }
-  const { ensureTemplate, TEMPLATE } = await import('./template.js');
-  await administer((admin) => ensureTemplate(admin, serverUrl()));
+  await administer(ensureTemplate);
   return createFrom(TEMPLATE);
 }
 
@@ -45,6 +47,25 @@ export function isUnhurried(url: string): boolean {
 export function unhurriedOptions(options: DatabaseOptions): DatabaseOptions {
   const extra = { ...options.extra, query_timeout: UNHURRIED_MS, statement_timeout: UNHURRIED_MS };
   return { ...options, connectTimeoutMS: UNHURRIED_MS, extra };
+}
+
+/** Makes the migrated database that all others are copies of, unless another spec file has made it. */
+async function ensureTemplate(admin: Client): Promise<void> {
+  await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]); // until the connection ends
+  const { rowCount } = await admin.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
+  if (rowCount) return;
+  const { DataSource } = await import('typeorm');
+  const { dataSourceOptions } = await import('../../src/database/pool/data-source.js');
+  const unfinished = `${TEMPLATE}_unfinished`;
+  await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
+  await admin.query(`CREATE DATABASE ${unfinished}`);
+  const dataSource = await new DataSource(dataSourceOptions(serverUrl() + unfinished, 1)).initialize();
+  try {
+    await dataSource.runMigrations();
+  } finally {
+    await dataSource.destroy(); // PostgreSQL copies a database only if it has no connections
+  }
+  await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${TEMPLATE}`);
 }
 
 async function createFrom(template: string): Promise<TestDatabase> {

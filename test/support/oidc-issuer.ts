@@ -14,7 +14,6 @@ import {
   type Adapter,
   type AdapterPayload,
 } from 'oidc-provider';
-import { sign } from 'node:crypto';
 import { makeSigningKey, type SigningKey } from './signing-key.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
@@ -209,29 +208,6 @@ export class Person {
     const [name = '', ...value] = pair.split('=');
     this.cookies.set(name, value.join('='));
   }
-}
-
-type Part = Record<string, unknown>;
-
-/** An ID token with other claims or another header, signed again, so that nothing but the change is wrong with it. */
-export function reissue(idToken: string, key: SigningKey, claims: Part, header: Part = {}): string {
-  const [first = '', second = ''] = idToken.split('.');
-  const content = [
-    { ...decode(first), ...header },
-    { ...decode(second), ...claims },
-  ]
-    .map(encode)
-    .join('.');
-  const signature = sign('sha256', Buffer.from(content), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${content}.${signature.toString('base64url')}`;
-}
-
-function decode(part: string): Part {
-  return JSON.parse(Buffer.from(part, 'base64url').toString()) as Part;
-}
-
-function encode(part: Part): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
 /** Changes an answer: returns another one, or nothing to leave it as it is. */

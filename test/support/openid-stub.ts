@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ProviderSettings } from '../../src/config/providers/provider-settings.js';
-import { reissue } from './oidc-issuer.js';
-import { makeSigningKey } from './signing-key.js';
+import { makeSigningKey, reissue } from './signing-key.js';
 import { providerSettings, StubProvider, type ProviderRequest } from './stub-provider.js';
 
 type Part = Record<string, unknown>;

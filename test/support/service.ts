@@ -8,7 +8,7 @@ import { createLog } from '../../src/operations/log.js';
 import { startService, type Service } from '../../src/start.js';
 import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
-import { expectNoSecret } from './no-secret.js';
+import { expectNoSecret } from './service-process.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
 
 export interface TestService {

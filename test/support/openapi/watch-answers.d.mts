@@ -6,7 +6,7 @@ export interface Answered {
   readonly url: string;
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Undefined where it has no end. */
+  /** Undefined for an event stream. */
   readonly body: string | undefined;
 }
 
@@ -16,10 +16,8 @@ export function watchAnswer(
   tell: (answer: Answered) => void,
 ): void;
 
-// Of the environment of the tests: see environment.mjs.
+// Defined by environment.mjs.
 declare global {
-  /** Tells of an answer; the test that runs fails if it is not as the document says. */
+  /** Compares an answer with docs/openapi.json; on a difference the running test fails. */
   var answered: (answer: Answered) => void;
-  /** What differs from the document. */
-  var faultOf: (answer: Answered) => string | undefined;
 }
