@@ -53,7 +53,6 @@ export default {
   runtime: '<rootDir>/test/support/runtime.cjs',
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
   testTimeout: process.env.BROWSER ? 90_000 : 180_000, // tests may wait for the processor; a browser that stalls is tried again
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.

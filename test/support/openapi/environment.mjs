@@ -34,12 +34,12 @@ export default class CheckingEnvironment extends TestEnvironment {
 
 /**
  * Makes the shared packages (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
- * metadata, and errors of both realms are instances of the classes that the spec file's realm has.
+ * metadata, and dates and errors of both realms are
  */
 function joinRealms(global) {
   global.Reflect = Reflect;
   const isInstance = Function.prototype[Symbol.hasInstance];
-  for (const Class of [Error, RangeError, SyntaxError, TypeError]) {
+  for (const Class of [Date, Error, RangeError, SyntaxError, TypeError]) {
     const own = global[Class.name];
     Object.defineProperty(own, Symbol.hasInstance, {
       value(object) {
