@@ -11,13 +11,13 @@ const TEMPLATE_LOCK = 1;
 
 export interface TestDatabase {
   readonly url: string;
-  /** Removes it, together with whatever is still connected. */
+  /** Drops it and closes its connections. */
   drop(): Promise<void>;
 }
 
 /**
  * A fresh, migrated database on the run's PostgreSQL; about 20 ms, once the first has made the template. With `CITUS_URL`
- * (`npm run test:citus`): tables that are spread over that cluster, in a schema of their own; about two seconds.
+ * (`npm run test:citus`): distributed tables in a new schema of that cluster; about two seconds.
  */
 export async function createDatabase(): Promise<TestDatabase> {
   const coordinator = process.env['CITUS_URL'];
@@ -34,7 +34,7 @@ export function createEmptyDatabase(): Promise<TestDatabase> {
   return createFrom('template0');
 }
 
-/** The same database, whose statements may take UNHURRIED_MS. */
+/** Returns the URL with a limit of UNHURRIED_MS for statements. */
 export function unhurried(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${UNHURRIED}`;
 }
@@ -43,7 +43,7 @@ export function isUnhurried(url: string): boolean {
   return url.endsWith(UNHURRIED);
 }
 
-/** The same options of a data source, with UNHURRIED_MS for statements and connections. */
+/** Returns the options with a limit of UNHURRIED_MS for statements and connections. */
 export function unhurriedOptions(options: DatabaseOptions): DatabaseOptions {
   const extra = { ...options.extra, query_timeout: UNHURRIED_MS, statement_timeout: UNHURRIED_MS };
   return { ...options, connectTimeoutMS: UNHURRIED_MS, extra };
@@ -94,7 +94,7 @@ async function administer(work: (admin: Client) => Promise<unknown>): Promise<vo
   }
 }
 
-/** Runs SQL on a test's database, on a connection of its own. */
+/** Runs SQL on a new connection. */
 export async function query<Row extends QueryResultRow = Record<string, unknown>>(
   databaseUrl: string,
   text: string,

@@ -56,7 +56,7 @@ export interface Answered {
 /** The outcome of requests for which the database of a busy machine was too slow. */
 export const SLOW_DATABASE = 'slow database';
 
-/** A strict client: it keeps its connections open, tries nothing twice, and counts whatever does not succeed as failed. */
+/** A strict client: keep-alive, no retries, and every answer that is no success counts as failed. */
 export class FaultHttp {
   private readonly plain = new http.Agent({ keepAlive: true });
   private readonly tls: https.Agent;
@@ -115,9 +115,9 @@ export class FaultHttp {
 const PAUSE_MS = 100;
 
 /**
- * Sign-ins, refreshes, pushes and sockets that go on while something is broken. Afterwards it asks for everything that
- * was acknowledged: each token must work, and each push must have come once and in order to a socket that was there all
- * the time, and to one that comes now and asks for the whole history.
+ * Load of sign-ins, refreshes, pushes and sockets during a fault. Afterwards it checks all that was acknowledged: each token
+ * must work, and each push must have arrived once and in order at the open socket, and at a new one that reads the whole
+ * history.
  */
 export class FaultLoad {
   readonly tally = new FaultTally();
@@ -133,7 +133,7 @@ export class FaultLoad {
   }
 
   /**
-   * Resolves once everybody has signed in and listens.
+   * Resolves once all users have signed in and listen.
    * @param urls of instances, or of the proxy before them; requests go to them in turn
    * @param people each sends some 20 requests a second
    * @param ca what to trust at `https:` addresses
@@ -145,7 +145,7 @@ export class FaultLoad {
     return load;
   }
 
-  /** Resolves after so many more successes: work goes on (again). */
+  /** Resolves after `count` more successful requests. */
   async successes(count: number): Promise<void> {
     const { tally } = this;
     const succeeded = (): number => tally.requests - tally.failed;
@@ -153,7 +153,7 @@ export class FaultLoad {
     while (succeeded() < wanted && !this.ended) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
-  /** Failures that are not those of a busy machine, whose database takes too long: `<kind of request> <status>`. */
+  /** Failures as `<kind of request> <status>`, without those of a slow database on a busy machine. */
   unexcused(): string[] {
     return [...this.tally.failures.keys()].filter((failure) => !failure.endsWith(SLOW_DATABASE));
   }
@@ -183,7 +183,7 @@ export class FaultLoad {
     expect({ lost, doubled, disordered }).toEqual({ lost: 0, doubled: 0, disordered: 0 });
   }
 
-  /** Also where a test has failed: leaves no socket, and no request under way. */
+  /** Closes all sockets and requests, also after a failed test. */
   async close(): Promise<void> {
     await this.end();
     for (const person of this.people) person.close();
@@ -208,7 +208,7 @@ export interface Damage {
   disordered: number;
 }
 
-/** Signs in, refreshes and is pushed to, again and again, with a socket that comes back by itself with its offset. */
+/** One user: signs in, refreshes and receives pushes in a loop, with a socket that reconnects with its offset. */
 export class FaultPerson {
   private readonly name = randomUUID();
   private userId = '';
@@ -217,7 +217,7 @@ export class FaultPerson {
   readonly accessTokens: string[] = [];
   readonly pushed = new Map<number, number>();
   private socket?: SocketClient;
-  /** Where that socket began: it may be cut before its first event. */
+  /** First offset of the socket, for a reconnection before its first event. */
   private beginning: number | undefined;
   private hasLeft = false;
   private pushes = 0;
@@ -243,7 +243,7 @@ export class FaultPerson {
     this.beginning = (data as { offset: number }).offset;
   }
 
-  /** @param ended tells whether to stop */
+  /** @param ended returns whether to stop */
   async run(ended: () => boolean, pauseMs: number): Promise<void> {
     for (let round = 1; !ended(); round++) {
       await this.refresh();
@@ -332,7 +332,7 @@ export class FaultPerson {
     return { lost, doubled: 0, disordered: 0 };
   }
 
-  /** A push that failed may have been written all the same: it may come, but once. */
+  /** A failed push may have been stored: it may arrive, but only once. */
   private damageOf(history: readonly Received[]): Damage {
     const pushes = history.filter(({ event }) => event === EVENT);
     const offsets = new Map(pushes.map(({ data, meta }) => [data as number, meta!.offset]));
@@ -343,7 +343,7 @@ export class FaultPerson {
     return { lost, doubled: pushes.length - offsets.size, disordered };
   }
 
-  /** A socket that comes back by itself with its offset. @param from the offset that it asks for until it has an event */
+  /** Opens a socket that reconnects with its offset. @param from the offset before the first event */
   private open(from: () => number | undefined): SocketClient {
     const comesBack = { reconnection: true, reconnectionDelay: 100, reconnectionDelayMax: 500 };
     const auth = (send: (auth: object) => void): void => {
@@ -353,7 +353,7 @@ export class FaultPerson {
     const ca = this.ca !== undefined && { ca: this.ca };
     const client = SocketClient.open(this.url(), auth, { ...comesBack, ...ca });
     const { socket } = client;
-    // A stock client does not come back by itself where the service refused it or ended it: the application decides.
+    // A stock client does not reconnect after a refusal or a close by the service: the application decides.
     const comeBack = (): void =>
       void setTimeout(() => this.hasLeft || socket.active || socket.connect(), 200).unref();
     socket.on('connect_error', comeBack);

@@ -193,7 +193,7 @@ export function* mutantsOf({
   }
   yield ['the same claims, signed once more', signed(header, claims)]; // genuine but for never having been issued
 
-  // The same signature in other clothes.
+  // Other forms of the signature.
   const raw = Buffer.from(signature, 'base64url');
   const s = BigInt(`0x${raw.subarray(32).toString('hex')}`);
   const twin = Buffer.concat([
@@ -226,7 +226,7 @@ export function* mutantsOf({
     yield [`character ${i} replaced`, token.slice(0, i) + other + token.slice(i + 1)];
   }
 
-  // Other texts around the same token.
+  // Truncated and extended tokens.
   for (let i = 1; i < token.length; i += Math.ceil(token.length / 60))
     yield [`cut at ${i}`, token.slice(0, i)];
   for (const [name, text] of Object.entries({
@@ -290,7 +290,7 @@ export function makeLogoutToken(
   return reissue('e30.e30.', key, { ...usual, ...claims }, { ...usualHeader, ...header });
 }
 
-// Of the mutants of an access token: those that are signed by the provider and have all that a logout token needs.
+// Mutants of an access token that are valid logout tokens.
 const GENUINE = [
   /^typ "(JWT|jwt|logout\+jwt)"/,
   /^no (typ|kid) in the header/,
@@ -300,7 +300,7 @@ const GENUINE = [
   /^(jti|sub|sid) "(x"|0"|9999999999"|__proto__"|[\da-f]{8}-)/,
   /^header with (jwk|jku|x5u|x5c|zip|cty|enc|x), our key/,
   /^the same claims, signed once more/,
-  /^signature: the twin/, // the same token in the eyes of whoever looks at its jti
+  /^signature: the twin/, // the jti makes it a replay
 ];
 
 /** Texts that a careless receiver might take for a logout token of the provider: name and text. */

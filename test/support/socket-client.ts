@@ -117,7 +117,7 @@ export class SocketClient {
   }
 }
 
-/** A WebSocket below Socket.IO: sends what it is told to, and answers nothing by itself. */
+/** A WebSocket below Socket.IO: sends given packets, and answers no ping. */
 export class RawSocket {
   /** Engine.IO packets, as text. */
   readonly received: string[] = [];

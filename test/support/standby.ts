@@ -20,7 +20,7 @@ import { errorCode } from '../../src/database/statements/error-facts.js';
 /** The role and the database of the service. */
 export const SERVICE = 'latchkey';
 const SETTINGS = [
-  // Fast: what these tests kill are processes, never the operating system. Commits wait for the standby all the same.
+  // Fast: the tests kill processes, not the operating system. Commits still wait for the standby.
   'fsync=off',
   'full_page_writes=off',
   'max_connections=200',
@@ -55,7 +55,7 @@ export class PostgresNode {
     return `postgres://${user}:${this.password}@127.0.0.1:${this.port}/${database}`;
   }
 
-  /** Starts it, or starts it again with the same data at the same address. */
+  /** Starts it, also again after an end: data and address stay. */
   async start(): Promise<this> {
     const { path, account } = this.cluster;
     const binaries = postgresBinaries(account, () => sharedPlace('programs'));
@@ -86,7 +86,7 @@ export class PostgresNode {
     await this.query('SELECT pg_promote(true)');
   }
 
-  /** Runs one statement as superuser, on a connection of its own. */
+  /** Runs one statement as superuser, on a new connection. */
   async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
     const client = new Client(this.urlOf(SUPERUSER, 'postgres'));
     await client.connect();
@@ -97,7 +97,7 @@ export class PostgresNode {
     }
   }
 
-  /** At once, since its data are not kept: a primary that is told to end in order first waits for a standby. */
+  /** Stops it at once: a primary that shuts down in order waits for its standby. */
   async stop(): Promise<void> {
     if (!this.server?.running()) return;
     this.thaw();
@@ -156,7 +156,7 @@ const STANDBY = 'standby';
 // Without the log: a standby reads it from its primary. What goes away while it is read was of no use any more.
 const COPY = `tar -C "$0" --exclude='./pg_wal/*' --exclude=./postmaster.pid -cf - . 2>/dev/null | tar -C "$1" -xpf -`;
 
-/** What pg_basebackup does, which npm's PostgreSQL lacks: makes a standby of a running primary. What was there before goes. */
+/** Copies a running primary to a standby, as pg_basebackup does, which npm's PostgreSQL lacks. */
 async function copyCluster(primary: PostgresNode, to: ClusterDirectory): Promise<void> {
   await rm(to.path, { recursive: true, force: true });
   await mkdir(to.path, { mode: 0o700 });
@@ -247,7 +247,7 @@ export class ReplicatedPostgres {
     await until(async () => (await this.syncState()) === 'sync');
   }
 
-  /** Resolves when the primary has acknowledged a commit: as long as that waits for a standby, so does everybody's. */
+  /** Resolves when the primary acknowledges a commit: until then every commit waits for the standby. */
   async commit(): Promise<void> {
     await this.primary.query(`SELECT pg_logical_emit_message(true, '${STANDBY}', '')`);
   }

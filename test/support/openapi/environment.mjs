@@ -34,7 +34,7 @@ export default class CheckingEnvironment extends TestEnvironment {
 
 /**
  * Makes the shared packages (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
- * metadata, and dates and errors of both realms are
+ * metadata, and `instanceof Date` or `Error` holds for objects of either realm.
  */
 function joinRealms(global) {
   global.Reflect = Reflect;
@@ -57,7 +57,7 @@ const ajv = new Ajv.default({ strict: false, allErrors: true });
 formats.default(ajv);
 ajv.addSchema(document, 'document');
 
-/** Outside the interface: pages and their files, the sample provider (an identity provider of its own), sockets. */
+/** Outside the interface: pages and their files, the sample provider, sockets. */
 const EXEMPT =
   /^\/(?:$|callback$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
 
@@ -72,7 +72,7 @@ const paths = Object.keys(document.paths)
   }));
 
 /**
- * @param {Answered} answered with the whole body, or undefined where it has no end
+ * @param {Answered} answered `body` is undefined for an event stream
  * @returns {string | undefined} what differs from the document, in a line
  */
 function faultOf(answered) {

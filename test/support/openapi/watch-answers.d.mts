@@ -13,7 +13,7 @@ export interface Answered {
 export function watchAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  tell: (answer: Answered) => void,
+  report: (answer: Answered) => void,
 ): void;
 
 // Defined by environment.mjs.
