@@ -78,7 +78,7 @@ describe('data that is deep', () => {
     expect(row).toEqual({ n: 1 });
   });
 
-  /** Rows from before there was a limit, or written by somebody else. */
+  /** Rows beyond today's limit. */
   const ROWS: [string, string, string][] = [
     ['8,000 levels', 'x', arrays(8000)],
     ['20,000 levels', 'x', objects(20_000)],

@@ -12,7 +12,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const AT_ONCE = 300;
 
-/** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10); then all goes on. */
+/** The database hangs under thousands of requests: each gets an error within 2 s (contract §3, P10), and the service recovers. */
 describe('a database that hangs under load', () => {
   let provider: StubProvider;
   let service: ServiceProcess;
@@ -30,7 +30,7 @@ describe('a database that hangs under load', () => {
     body: { refresh_token },
   });
 
-  /** All at once, each on a connection of its own. */
+  /** Sends all requests at once, one per connection. */
   async function attack(name: string, requests: FloodRequest[], hang: () => unknown): Promise<FloodAnswer[]> {
     const flood = new Flood(service.url, requests.length);
     try {

@@ -93,7 +93,7 @@ function allOf(node: PlanNode): PlanNode[] {
   return [node, ...(node.Plans ?? []).flatMap(allOf)];
 }
 
-/** With those that a filter or a join has removed. */
+/** Rows read, also those that a filter or a join has removed. */
 function rowsOf(node: PlanNode): number {
   const removed = Object.entries(node).filter(([member]) => member.startsWith('Rows Removed by'));
   const rows = removed.reduce((sum, [, count]) => sum + (count as number), node['Actual Rows']);
@@ -443,7 +443,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
       for (const line of refused)
         expect(JSON.parse(line)).toMatchObject({ error: 'slow_down', provider: 'stub' });
 
-      // Others sign in meanwhile, in the same statement as well.
+      // Other users sign in at that time, partly in that statement.
       const others = Array.from({ length: 5 }, () => signIn(service.url));
       const [again, ...all] = await Promise.all([exchange(), ...others]);
       expectRefused(again);

@@ -10,7 +10,7 @@ const FLOODERS = 4;
 const MIB = 1024 * 1024;
 /** Each attacker stops after that: without a limit it would cost the service several times as much memory. */
 const MOST = 48 * MIB;
-/** What loopback still accepts when nobody reads the connection any more: the kernel's buffers of both sides. */
+/** Bytes that loopback accepts without a reader: the kernel's buffers of both sides. */
 const IN_FLIGHT = 16 * MIB;
 
 const CHUNK = 64 * 1024;

@@ -10,7 +10,7 @@ const ATTEMPTS = 400;
 const WRITES = 40;
 const KEPT = 50;
 
-/** Somebody with a stolen access token renames devices as fast as they can: each is an event in the owner's history. */
+/** A thief of an access token renames devices at full speed: each rename is an event in the owner's history. */
 describe('a flood of renames', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -62,7 +62,7 @@ describe('a flood of renames', () => {
       `renames: ${flood.bytes} bytes sent, ${ATTEMPTS} requests, ${done} done, ${rows} rows kept, ` +
         `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
     );
-    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // each minute has a count of its own
+    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // the count starts again each minute
     return { answers, statuses, done, rows, minutes };
   }
 
