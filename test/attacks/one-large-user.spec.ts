@@ -85,7 +85,7 @@ function statementOf(milliseconds: number, { 'Query Text': text, Plan }: Explain
     text,
     milliseconds,
     scanned: nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? [node['Relation Name']!] : [])),
-    rows: Math.max(...nodes.map(rowsOf)),
+    rows: Math.max(...nodes.map(rowsRead)),
   };
 }
 
@@ -94,7 +94,7 @@ function allOf(node: PlanNode): PlanNode[] {
 }
 
 /** Rows read, also those that a filter or a join has removed. */
-function rowsOf(node: PlanNode): number {
+function rowsRead(node: PlanNode): number {
   const removed = Object.entries(node).filter(([member]) => member.startsWith('Rows Removed by'));
   const rows = removed.reduce((sum, [, count]) => sum + (count as number), node['Actual Rows']);
   return Math.round(rows * node['Actual Loops']);

@@ -44,18 +44,18 @@ const PROPAGATION_SECONDS = 3;
 
 describe('the manifests for Kubernetes', () => {
   it('are what its types say', () => {
-    expect(typeFaults(manifests)).toEqual([]);
+    expect(typeErrors(manifests)).toEqual([]);
   });
 
   it('would not be, with a field that does not exist, one of another type, or one that is missing', () => {
     const { spec, ...rest } = manifests.find(({ kind }) => kind === 'Deployment')! as { spec: object };
-    expect(typeFaults([{ ...rest, spec: { ...spec, replica: 2 } }]).join()).toContain(
+    expect(typeErrors([{ ...rest, spec: { ...spec, replica: 2 } }]).join()).toContain(
       "does not exist in type 'DeploymentSpec'",
     );
-    expect(typeFaults([{ ...rest, spec: { ...spec, replicas: '2' } }]).join()).toContain(
+    expect(typeErrors([{ ...rest, spec: { ...spec, replicas: '2' } }]).join()).toContain(
       "'string' is not assignable",
     );
-    expect(typeFaults([{ ...rest, spec: { ...spec, template: undefined } }]).join()).toContain(
+    expect(typeErrors([{ ...rest, spec: { ...spec, template: undefined } }]).join()).toContain(
       "'template' is missing",
     );
   });
@@ -204,17 +204,17 @@ describe('the manifests for Kubernetes', () => {
 const FILE = fileURLToPath(new URL('./manifests.ts', import.meta.url));
 
 /**
- * Judges manifests by the types that Kubernetes publishes (npm package kubernetes-types, made from its OpenAPI document): fields
+ * Validates manifests by the types that Kubernetes publishes (npm package kubernetes-types, made from its OpenAPI document): fields
  * that do not exist or are missing, and values of another type. It knows no patterns and no limits.
  *
- * @param manifests parsed
+ * @param parsed manifests
  * @returns a line for each fault
  */
-function typeFaults(manifests: readonly Readonly<Record<string, unknown>>[]): string[] {
-  const source = manifests
+function typeErrors(parsed: readonly Readonly<Record<string, unknown>>[]): string[] {
+  const source = parsed
     .map(({ apiVersion, kind, ...rest }) => {
-      const [version, group = 'core'] = String(apiVersion).split('/').toReversed() as [string, string?];
-      const type = `import('kubernetes-types/${group.split('.')[0]}/${version}.js').${String(kind)}`;
+      const [apiRelease, group = 'core'] = String(apiVersion).split('/').toReversed() as [string, string?];
+      const type = `import('kubernetes-types/${group.split('.')[0]}/${apiRelease}.js').${String(kind)}`;
       return `({ ${JSON.stringify({ apiVersion, kind, ...rest }).slice(1, -1)} }) satisfies ${type};`;
     })
     .join('\n');

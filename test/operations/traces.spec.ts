@@ -43,8 +43,8 @@ class TraceCollector {
   text = '';
 
   private constructor(private readonly server: Server) {
-    server.on('request', (request, response) => {
-      void this.answer(request, response);
+    server.on('request', (incoming, response) => {
+      void this.answer(incoming, response);
     });
   }
 
@@ -68,9 +68,9 @@ class TraceCollector {
     await new Promise((resolve) => this.server.close(resolve));
   }
 
-  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = (await buffer(request)).toString();
-    this.text += `${request.method} ${request.url} ${request.rawHeaders.join(' ')}\n${body}\n`;
+  private async answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = (await buffer(incoming)).toString();
+    this.text += `${incoming.method} ${incoming.url} ${incoming.rawHeaders.join(' ')}\n${body}\n`;
     this.take(JSON.parse(body) as Export);
     response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
   }

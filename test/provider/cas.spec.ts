@@ -20,8 +20,8 @@ class CasServer {
   ) {}
 
   static async start(): Promise<CasServer> {
-    const server = createServer((request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '', 'http://cas');
+    const server = createServer((incoming, response) => {
+      const { pathname, searchParams } = new URL(incoming.url ?? '', 'http://cas');
       it.requests.push(pathname);
       const service = searchParams.get('service') ?? '';
       if (pathname === '/cas/login') {

@@ -5,7 +5,7 @@ import { Cluster } from './cluster.js';
 import { SocketClient, type Received } from './socket-client.js';
 import { until } from './waiting.js';
 import { once } from 'node:events';
-import http, { type IncomingMessage } from 'node:http';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { json } from 'node:stream/consumers';
 
@@ -54,11 +54,11 @@ export interface Answered {
 }
 
 /** The outcome of requests for which the database of a busy machine was too slow. */
-export const SLOW_DATABASE = 'slow database';
+const SLOW_DATABASE = 'slow database';
 
 /** A strict client: keep-alive, no retries, and every answer that is no success counts as failed. */
 export class FaultHttp {
-  private readonly plain = new http.Agent({ keepAlive: true });
+  private readonly plain = new Agent({ keepAlive: true });
   private readonly tls: https.Agent;
 
   /** @param ca what to trust at `https:` addresses */
@@ -93,7 +93,7 @@ export class FaultHttp {
     const options = { method: body ? 'POST' : 'GET', headers, signal };
     const call = url.startsWith('https:')
       ? https.request(url, { ...options, agent: this.tls })
-      : http.request(url, { ...options, agent: this.plain });
+      : request(url, { ...options, agent: this.plain });
     call.end(body && JSON.stringify(body));
     const [response] = (await once(call, 'response')) as [IncomingMessage];
     const text = response.headers['content-type']?.includes('json');

@@ -14,7 +14,7 @@ import {
   type Adapter,
   type AdapterPayload,
 } from 'oidc-provider';
-import { makeSigningKey, type SigningKey } from './signing-key.js';
+import { makeSigningKey } from './signing-key.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
 const claimsOf = (login: string) => ({

@@ -18,7 +18,7 @@ import { startServer, type Server } from '../../packages/embedded-postgres/src/s
 import { errorCode } from '../../src/database/statements/error-facts.js';
 
 /** The role and the database of the service. */
-export const SERVICE = 'latchkey';
+const SERVICE = 'latchkey';
 const SETTINGS = [
   // Fast: the tests kill processes, not the operating system. Commits still wait for the standby.
   'fsync=off',

@@ -497,7 +497,7 @@ function* proofMutants(key: ClientKey, htu: string): Generator<[name: string, he
   for (let i = 1; i < proof.length; i += Math.ceil(proof.length / 60))
     yield [`cut at ${i}`, proof.slice(0, i)];
 
-  for (const [name, text] of Object.entries({
+  for (const [name, mutant] of Object.entries({
     'a character more': `${proof}A`,
     padding: `${proof}=`,
     'a fourth part': `${proof}.`,
@@ -524,7 +524,7 @@ function* proofMutants(key: ClientKey, htu: string): Generator<[name: string, he
     long: key.proof(htu, { claims: { pad: 'x'.repeat(4000) } }),
     'very long': 'a'.repeat(12_000),
   })) {
-    yield [name, text];
+    yield [name, mutant];
   }
 }
 

@@ -12,7 +12,7 @@ import { createRequire } from 'node:module';
 import { bundle, Pages } from '../../support/bundle.js';
 
 /** A client, and components that show everything that the hooks say. `listeners` mount and unmount by buttons. */
-const app = (service: string): string => `
+const appSource = (service: string): string => `
 import { StrictMode, useState } from 'react';
 import { createClient } from '@latchkey/client';
 import {
@@ -102,9 +102,9 @@ interface ReactApp {
 async function startReactApp(version: 18 | 19, service: string): Promise<ReactApp> {
   const alias: Record<string, string> =
     version === 18 ? { react: 'react-18', 'react-dom': 'react-dom-18' } : {};
-  const browser = await bundle({ 'main.jsx': BROWSER, 'app.jsx': app(service) }, { alias });
+  const browser = await bundle({ 'main.jsx': BROWSER, 'app.jsx': appSource(service) }, { alias });
   const server = await bundle(
-    { 'server.jsx': SERVER, 'app.jsx': app(service) },
+    { 'server.jsx': SERVER, 'app.jsx': appSource(service) },
     { alias, platform: 'node', format: 'cjs' },
   );
   const module = { exports: {} as Pick<ReactApp, 'html' | 'failures'> };
