@@ -50,10 +50,9 @@ export default {
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' }, // nodenext imports name the compiled file
   transform: { '^.+\\.ts$': '@swc/jest' }, // by .swcrc, as `npm start`
-  setupFiles: ['<rootDir>/test/support/setup.ts'],
+  runtime: '<rootDir>/test/support/runtime.cjs',
   setupFilesAfterEnv: process.env.BROWSER ? ['<rootDir>/test/browsers/retry.ts'] : [],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
-  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/skipped.js'],
   testTimeout: process.env.BROWSER ? 90_000 : 180_000, // tests may wait for the processor; a browser that stalls is tried again
   // Twice as many as cores: while one test waits for a timer, a process or a browser, another runs.

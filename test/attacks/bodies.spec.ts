@@ -10,8 +10,8 @@ const TIMES_A_HARMLESS_ONE = 50; // the first three used to take a hundred times
 const ROUNDS = 3;
 
 /**
- * One request of 64 KiB, without a token, could take time that grows with the square of its length to read, and nobody
- * else was served meanwhile (issue 9, 1 and 2). Compared with a harmless body of that size, on the same machine.
+ * One unauthenticated request of 64 KiB could block the event loop: its reading took quadratic time. Compared with a
+ * harmless body of equal size.
  */
 describe('bodies that are long to read', () => {
   let database: TestDatabase;
@@ -100,7 +100,7 @@ class AttackCost {
   constructor(private readonly service: ServiceProcess) {
     this.before = this.residentMiB();
     this.watching = this.watch();
-    this.watching.catch(() => undefined); // the error is thrown where the watch ends
+    this.watching.catch(() => undefined); // stop() throws it
   }
 
   /** Ends the watch; prints one line, and gives the longest gap of `/health/live` in milliseconds. */
@@ -130,7 +130,7 @@ class AttackCost {
     }
   }
 
-  /** 0 where there is no /proc. */
+  /** 0 on systems other than Linux. */
   private residentMiB(): number {
     try {
       const status = readFileSync(`/proc/${this.service.child.pid}/status`, 'utf8');

@@ -102,7 +102,7 @@ describe('requests that break off or are followed by what is none', () => {
     socket.write(head('POST /nothing', 'Connection: Upgrade', 'Upgrade: h2c', 'Content-Length: 0'));
     const events = (): number => heard().split('\nid: ').length;
     const before = events();
-    await until(() => events() > before + 2); // the stream goes on
+    await until(() => events() > before + 2); // the stream stays open
     expect(statuses(heard())).toEqual(['200']);
     socket.destroy();
   });

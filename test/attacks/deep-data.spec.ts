@@ -3,7 +3,7 @@ import { query } from '../support/database.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/witness.js';
+import { Witness, report } from '../support/attack.js';
 
 /** Levels that PostgreSQL and JSON.parse accept, but that overflow the stack when they are encoded for a socket. */
 const DEEP = [101, 1000, 4000, 4107, 5000, 20_000];
@@ -78,7 +78,7 @@ describe('data that is deep', () => {
     expect(row).toEqual({ n: 1 });
   });
 
-  /** Rows from before there was a limit, or written by somebody else. */
+  /** Rows beyond today's limit. */
   const ROWS: [string, string, string][] = [
     ['8,000 levels', 'x', arrays(8000)],
     ['20,000 levels', 'x', objects(20_000)],

@@ -87,15 +87,8 @@ needs({ Linux: onLinux }).describe('the embedded database', () => {
     }
   });
 
-  const NAMES = [
-    'postmaster.pid',
-    'service-password',
-    'postgresql.conf',
-    'postgresql.auto.conf',
-    'pg_hba.conf',
-  ];
-  const MORE = ['pg_ident.conf', 'PG_VERSION', 'global/pg_control', 'pg_wal/000000010000000000000001'];
-  it.each([...NAMES, ...MORE])('a named pipe at %s: the start ends, and names it', async (name) => {
+  const PIPES = ['postmaster.pid', 'service-password', 'pg_hba.conf', 'global/pg_control'];
+  it.each(PIPES)('a named pipe at %s: the start ends, and names it', async (name) => {
     const pipe = (path: string): unknown => execFileSync('mkfifo', [path]);
     await instead(name, pipe, () => expect(start()).rejects.toThrow(`${join(cluster, name)} is not a file`));
   });

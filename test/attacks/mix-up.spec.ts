@@ -15,7 +15,7 @@ const AT_ONCE = 20;
 /** What a provider's adapter and settings know about its issuer. */
 interface Known {
   readonly keys: Record<string, string>;
-  /** What `iss` must be. `UNKNOWN`: nobody knows, so every `iss` is refused. */
+  /** The expected `iss`. `UNKNOWN`: there is none, so every `iss` is refused. */
   readonly issuer: string;
 }
 
@@ -187,7 +187,7 @@ describe('mix-up', () => {
     });
   });
 
-  // Contract §6: without iss, the address where the callback arrived says which provider made the code.
+  // Contract §6: without iss, the callback address names the provider of the code.
   it.each([
     ['named at authorize', { redirect_uri: 'https://app.example/cb/attacker' }],
     ['left to the default', {}],

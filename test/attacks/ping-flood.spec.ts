@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { Cluster } from '../support/cluster.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../support/socket-client.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
-import { Witness, report } from '../support/witness.js';
+import { Witness, report } from '../support/attack.js';
 
 const FLOODERS = 4;
 const MIB = 1024 * 1024;
 /** Each attacker stops after that: without a limit it would cost the service several times as much memory. */
 const MOST = 48 * MIB;
-/** What loopback still accepts when nobody reads the connection any more: the kernel's buffers of both sides. */
+/** Bytes that loopback accepts without a reader: the kernel's buffers of both sides. */
 const IN_FLIGHT = 16 * MIB;
 
 const CHUNK = 64 * 1024;

@@ -6,13 +6,13 @@ import { Cluster } from '../support/cluster.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/witness.js';
+import { Witness, report } from '../support/attack.js';
 
 const HANDSHAKES = 1000;
 const AT_ONCE = 50;
 /** Transports of one address that may wait at once (docs/realtime.md). */
 const MAY_WAIT = 500;
-/** Handshakes that go on in two turns of the event loop (admission.ts): some of them find the room taken, and are closed. */
+/** Handshakes that take two turns of the event loop (admission.ts): some exceed the limit then, and are closed. */
 const OF_TWO_TURNS = 16;
 
 interface Answer {

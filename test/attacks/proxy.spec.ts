@@ -9,7 +9,7 @@ import { StubProvider } from '../support/stub-provider.js';
 const SECRET = 'a client secret that no proxy may see';
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'].flatMap((name) => [name, name.toUpperCase()]);
 
-/** Spellings of 127.0.0.1, where the provider listens; and other addresses of this machine, perhaps unused. */
+/** Spellings of 127.0.0.1, the address of the provider; and other loopback addresses. */
 const HERE = ['127.0.0.1', 'localhost', '127.1', '0x7f.1', '2130706433', '0.0.0.0'];
 const NEAR = ['127.0.0.2', '127.255.255.254', '[::1]', '[::ffff:127.0.0.1]', 'localhost.', 'app.localhost'];
 
@@ -80,7 +80,7 @@ describe('a proxy in the environment', () => {
   async function signIn(name: string): Promise<number> {
     const asked = await request(service.url).get('/oauth2/authorize').query({ provider: name });
     const { redirect_url, state } = asked.body as { redirect_url?: string; state: string };
-    if (redirect_url === undefined) return asked.status; // nobody listens there, so there is no discovery document
+    if (redirect_url === undefined) return asked.status; // the address has no listener, so there is no discovery document
     signIns++;
     const code = `code-of-${name}`;
     nonces.set(code, new URL(redirect_url).searchParams.get('nonce') ?? '');

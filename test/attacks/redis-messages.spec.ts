@@ -7,9 +7,9 @@ import { RedisServer, hasRedis } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/witness.js';
+import { Witness, report } from '../support/attack.js';
 
-/** Somebody else can write to the same Redis: one message that was not JSON ended every instance that received it. */
+/** Messages of another writer to Redis: one message that was not JSON ended every instance. */
 needs({ 'redis-server': hasRedis }).describe('a neighbour on Redis', () => {
   let redis: RedisServer;
   let neighbour: Redis;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, query } from '../support/database.js';
-import { HealthWatch, Flood } from '../support/request-flood.js';
+import { Flood, report, Witness } from '../support/attack.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
 
@@ -10,7 +10,7 @@ const ATTEMPTS = 400;
 const WRITES = 40;
 const KEPT = 50;
 
-/** Somebody with a stolen access token renames devices as fast as they can: each is an event in the owner's history. */
+/** A thief of an access token renames devices at full speed: each rename is an event in the owner's history. */
 describe('a flood of renames', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -40,7 +40,7 @@ describe('a flood of renames', () => {
 
   async function attack(url: string, { access_token, user_id }: Tokens, device: string) {
     const began = performance.now();
-    const watch = new HealthWatch(url, service!.child.pid!);
+    const witness = new Witness(service!);
     const renames = Array.from({ length: ATTEMPTS }, (_, i) => ({
       method: 'PATCH',
       path: `/devices/${device}`,
@@ -50,7 +50,7 @@ describe('a flood of renames', () => {
     const flood = new Flood(url, 16);
     const answers = await flood.send(renames);
     flood.close();
-    const { longestGap, memory } = await watch.stop();
+    report(`${ATTEMPTS} renames`, flood.bytes, await witness.stop());
     const [{ rows }] = (await query<{ rows: number }>(
       database.url,
       'SELECT count(*)::int AS rows FROM channel_events WHERE user_id = $1',
@@ -58,11 +58,7 @@ describe('a flood of renames', () => {
     )) as [{ rows: number }];
     const statuses = answers.map(({ status }) => status);
     const done = statuses.filter((status) => status === 200).length;
-    process.stdout.write(
-      `renames: ${flood.bytes} bytes sent, ${ATTEMPTS} requests, ${done} done, ${rows} rows kept, ` +
-        `${memory.toFixed(0)} MiB, longest gap of /health/live ${longestGap.toFixed(0)} ms\n`,
-    );
-    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // each minute has a count of its own
+    const minutes = 1 + Math.ceil((performance.now() - began) / 60_000); // the count starts again each minute
     return { answers, statuses, done, rows, minutes };
   }
 

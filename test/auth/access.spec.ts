@@ -3,9 +3,9 @@ import type { Express } from 'express';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { mutantsOf } from '../support/jwt-mutants.js';
+import { mutantsOf } from '../support/forged-tokens.js';
 import { query } from '../support/database.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket } from '../support/socket-client.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 

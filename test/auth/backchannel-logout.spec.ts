@@ -7,7 +7,7 @@ import { DatabaseBusy } from '../../src/database/database-busy.js';
 import { SignOutService } from '../../src/device/sign-out.service.js';
 import { bearer, claimsOf, type Tokens } from '../support/sign-in.js';
 import { Endings } from '../support/endings.js';
-import { logoutMutants, makeLogoutToken } from '../support/logout-mutants.js';
+import { logoutMutants, makeLogoutToken } from '../support/forged-tokens.js';
 import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { makeSigningKey } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';

@@ -6,7 +6,7 @@ import { OAuthError } from '../../src/errors/oauth-error.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { Endings } from '../support/endings.js';
-import { makeLogoutToken } from '../support/logout-mutants.js';
+import { makeLogoutToken } from '../support/forged-tokens.js';
 import { makeSigningKey } from '../support/signing-key.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';

@@ -11,7 +11,7 @@ import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.j
 import { Sql } from '../../src/database/statements/sql.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
 import { freePort } from '../support/free-port.js';
-import { PostgresNode } from '../support/postgres-node.js';
+import { PostgresNode } from '../support/standby.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';

@@ -14,11 +14,10 @@ import { isInstalled, needs } from '../support/installed.js';
 import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { ReplicatedPostgres } from '../support/standby.js';
+import { ReplicatedPostgres, type PostgresNode } from '../support/standby.js';
 import { until } from '../support/waiting.js';
 import { deployed, complaints, ProxyProcess } from '../support/proxy-process.js';
 import { freePort } from '../support/free-port.js';
-import type { PostgresNode } from '../support/postgres-node.js';
 
 /** Only root may make one, and not in every container. */
 const hasSmallDisks =

@@ -3,11 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import { isFull, reportFault } from '../support/faults.js';
 import { needs } from '../support/installed.js';
-import type { PostgresNode } from '../support/postgres-node.js';
+import { type PostgresNode, ReplicatedPostgres } from '../support/standby.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { claimsOf, signIn, type Tokens } from '../support/sign-in.js';
-import { ReplicatedPostgres } from '../support/standby.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 

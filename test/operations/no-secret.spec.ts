@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expectNoSecret } from '../support/no-secret.js';
+import { expectNoSecret } from '../support/service-process.js';
 
 const ENV = {
   SECRET_KEY: '5e'.repeat(32),

@@ -1,9 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { connect } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
+import { text as readAll, buffer } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import request from 'supertest';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
@@ -12,8 +12,80 @@ import { freePort } from '../support/free-port.js';
 import { Scrape } from '../support/scrape.js';
 import { spawnService, startServiceProcess } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
-import { attributesOf, TraceCollector, type CollectedSpan } from '../support/trace-collector.js';
 import { until } from '../support/waiting.js';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+
+interface CollectedSpan {
+  readonly name: string;
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  /** OTLP: 2 server, 3 client. */
+  readonly kind: number;
+  readonly status: { readonly code?: number };
+  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
+}
+
+interface Export {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: CollectedSpan['attributes'] };
+    readonly scopeSpans: readonly { readonly spans: readonly CollectedSpan[] }[];
+  }[];
+}
+
+/** Receives traces as OTLP/HTTP in JSON, and keeps all bytes. */
+class TraceCollector {
+  readonly spans: CollectedSpan[] = [];
+  /** Of the resource that sends them. */
+  readonly resource: Record<string, unknown> = {};
+  /** Everything that was sent, with the heads of the requests. */
+  text = '';
+
+  private constructor(private readonly server: Server) {
+    server.on('request', (incoming, response) => {
+      void this.answer(incoming, response);
+    });
+  }
+
+  static async start(): Promise<TraceCollector> {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new TraceCollector(server);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Spans that are below another one, as their names and attributes. */
+  below(parent: CollectedSpan): CollectedSpan[] {
+    return this.spans.filter(({ parentSpanId }) => parentSpanId === parent.spanId);
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((resolve) => this.server.close(resolve));
+  }
+
+  private async answer(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = (await buffer(incoming)).toString();
+    this.text += `${incoming.method} ${incoming.url} ${incoming.rawHeaders.join(' ')}\n${body}\n`;
+    this.take(JSON.parse(body) as Export);
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
+  }
+
+  private take({ resourceSpans }: Export): void {
+    for (const { resource, scopeSpans } of resourceSpans) {
+      Object.assign(this.resource, attributesOf(resource));
+      this.spans.push(...scopeSpans.flatMap(({ spans }) => spans));
+    }
+  }
+}
+
+function attributesOf({ attributes }: Pick<CollectedSpan, 'attributes'>): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+}
 
 const PRELOAD = fileURLToPath(new URL('../support/loaded-modules.cjs', import.meta.url));
 const SERVER = 2;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import request from 'supertest';
-import { reissue, OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc-issuer.js';
-import { makeSigningKey } from '../support/signing-key.js';
+import { OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc-issuer.js';
+import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';

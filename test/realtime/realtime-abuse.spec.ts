@@ -3,9 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
-import { RawSocket } from '../support/raw-socket.js';
+import { RawSocket, SocketClient } from '../support/socket-client.js';
 import type { ServiceProcess } from '../support/service-process.js';
-import { SocketClient } from '../support/socket-client.js';
 import { until } from '../support/waiting.js';
 
 /** Packets that a client sends at once. */

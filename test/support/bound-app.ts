@@ -17,7 +17,7 @@ export interface Stored {
 class Front {
   /** Addresses of the instances. */
   instances: readonly string[] = [];
-  /** How many of the next POSTs reach an instance whose answer is lost, with the connection: browsers send them again. */
+  /** Number of the next POSTs that lose their answer and connection after the instance has run them: browsers retry. */
   lost = 0;
   /** Methods and paths of what came in. */
   readonly seen: string[] = [];
@@ -57,7 +57,7 @@ class Front {
   }
 
   private forward({ method, url, rawHeaders }: IncomingMessage, body: Buffer): Promise<IncomingMessage> {
-    if (method !== 'OPTIONS') this.turn++; // a preflight before each POST would bring all of them to the same one
+    if (method !== 'OPTIONS') this.turn++; // else the preflights would send every POST to one instance
     const instance = this.instances[this.turn % this.instances.length]!;
     return new Promise((resolve, reject) => {
       const forwarded = send(instance + url, { method, headers: rawHeaders, agent: false }, resolve);
@@ -66,7 +66,7 @@ class Front {
   }
 }
 
-/** An application in a browser, whose users sign in by one click: their provider asks nothing. */
+/** An application in a browser with a provider that signs users in without a prompt. */
 export class BoundApp {
   private constructor(
     readonly service: TestService,
@@ -131,7 +131,7 @@ export class BoundApp {
       const key = 'latchkey:${this.front.url}';
       const held = JSON.parse(localStorage.getItem(key));
       localStorage.setItem(key, JSON.stringify({ ...held, access_token: 'old' + Math.random(), received_at: 1 }));
-      dispatchEvent(new StorageEvent('storage', { key })); // this tab gets none of its own
+      dispatchEvent(new StorageEvent('storage', { key })); // browsers send it to other tabs only
     }`);
   }
 

@@ -7,8 +7,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /**
  * Bundles sources that are only texts, as Vite or webpack would bundle the files of an application: `./client.js` finds
- * `client.ts` and `client.tsx`, and packages are those of this repository, as they were built.
- * @param files by their names; the first is where it begins
+ * `client.ts` and `client.tsx`, and packages are the built packages of this repository.
+ * @param files by name; the first is the entry point
  */
 export async function bundle(
   files: Readonly<Record<string, string>>,
@@ -52,7 +52,7 @@ export async function bundle(
 
 /** Serves pages and scripts from memory, at `http://localhost:<port>`. */
 export class Pages {
-  /** What is served, by path: scripts where it ends with `.js`, else pages. */
+  /** Scripts (paths that end with `.js`) and pages, by path. */
   readonly at = new Map<string, string>();
 
   private constructor(
@@ -73,7 +73,7 @@ export class Pages {
     return pages;
   }
 
-  /** A page with this in its `#root`, and a script of its own. */
+  /** Adds a page with `html` in `#root`, and its script. */
   put(path: string, script: string, html = ''): void {
     const file = `${path === '/' ? '/index' : path}.js`;
     this.at.set(file, script);

@@ -9,7 +9,7 @@ import type { TestDatabase } from './database.js';
 
 const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
 
-/** A schema of its own in the database of a Citus coordinator, which is in the search path of whoever uses the URL. */
+/** Creates a schema in the database of a Citus coordinator; the URL sets it as search path. */
 export async function createCitusSchema(coordinator: string): Promise<TestDatabase> {
   const schema = `test_${randomBytes(8).toString('hex')}`;
   await run(coordinator, `CREATE SCHEMA ${schema}`);
@@ -18,7 +18,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
   return { url: url.href, drop: () => run(coordinator, `DROP SCHEMA ${schema} CASCADE`) };
 }
 
-/** The same with our tables, migrated and spread. */
+/** Creates such a schema with the service's tables, migrated and distributed. */
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
   await migrate(dataSourceOptions(database.url, 1), patience);

@@ -54,13 +54,13 @@ frame.src = new URLSearchParams(location.search).get('frame');
 document.body.append(frame);
 `;
 
-/** Serves pages that use the built client, at `127.0.0.1`, and the same pages at `localhost`, which is another site. */
+/** Serves pages with the built client at `127.0.0.1` and at `localhost`, which is another site. */
 export class ClientApp {
   /** The address by which the pages call the service. */
   service = '';
   /** `Content-Security-Policy` of the pages. */
   policy = '';
-  /** The same, with `-Report-Only`. */
+  /** `Content-Security-Policy-Report-Only` of the pages. */
   reportedPolicy = '';
   /** `Cross-Origin-Opener-Policy` of all pages. */
   openerPolicy = '';
@@ -134,9 +134,9 @@ async function builtClient(): Promise<Map<string, string>> {
 }
 
 /**
- * Signs in at the provider `stub`, and puts the session where `@latchkey/client` keeps it. Pages that are open in the same
- * browser hear of it, as of a sign-in in another tab.
- * @param where a page of the application's origin
+ * Signs in at the provider `stub`, and stores the session as `@latchkey/client` does. Open pages of the browser are notified
+ * as of a sign-in in another tab.
+ * @param where page of the application's origin
  * @param age of the access token, seconds
  * @returns the user's id
  */

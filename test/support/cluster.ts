@@ -6,18 +6,18 @@ import { startServiceProcess, type ServiceProcess } from './service-process.js';
 import { StubProvider } from './stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const PUBLIC_URL = 'http://latchkey.test'; // the same for all instances, since it is in the tokens
+const PUBLIC_URL = 'http://latchkey.test'; // equal on all instances, since tokens contain it
 
 export interface Pushed {
   readonly status: number;
   readonly body: { id?: string; offset?: number | null; online?: boolean; error?: string };
 }
 
-/** Several instances of the compiled service, each a process of its own, with one database and one provider. */
+/** Instances of the compiled service as processes, with one database and one provider. */
 export class Cluster {
   static readonly serviceKey = SERVICE_KEY;
   readonly instances: ServiceProcess[] = [];
-  /** Every start so far: those that succeed must be ended. */
+  /** All starts, also pending ones: `close` ends their processes. */
   private readonly starts: Promise<ServiceProcess>[] = [];
 
   private constructor(
@@ -58,7 +58,7 @@ export class Cluster {
     return [response.status, await response.json()];
   }
 
-  /** Leaves none running, also of those that were still starting when another one failed. */
+  /** Ends all instances, also those that are still starting. */
   async close(): Promise<void> {
     const starts = await Promise.allSettled(this.starts);
     const started = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));

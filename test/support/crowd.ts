@@ -18,7 +18,7 @@ export interface CrowdOptions {
 
 /**
  * Users with two clients each: one stays where it is for as long as it can, the other goes from instance to instance and keeps
- * its last offset only. Every push is told to its user alone (P9 of security.md).
+ * its last offset only. Every push reaches its user only (P9 of security.md).
  */
 export class Crowd {
   /** Milliseconds from the call of a push until it was on the socket of a client that stays. */
@@ -112,7 +112,7 @@ export class Crowd {
   }
 }
 
-/** One client, which comes back by itself with its last offset, as clients do. */
+/** One client, which reconnects with its last offset. */
 class Listener {
   readonly received: Received[] = [];
   onReady: () => void = () => undefined;
@@ -181,7 +181,7 @@ class Listener {
 
 /** How many sign-ins get their provider's answer in one moment, and so share a statement. */
 const TOGETHER = 8;
-/** After this, those that wait are answered, however few they are. */
+/** Waiting exchanges are answered after this time. */
 const LONGEST_MS = 200;
 /** Of so many people, each signs in again and again: several times in one statement, too. */
 const REGULARS = 5;
@@ -216,14 +216,14 @@ export class CrowdOfSignIns {
     this.work = Promise.allSettled(Array.from({ length: people }, one));
   }
 
-  /** Resolves when everybody's last request has been answered, or has failed. */
+  /** Resolves when all requests have been answered or have failed. */
   async stop(): Promise<void> {
     this.ended = true;
     await this.work;
   }
 }
 
-/** Sign-ins of which a part is missing: each session has its user, device, access token and event, and each event a number. */
+/** Returns incomplete sign-ins: each session has its user, device, access token and event, and each event a number. */
 export async function halfSignIns(databaseUrl: string): Promise<unknown[]> {
   return query(
     databaseUrl,

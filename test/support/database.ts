@@ -6,15 +6,18 @@ import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 export const UNHURRIED_MS = 30_000;
 const UNHURRIED = `statement_timeout=${UNHURRIED_MS}&query_timeout=${UNHURRIED_MS}`;
 
+const TEMPLATE = 'latchkey_template';
+const TEMPLATE_LOCK = 1;
+
 export interface TestDatabase {
   readonly url: string;
-  /** Removes it, together with whatever is still connected. */
+  /** Drops it and closes its connections. */
   drop(): Promise<void>;
 }
 
 /**
  * A fresh, migrated database on the run's PostgreSQL; about 20 ms, once the first has made the template. With `CITUS_URL`
- * (`npm run test:citus`): tables that are spread over that cluster, in a schema of their own; about two seconds.
+ * (`npm run test:citus`): distributed tables in a new schema of that cluster; about two seconds.
  */
 export async function createDatabase(): Promise<TestDatabase> {
   const coordinator = process.env['CITUS_URL'];
@@ -22,8 +25,7 @@ export async function createDatabase(): Promise<TestDatabase> {
     const { createCitusDatabase } = await import('./citus.js');
     return createCitusDatabase(coordinator);
   }
-  const { ensureTemplate, TEMPLATE } = await import('./template.js');
-  await administer((admin) => ensureTemplate(admin, serverUrl()));
+  await administer(ensureTemplate);
   return createFrom(TEMPLATE);
 }
 
@@ -32,7 +34,7 @@ export function createEmptyDatabase(): Promise<TestDatabase> {
   return createFrom('template0');
 }
 
-/** The same database, whose statements may take UNHURRIED_MS. */
+/** Returns the URL with a limit of UNHURRIED_MS for statements. */
 export function unhurried(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}${UNHURRIED}`;
 }
@@ -41,10 +43,29 @@ export function isUnhurried(url: string): boolean {
   return url.endsWith(UNHURRIED);
 }
 
-/** The same options of a data source, with UNHURRIED_MS for statements and connections. */
+/** Returns the options with a limit of UNHURRIED_MS for statements and connections. */
 export function unhurriedOptions(options: DatabaseOptions): DatabaseOptions {
   const extra = { ...options.extra, query_timeout: UNHURRIED_MS, statement_timeout: UNHURRIED_MS };
   return { ...options, connectTimeoutMS: UNHURRIED_MS, extra };
+}
+
+/** Makes the migrated database that all others are copies of, unless another spec file has made it. */
+async function ensureTemplate(admin: Client): Promise<void> {
+  await admin.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]); // until the connection ends
+  const { rowCount } = await admin.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE]);
+  if (rowCount) return;
+  const { DataSource } = await import('typeorm');
+  const { dataSourceOptions } = await import('../../src/database/pool/data-source.js');
+  const unfinished = `${TEMPLATE}_unfinished`;
+  await admin.query(`DROP DATABASE IF EXISTS ${unfinished} WITH (FORCE)`);
+  await admin.query(`CREATE DATABASE ${unfinished}`);
+  const dataSource = await new DataSource(dataSourceOptions(serverUrl() + unfinished, 1)).initialize();
+  try {
+    await dataSource.runMigrations();
+  } finally {
+    await dataSource.destroy(); // PostgreSQL copies a database only if it has no connections
+  }
+  await admin.query(`ALTER DATABASE ${unfinished} RENAME TO ${TEMPLATE}`);
 }
 
 async function createFrom(template: string): Promise<TestDatabase> {
@@ -73,7 +94,7 @@ async function administer(work: (admin: Client) => Promise<unknown>): Promise<vo
   }
 }
 
-/** Runs SQL on a test's database, on a connection of its own. */
+/** Runs SQL on a new connection. */
 export async function query<Row extends QueryResultRow = Record<string, unknown>>(
   databaseUrl: string,
   text: string,

@@ -8,7 +8,7 @@ import type {
 } from 'playwright-core';
 import { launchChromium } from './chromium.js';
 
-/** Browsers of people who look at the demo page; each context is a device of its own. Errors and violations are kept. */
+/** Browsers on the demo page; each context is a device. Records errors and policy violations. */
 export class DemoVisitors {
   readonly faults: string[] = [];
   private contexts: BrowserContext[] = [];

@@ -17,7 +17,7 @@ export function manifestsOf(name: string): Record<string, unknown>[] {
   });
 }
 
-/** What is judged of a service in docker-compose.yml. */
+/** Members of a service in docker-compose.yml that the tests check. */
 export interface ComposeService {
   readonly image: string;
   readonly user?: string;

@@ -5,9 +5,9 @@ import type { DpopCall } from '../../src/token/dpop/dpop-proofs.js';
 export const NO_PROOF: DpopCall = { header: undefined, path: '/oauth2/refresh' };
 
 export interface ProofParts {
-  /** Members that replace or join those of the header; undefined takes one out. */
+  /** Members that replace or extend the header; undefined removes one. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** The same for the claims. */
+  /** Members that replace or extend the claims; undefined removes one. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
@@ -37,7 +37,7 @@ export class ClientKey {
     );
   }
 
-  /** Two parts in base64url, whatever they are, with this key's signature. */
+  /** Signs two parts in base64url. */
   signed(header: string, claims: string): string {
     return `${header}.${claims}.${this.sign(`${header}.${claims}`).toString('base64url')}`;
   }

@@ -1,4 +1,4 @@
-/** What a test has begun and must end, whatever happens: in reverse order, and all of it even where some of it fails. */
+/** Cleanup steps of a test. They run in reverse order, and all of them run even if one fails. */
 export class Endings {
   private readonly all: (() => unknown)[] = [];
 

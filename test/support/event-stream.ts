@@ -31,7 +31,7 @@ export class EventStreamReader {
 
   /**
    * @param options `ca`: what to trust, with `https:`
-   * @throws Error with status and body where the answer is no stream
+   * @throws Error with status and body if the answer is no stream
    */
   static async open(
     url: string,
@@ -70,7 +70,7 @@ export class EventStreamReader {
     return this.of('ready').length > 0;
   }
 
-  /** The ids of the sessions that it was told of. */
+  /** Session ids of the `ended` events. */
   get sessions(): string[] {
     return this.of('ended').map(({ session_id }) => session_id!);
   }

@@ -1,17 +1,123 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { FaultHttp, SLOW_DATABASE, FaultTally } from './fault-http.js';
 import { reportFault } from './faults.js';
 import { Cluster } from './cluster.js';
 import { SocketClient, type Received } from './socket-client.js';
 import { until } from './waiting.js';
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import https from 'node:https';
+import { json } from 'node:stream/consumers';
+
+/** Counts requests by their kind, and the longest time without a success of each. */
+export class FaultTally {
+  requests = 0;
+  failed = 0;
+  /** What the failures were, e.g. `push 500`, and how often each. */
+  readonly failures = new Map<string, number>();
+  private readonly lastSuccess = new Map<string, number>();
+  private readonly gaps = new Map<string, number>();
+
+  /** @param outcome a status, or a code such as `ECONNREFUSED` */
+  add(kind: string, succeeded: boolean, outcome: string): void {
+    this.requests++;
+    if (succeeded) {
+      this.endGap(kind);
+    } else {
+      this.failed++;
+      const failure = `${kind} ${outcome}`;
+      this.failures.set(failure, (this.failures.get(failure) ?? 0) + 1);
+    }
+  }
+
+  /** Milliseconds, of the kind for which it was longest; the time until now counts. */
+  longestGap(): number {
+    for (const kind of this.lastSuccess.keys()) this.endGap(kind);
+    return Math.max(0, ...this.gaps.values());
+  }
+
+  private endGap(kind: string): void {
+    const now = performance.now();
+    const gap = now - (this.lastSuccess.get(kind) ?? now);
+    this.lastSuccess.set(kind, now);
+    this.gaps.set(kind, Math.max(gap, this.gaps.get(kind) ?? 0));
+  }
+}
+
+const LONGEST_MS = 15_000;
+
+export interface Answered {
+  readonly status: number;
+  readonly body: Record<string, unknown>;
+  /** An instance, not a proxy, says that the database was too slow. */
+  readonly isBusy: boolean;
+}
+
+/** The outcome of requests for which the database of a busy machine was too slow. */
+const SLOW_DATABASE = 'slow database';
+
+/** A strict client: keep-alive, no retries, and every answer that is no success counts as failed. */
+export class FaultHttp {
+  private readonly plain = new Agent({ keepAlive: true });
+  private readonly tls: https.Agent;
+
+  /** @param ca what to trust at `https:` addresses */
+  constructor(
+    private readonly tally: FaultTally,
+    ca?: string,
+  ) {
+    this.tls = new https.Agent({ keepAlive: true, ...(ca !== undefined && { ca }) });
+  }
+
+  /** @returns the answer, or undefined when there was none or it is no success; never throws */
+  async counted(kind: string, url: string, body?: object, bearer?: string): Promise<Answered | undefined> {
+    try {
+      const answer = await this.ask(url, body, bearer);
+      const succeeded = answer.status < 300;
+      this.tally.add(kind, succeeded, answer.isBusy ? SLOW_DATABASE : String(answer.status));
+      return succeeded ? answer : undefined;
+    } catch (error) {
+      this.tally.add(kind, false, (error as NodeJS.ErrnoException).code ?? (error as Error).name);
+      return undefined;
+    }
+  }
+
+  /** A POST of JSON, or a GET without a body. Not counted. @param more headers */
+  async ask(url: string, body?: object, bearer?: string, more: object = {}): Promise<Answered> {
+    const headers = {
+      ...more,
+      ...(body && { 'Content-Type': 'application/json' }),
+      ...(bearer !== undefined && { Authorization: `Bearer ${bearer}` }),
+    };
+    const signal = AbortSignal.timeout(LONGEST_MS);
+    const options = { method: body ? 'POST' : 'GET', headers, signal };
+    const call = url.startsWith('https:')
+      ? https.request(url, { ...options, agent: this.tls })
+      : request(url, { ...options, agent: this.plain });
+    call.end(body && JSON.stringify(body));
+    const [response] = (await once(call, 'response')) as [IncomingMessage];
+    const text = response.headers['content-type']?.includes('json');
+    if (!text) response.resume();
+    const { 'retry-after': retryAfter, 'x-request-id': requestId } = response.headers;
+    return {
+      status: response.statusCode!,
+      isBusy: response.statusCode === 500 && retryAfter !== undefined && requestId !== undefined,
+      body: text ? ((await json(response)) as Answered['body']) : {},
+    };
+  }
+
+  close(): void {
+    this.plain.destroy();
+    this.tls.destroy();
+  }
+}
 
 const PAUSE_MS = 100;
 
 /**
- * Sign-ins, refreshes, pushes and sockets that go on while something is broken. Afterwards it asks for everything that
- * was acknowledged: each token must work, and each push must have come once and in order to a socket that was there all
- * the time, and to one that comes now and asks for the whole history.
+ * Load of sign-ins, refreshes, pushes and sockets during a fault. Afterwards it checks all that was acknowledged: each token
+ * must work, and each push must have arrived once and in order at the open socket, and at a new one that reads the whole
+ * history.
  */
 export class FaultLoad {
   readonly tally = new FaultTally();
@@ -27,7 +133,7 @@ export class FaultLoad {
   }
 
   /**
-   * Resolves once everybody has signed in and listens.
+   * Resolves once all users have signed in and listen.
    * @param urls of instances, or of the proxy before them; requests go to them in turn
    * @param people each sends some 20 requests a second
    * @param ca what to trust at `https:` addresses
@@ -39,7 +145,7 @@ export class FaultLoad {
     return load;
   }
 
-  /** Resolves after so many more successes: work goes on (again). */
+  /** Resolves after `count` more successful requests. */
   async successes(count: number): Promise<void> {
     const { tally } = this;
     const succeeded = (): number => tally.requests - tally.failed;
@@ -47,7 +153,7 @@ export class FaultLoad {
     while (succeeded() < wanted && !this.ended) await new Promise((resolve) => setTimeout(resolve, 20));
   }
 
-  /** Failures that are not those of a busy machine, whose database takes too long: `<kind of request> <status>`. */
+  /** Failures as `<kind of request> <status>`, without those of a slow database on a busy machine. */
   unexcused(): string[] {
     return [...this.tally.failures.keys()].filter((failure) => !failure.endsWith(SLOW_DATABASE));
   }
@@ -77,7 +183,7 @@ export class FaultLoad {
     expect({ lost, doubled, disordered }).toEqual({ lost: 0, doubled: 0, disordered: 0 });
   }
 
-  /** Also where a test has failed: leaves no socket, and no request under way. */
+  /** Closes all sockets and requests, also after a failed test. */
   async close(): Promise<void> {
     await this.end();
     for (const person of this.people) person.close();
@@ -102,7 +208,7 @@ export interface Damage {
   disordered: number;
 }
 
-/** Signs in, refreshes and is pushed to, again and again, with a socket that comes back by itself with its offset. */
+/** One user: signs in, refreshes and receives pushes in a loop, with a socket that reconnects with its offset. */
 export class FaultPerson {
   private readonly name = randomUUID();
   private userId = '';
@@ -111,7 +217,7 @@ export class FaultPerson {
   readonly accessTokens: string[] = [];
   readonly pushed = new Map<number, number>();
   private socket?: SocketClient;
-  /** Where that socket began: it may be cut before its first event. */
+  /** First offset of the socket, for a reconnection before its first event. */
   private beginning: number | undefined;
   private hasLeft = false;
   private pushes = 0;
@@ -137,7 +243,7 @@ export class FaultPerson {
     this.beginning = (data as { offset: number }).offset;
   }
 
-  /** @param ended tells whether to stop */
+  /** @param ended returns whether to stop */
   async run(ended: () => boolean, pauseMs: number): Promise<void> {
     for (let round = 1; !ended(); round++) {
       await this.refresh();
@@ -226,7 +332,7 @@ export class FaultPerson {
     return { lost, doubled: 0, disordered: 0 };
   }
 
-  /** A push that failed may have been written all the same: it may come, but once. */
+  /** A failed push may have been stored: it may arrive, but only once. */
   private damageOf(history: readonly Received[]): Damage {
     const pushes = history.filter(({ event }) => event === EVENT);
     const offsets = new Map(pushes.map(({ data, meta }) => [data as number, meta!.offset]));
@@ -237,7 +343,7 @@ export class FaultPerson {
     return { lost, doubled: pushes.length - offsets.size, disordered };
   }
 
-  /** A socket that comes back by itself with its offset. @param from the offset that it asks for until it has an event */
+  /** Opens a socket that reconnects with its offset. @param from the offset before the first event */
   private open(from: () => number | undefined): SocketClient {
     const comesBack = { reconnection: true, reconnectionDelay: 100, reconnectionDelayMax: 500 };
     const auth = (send: (auth: object) => void): void => {
@@ -247,7 +353,7 @@ export class FaultPerson {
     const ca = this.ca !== undefined && { ca: this.ca };
     const client = SocketClient.open(this.url(), auth, { ...comesBack, ...ca });
     const { socket } = client;
-    // A stock client does not come back by itself where the service refused it or ended it: the application decides.
+    // A stock client does not reconnect after a refusal or a close by the service: the application decides.
     const comeBack = (): void =>
       void setTimeout(() => this.hasLeft || socket.active || socket.connect(), 200).unref();
     socket.on('connect_error', comeBack);

@@ -3,16 +3,16 @@ import { appendFileSync } from 'node:fs';
 /** Whether `npm run test:infra` runs the specs in full; `-- --short`, which CI runs, is what takes a few seconds. */
 export const isFull = process.env['INFRA'] === '1';
 
-/** What a fault has cost, while requests went on: one row of the table in lab/results/faults.md. */
+/** Cost of a fault under load: one row of the table in lab/results/faults.md. */
 export interface FaultRow {
   /** What was done to the service, e.g. `primary killed, standby promoted (HAProxy)`. */
   readonly fault: string;
-  /** All requests that were sent, and those of them that did not succeed. */
+  /** Number of requests sent, and of failed ones. */
   readonly requests: number;
   readonly failed: number;
   /** The longest time without a success, in milliseconds, of the kind of request for which it was longest; left out: not measured. */
   readonly longestGapMs?: number;
-  /** Tokens and pushes that the service has acknowledged, and those of them that were gone afterwards, or came twice; left out: not looked for. */
+  /** Acknowledged tokens and pushes, and how many of them were lost or came twice; undefined if not checked. */
   readonly acknowledged: number;
   readonly lost?: number;
   readonly doubled?: number;

@@ -11,7 +11,7 @@ const worker = process.ppid * 4 + Number(process.env['JEST_WORKER_ID'] ?? 0);
 const share = FIRST + (worker % SHARES) * SHARE;
 let next = Math.floor(Math.random() * SHARE);
 
-/** A port that nobody listens on, and that nobody else is about to. */
+/** Returns a port without a listener that no other worker will take. */
 export async function freePort(): Promise<number> {
   for (let tried = 0; tried < SHARE; tried++) {
     const port = share + (next++ % SHARE);

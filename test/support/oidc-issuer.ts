@@ -14,8 +14,7 @@ import {
   type Adapter,
   type AdapterPayload,
 } from 'oidc-provider';
-import { sign } from 'node:crypto';
-import { makeSigningKey, type SigningKey } from './signing-key.js';
+import { makeSigningKey } from './signing-key.js';
 
 /** What the accounts of the provider say about themselves; every login exists. */
 const claimsOf = (login: string) => ({
@@ -26,7 +25,7 @@ const claimsOf = (login: string) => ({
   'https://idp.example/employee': { number: 4711 },
 });
 
-/** A real OpenID provider on loopback, whose public address is that of the proxy in front of it. */
+/** A real OpenID provider on loopback; its issuer is the address of the proxy before it. */
 export class OidcIssuer {
   key = makeSigningKey('first');
   /** Whether ID tokens have all claims, or only `sub`, so that the rest is at the userinfo endpoint. */
@@ -110,7 +109,7 @@ export class OidcIssuer {
       fetch: (url, options) => fetch(url, { ...options, dispatcher: undefined } as object),
       jwks: { keys: [this.key.jwk] },
       findAccount: (_context, login) => ({ accountId: login, claims: () => claimsOf(login) }),
-      // Nobody is asked for consent.
+      // Grants consent without a prompt.
       loadExistingGrant: async ({ oidc }) => {
         const grant = new oidc.provider.Grant({
           clientId: oidc.client!.clientId,
@@ -165,7 +164,7 @@ export class Person {
 
   constructor(private readonly login: string) {}
 
-  /** @returns the address of the callback with code, state and iss; nobody has to listen there */
+  /** @returns the callback URL with code, state and iss; it is not called */
   async authorize(page: string): Promise<URL> {
     const { origin } = new URL(page);
     let url = new URL(page);
@@ -179,7 +178,7 @@ export class Person {
     return url;
   }
 
-  /** Signs out at the provider, which then tells its clients. Resolves once it has told them. */
+  /** Signs out at the provider; resolves once the provider has sent its logout tokens. */
   async logOut(issuer: string): Promise<void> {
     const page = await this.fetch(`${issuer}/session/end`);
     const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(await page.text()) ?? [];
@@ -209,29 +208,6 @@ export class Person {
     const [name = '', ...value] = pair.split('=');
     this.cookies.set(name, value.join('='));
   }
-}
-
-type Part = Record<string, unknown>;
-
-/** An ID token with other claims or another header, signed again, so that nothing but the change is wrong with it. */
-export function reissue(idToken: string, key: SigningKey, claims: Part, header: Part = {}): string {
-  const [first = '', second = ''] = idToken.split('.');
-  const content = [
-    { ...decode(first), ...header },
-    { ...decode(second), ...claims },
-  ]
-    .map(encode)
-    .join('.');
-  const signature = sign('sha256', Buffer.from(content), { key: key.privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${content}.${signature.toString('base64url')}`;
-}
-
-function decode(part: string): Part {
-  return JSON.parse(Buffer.from(part, 'base64url').toString()) as Part;
-}
-
-function encode(part: Part): string {
-  return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
 /** Changes an answer: returns another one, or nothing to leave it as it is. */

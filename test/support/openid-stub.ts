@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ProviderSettings } from '../../src/config/providers/provider-settings.js';
-import { reissue } from './oidc-issuer.js';
-import { makeSigningKey } from './signing-key.js';
+import { makeSigningKey, reissue } from './signing-key.js';
 import { providerSettings, StubProvider, type ProviderRequest } from './stub-provider.js';
 
 type Part = Record<string, unknown>;
@@ -9,7 +8,7 @@ type Part = Record<string, unknown>;
 /** What it answers at a path, in place of a JSON object: status, body, and headers. */
 export type Said = readonly [status: number, body: string, headers?: Record<string, string>];
 
-/** An OpenID provider whose every word a test may change; `undefined` removes a member. No service is needed around it. */
+/** An OpenID provider with answers that a test can change; `undefined` removes a member. */
 export class OpenIdStub {
   readonly key = makeSigningKey('first');
   metadata: Part = {};
@@ -21,7 +20,7 @@ export class OpenIdStub {
   jwks: Part | undefined;
   /** By path. */
   said: Record<string, Said> = {};
-  /** By the path of a request: called before it is answered; nothing is said where it returns false. */
+  /** Called before each answer; false suppresses the answer. */
   seen: (request: ProviderRequest, raw: IncomingMessage) => boolean | void = () => undefined;
 
   private constructor(private readonly stub: StubProvider) {

@@ -123,7 +123,7 @@ export type Packed = (typeof PACKED)[number];
  * @returns the tarball's path
  */
 export async function tarballOf(name: Packed): Promise<string> {
-  const place = join(process.env['TEST_TARBALLS']!, name);
+  const place = join(tmpdir(), `tarball-${name}`);
   const lock = new Client(`${process.env['TEST_DATABASE_SERVER']}postgres`);
   await lock.connect();
   try {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.js';
 
-/** Tests with a real PgBouncer are skipped where it is not installed. CI must have it: there the start fails. */
+/** Whether to run tests with a real PgBouncer. CI must have it: its start fails there. */
 export const hasPgBouncer = process.env['CI'] !== undefined || !spawnSync('pgbouncer', ['--version']).error;
 
 /** A real PgBouncer before one database, with few connections to it. */

@@ -7,7 +7,7 @@ export interface Certificate {
 }
 
 /**
- * Makes a certification authority of our own, in a directory, and a certificate of it for the host `localhost`.
+ * Makes a certification authority in a directory, and its certificate for the host `localhost`.
  * @returns the paths of their files
  */
 export function privateCa(directory: string): { ca: string; server: Certificate } {

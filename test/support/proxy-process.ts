@@ -32,7 +32,7 @@ export class ProxyProcess {
     return this.text;
   }
 
-  /** At once: whatever goes through it is cut. */
+  /** Stops it at once, which cuts its connections. */
   async stop(): Promise<void> {
     this.child.kill('SIGTERM');
     await this.closed;
@@ -59,7 +59,7 @@ const read = (name: string): string => readFileSync(new URL(`../../deploy/${name
 /**
  * A file of deploy/ as a test needs it: other addresses and paths, and what it includes from there in its place.
  * @param changes from what stands there to what shall
- * @throws Error where the file does not say what shall be changed
+ * @throws Error if the file lacks a text to change
  */
 export function deployed(name: string, changes: Readonly<Record<string, string>>): string {
   let text = read(name).replaceAll(/^ *include (nginx-\w+\.conf);$/gm, (_, included: string) =>

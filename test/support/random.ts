@@ -2,7 +2,7 @@
 export class Random {
   private state: number;
 
-  /** @param index of an input: each has choices of its own, so that one can be made again without those before it */
+  /** @param index of an input: each index gives an independent sequence, so that one input can be repeated */
   constructor(seed: number, index = 0) {
     this.state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b) + Math.imul(index + 1, 0xc2b2ae35);
   }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { isInstalled } from './installed.js';
 
-/** Tests with a real Redis are skipped where it is not installed. */
+/** Whether to run tests with a real Redis. */
 export const hasRedis = isInstalled('redis-server');
 
 /** A real Redis that can be killed or frozen; it stores nothing on disk. */
@@ -33,7 +33,7 @@ export class RedisServer {
     return RedisServer.start('--replicaof', `127.0.0.1 ${master.port}`, ...more);
   }
 
-  /** Also after a kill: an empty one, at the same address. */
+  /** Starts it, also after a kill: empty, with its former port. */
   async start(): Promise<void> {
     const args = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
     const replication = ['--repl-diskless-sync-delay', '0', '--repl-diskless-load', 'swapdb']; // at once, and no file

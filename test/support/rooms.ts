@@ -18,7 +18,7 @@ export function importsOf(file: string): string[] {
   return namedImportsOf(file).map(({ path }) => path);
 }
 
-/** The same with the names that are imported, as they are written; none where a file is imported as a whole. */
+/** Imports with the imported names; no names for `import *` and for side effects. */
 export function namedImportsOf(file: string): { readonly path: string; readonly names: string }[] {
   const found = sourceOf(file).matchAll(/(?:(\{[^{}]*\})\s*from|from|import)\s*\(?['"`](\.[^'"`]+)['"`]/g);
   return [...found].map(([, names = '', path]) => ({

@@ -11,7 +11,7 @@ export class Scrape {
   readonly type = new Map<string, string>();
   readonly samples: readonly Sample[];
 
-  /** @throws where a line is not of the format */
+  /** @throws Error if a line is not of the format */
   constructor(text: string) {
     const samples: Sample[] = [];
     for (const line of text.split('\n')) {
@@ -23,12 +23,12 @@ export class Scrape {
     this.samples = samples;
   }
 
-  /** The names of series, without those of labels. */
+  /** Names of the series. */
   get names(): ReadonlySet<string> {
     return new Set(this.samples.map(({ name }) => name));
   }
 
-  /** The sum of the samples of a name that have these labels; undefined where there is none. */
+  /** Sum of the samples with a name and labels; undefined without any. */
   sum(name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
     const found = this.samples.filter(
       (sample) =>

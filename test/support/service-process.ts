@@ -3,11 +3,10 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { tmpdir } from 'node:os';
 import { freePort } from './free-port.js';
-import { expectNoSecret } from './no-secret.js';
 import type { Answered } from './openapi/watch-answers.mjs';
 
 /** So that its answers, too, are compared with docs/openapi.json. */
-const TELL_ANSWERS = `--import=${new URL('openapi/tell-answers.mjs', import.meta.url).href}`;
+const REPORT_ANSWERS = `--import=${new URL('openapi/report-answers.mjs', import.meta.url).href}`;
 
 const MAIN = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url));
 
@@ -16,7 +15,7 @@ export interface ServiceProcess {
   readonly child: ChildProcess;
   /** Standard output and error so far. */
   output(): string;
-  /** Sends a signal and waits for the end; returns the exit code, null when the signal itself ended it. Fails where it has logged a secret. */
+  /** Sends a signal and waits for the end; returns the exit code, null if the signal ended it. Fails if a secret was logged. */
   end(signal: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -29,7 +28,7 @@ export interface ServiceChild extends ServiceProcess {
 }
 
 /**
- * Starts the compiled service as a process of its own, as `npm run start:prod` does, and waits for nothing.
+ * Starts the compiled service as `npm run start:prod` does, without waiting until it is ready.
  * @param env the whole of its environment, beside PATH.
  * @param main the compiled service's; that of this repository unless it is given
  * @param openFiles how many files it may open; as many as this process, unless it is given
@@ -42,8 +41,8 @@ export async function spawnService(
   const port = env['PORT'] ?? String(await freePort());
   const [command, ...args]: [string, ...string[]] =
     openFiles === undefined
-      ? [process.execPath, TELL_ANSWERS, main]
-      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, TELL_ANSWERS, main];
+      ? [process.execPath, REPORT_ANSWERS, main]
+      : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, REPORT_ANSWERS, main];
   const variables = { PORT: port, SECRET_KEY: '5e'.repeat(32), LOG_FORMAT: 'json', ...env };
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], ...variables },
@@ -78,7 +77,7 @@ export async function spawnService(
   };
 }
 
-/** The same, and waits until it is ready. */
+/** Starts the compiled service, and waits until it is ready. */
 export async function startServiceProcess(
   env: Record<string, string>,
   main: string = MAIN,
@@ -98,7 +97,7 @@ export interface CommandResult {
 }
 
 /**
- * Runs the compiled command `keys` as a process of its own, as `npm run keys` does.
+ * Runs the compiled command `keys` as `npm run keys` does.
  * @param env the whole of its environment, beside PATH and a SECRET_KEY, which is that of the test services
  */
 export function keysCommand(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
@@ -113,4 +112,29 @@ export function keysCommand(env: Record<string, string>, ...args: string[]): Pro
       },
     );
   });
+}
+
+/** Access token (a JWT), refresh token, private key. */
+const SHAPES = [/eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{80,}/, /lkr_[\w-]{80,}/, /PRIVATE KEY/];
+/** The variables whose values are secret, in every spelling. */
+const SECRET_VARIABLES = /(?:client[._]secret|secret_key|service_keys)$/i;
+
+/**
+ * Validates the log of a service at its end: no test may make it log a secret (P5).
+ * @param env the variables with which the service was started
+ * @throws Error that does not show the secret
+ */
+export function expectNoSecret(log: string, env: Readonly<Record<string, string>>): void {
+  const shown = SHAPES.filter((shape) => shape.test(log)).map(String);
+  for (const [name, value] of Object.entries(env)) {
+    if (SECRET_VARIABLES.test(name) && secretsIn(value).some((secret) => log.includes(secret)))
+      shown.push(name);
+  }
+  if (shown.length > 0) throw new Error(`the log of a service has a secret: ${shown.join(', ')}`);
+}
+
+/** Service keys of a list without their prefix; short ones would match other text. */
+function secretsIn(value: string): string[] {
+  const all = value.split(',').map((one) => one.replace(/^[a-z]+:/, ''));
+  return all.filter(({ length }) => length >= 16);
 }

@@ -9,18 +9,18 @@ import type { Service } from '../../src/start-app.js';
 import { startService } from '../../src/start.js';
 import { createDatabase, isUnhurried, unhurried, UNHURRIED_MS } from './database.js';
 import { freePort } from './free-port.js';
-import { expectNoSecret } from './no-secret.js';
+import { expectNoSecret } from './service-process.js';
 import { watchAnswer } from './openapi/watch-answers.mjs';
 
 export interface TestService {
-  /** Where it listens, e.g. `http://localhost:40123`; its PUBLIC_URL unless that was given. */
+  /** Its address, e.g. `http://localhost:40123`; also the default of PUBLIC_URL. */
   readonly url: string;
   readonly databaseUrl: string;
   readonly settings: Settings;
   readonly app: Service['app'];
   /** Everything logged so far, at level debug. */
   readonly log: readonly string[];
-  /** Stops it, and drops its database unless that was given. Fails where it has logged a secret. */
+  /** Stops it, and drops its database unless that was given. Fails if a secret was logged. */
   close(): Promise<void>;
 }
 

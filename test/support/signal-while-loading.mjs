@@ -1,7 +1,7 @@
 import { isMainThread } from 'node:worker_threads';
 import { register } from 'node:module';
 
-// Preloaded by a service: what its first file imports is never loaded, and a SIGTERM arrives meanwhile.
+// Preloaded by a service: sends SIGTERM while the imports of its first file are loading, which never ends.
 if (isMainThread) register(import.meta.url);
 
 export function resolve(specifier, context, next) {

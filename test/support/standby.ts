@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, readdirSync, readFileSync } from 'node:fs';
 import { chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,8 +13,142 @@ import {
 import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
 import { freePort } from './free-port.js';
-import { PostgresNode, SERVICE } from './postgres-node.js';
 import { until } from './waiting.js';
+import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
+import { errorCode } from '../../src/database/statements/error-facts.js';
+
+/** The role and the database of the service. */
+const SERVICE = 'latchkey';
+const SETTINGS = [
+  // Fast: the tests kill processes, not the operating system. Commits still wait for the standby.
+  'fsync=off',
+  'full_page_writes=off',
+  'max_connections=200',
+  'shared_buffers=16MB',
+  'max_wal_size=256MB',
+  'wal_keep_size=128MB', // for a standby that is being copied
+];
+
+/** One PostgreSQL of a pair, on 127.0.0.1. */
+export class PostgresNode {
+  private server: Server | undefined;
+
+  constructor(
+    readonly cluster: ClusterDirectory,
+    private readonly password: string,
+    readonly port: number,
+    private readonly settings: readonly string[],
+  ) {}
+
+  /** The superuser's, in the database of the service. */
+  get adminUrl(): string {
+    return this.urlOf(SUPERUSER);
+  }
+
+  /** The service's: an ordinary role that owns its database. */
+  get url(): string {
+    return this.urlOf(SERVICE);
+  }
+
+  /** A URL without a database, for its maintenance. */
+  urlOf(user: string, database = SERVICE): string {
+    return `postgres://${user}:${this.password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Starts it, also again after an end: data and address stay. */
+  async start(): Promise<this> {
+    const { path, account } = this.cluster;
+    const binaries = postgresBinaries(account, () => sharedPlace('programs'));
+    const settings = [...SETTINGS, ...this.settings];
+    this.server = await startServer({ binaries, account, path, port: this.port, settings });
+    return this;
+  }
+
+  /** Every process of it stands still: connections stay open, and nothing is answered. */
+  freeze(): void {
+    this.signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.signal('SIGCONT');
+  }
+
+  /** Every process of it is killed at once, as when its machine is lost. */
+  async kill(): Promise<void> {
+    const pids = this.signal('SIGSTOP'); // first: one that outlived the others for a moment would act on their end
+    for (const pid of pids) send(pid, 'SIGKILL');
+    await until(() => !this.server!.running() && !pids.some(isAlive));
+    rmSync(join(this.cluster.path, 'postmaster.pid'), { force: true }); // another process may get its number
+  }
+
+  /** Makes a primary of a standby; resolves when it takes writes. */
+  async promote(): Promise<void> {
+    await this.query('SELECT pg_promote(true)');
+  }
+
+  /** Runs one statement as superuser, on a new connection. */
+  async query(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+    const client = new Client(this.urlOf(SUPERUSER, 'postgres'));
+    await client.connect();
+    try {
+      return (await client.query<Record<string, unknown>>(text, values)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** Stops it at once: a primary that shuts down in order waits for its standby. */
+  async stop(): Promise<void> {
+    if (!this.server?.running()) return;
+    this.thaw();
+    process.kill(this.server.pid, 'SIGQUIT');
+    await until(() => !this.server!.running());
+  }
+
+  /** Writes a setting that outlives a start, and applies it. */
+  async set(name: string, value: string): Promise<void> {
+    await this.query(`ALTER SYSTEM SET ${name} = '${value}'`);
+    await this.query('SELECT pg_reload_conf()');
+  }
+
+  /** The postmaster first: from then on it has no new children. @returns to whom it was sent */
+  private signal(signal: NodeJS.Signals): number[] {
+    if (!this.server?.running()) return [];
+    const { pid } = this.server;
+    send(pid, signal);
+    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
+    const pids = [pid, ...children.map(Number)];
+    for (const child of pids.slice(1)) send(child, signal);
+    return pids;
+  }
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if (errorCode(error) !== 'ESRCH') throw error; // it has just ended
+  }
+}
+
+function parentOf(pid: string): number {
+  return Number(statOf(pid)?.[2]);
+}
+
+/** A zombie is not alive: it only waits for its parent to ask how it ended. */
+function isAlive(pid: number): boolean {
+  const state = statOf(String(pid))?.[1];
+  return state !== undefined && state !== 'Z';
+}
+
+/** State and parent. */
+function statOf(pid: string): RegExpExecArray | null {
+  try {
+    return /^\d+ \(.*\) (\S) (\d+)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return null; // it has just ended
+  }
+}
 
 /** By this name a standby is known to its primary. */
 const STANDBY = 'standby';
@@ -22,7 +156,7 @@ const STANDBY = 'standby';
 // Without the log: a standby reads it from its primary. What goes away while it is read was of no use any more.
 const COPY = `tar -C "$0" --exclude='./pg_wal/*' --exclude=./postmaster.pid -cf - . 2>/dev/null | tar -C "$1" -xpf -`;
 
-/** What pg_basebackup does, which npm's PostgreSQL lacks: makes a standby of a running primary. What was there before goes. */
+/** Copies a running primary to a standby, as pg_basebackup does, which npm's PostgreSQL lacks. */
 async function copyCluster(primary: PostgresNode, to: ClusterDirectory): Promise<void> {
   await rm(to.path, { recursive: true, force: true });
   await mkdir(to.path, { mode: 0o700 });
@@ -113,7 +247,7 @@ export class ReplicatedPostgres {
     await until(async () => (await this.syncState()) === 'sync');
   }
 
-  /** Resolves when the primary has acknowledged a commit: as long as that waits for a standby, so does everybody's. */
+  /** Resolves when the primary acknowledges a commit: until then every commit waits for the standby. */
   async commit(): Promise<void> {
     await this.primary.query(`SELECT pg_logical_emit_message(true, '${STANDBY}', '')`);
   }

@@ -1,4 +1,4 @@
-// Sockets that come back like a stock Socket.IO client, in a process of their own. They speak only as much of HTTP, WebSocket
+// Sockets that reconnect like a stock Socket.IO client, in a separate process. They speak only as much of HTTP, WebSocket
 // and Engine.IO as they need, on bare TCP: a client library would take more of the machine than the service that is measured.
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
@@ -9,7 +9,7 @@ const LONGEST_DELAY_MS = 5000;
 const JITTER = 0.5;
 const TIMEOUT_MS = 20_000;
 /**
- * From one address to another there are 28,000 ports, and the service has many addresses. A client bound to an address of its own costs
+ * From one address to another there are 28,000 ports, and the service has many addresses. A client bound to its own address costs
  * the kernel 1.7 ms: thousands of them connect for seconds and then send all their requests at one stroke, which independent ones never do.
  */
 const SOCKETS_AN_ADDRESS = 5000;
@@ -139,4 +139,4 @@ process.on('message', (order) => {
     process.disconnect();
   }
 });
-process.once('disconnect', () => process.exit(0)); // whoever started it is gone
+process.once('disconnect', () => process.exit(0)); // the test has ended

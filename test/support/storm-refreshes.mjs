@@ -1,4 +1,4 @@
-// Refreshes at a steady rate, whatever the answers take, in a process of their own.
+// Sends refreshes at a steady rate, independent of the answers, in a separate process.
 import { Agent, request } from 'node:http';
 
 const KEPT = 64;
@@ -36,7 +36,7 @@ function send(port, i, due, isNew) {
   const headers = {
     'Content-Type': 'application/json',
     'Content-Length': Buffer.byteLength(body),
-    'X-Forwarded-For': `10.128.${i >> 8}.${i & 255}`, // each user at an address of their own
+    'X-Forwarded-For': `10.128.${i >> 8}.${i & 255}`, // one address per user
   };
   const sent = performance.now();
   const own = isNew ? false : agent;
@@ -66,4 +66,4 @@ function send(port, i, due, isNew) {
   call.on('error', ({ message }) => done(0, message));
   call.end(body);
 }
-process.once('disconnect', () => process.exit(0)); // whoever started it is gone
+process.once('disconnect', () => process.exit(0)); // the test has ended

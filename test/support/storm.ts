@@ -15,7 +15,7 @@ const LAST_PROCESSOR = PROCESSORS - 1;
 /** All but the service's, which is the first one. */
 const OTHER_PROCESSORS = `1-${LAST_PROCESSOR}`;
 
-/** When it was due (ms since the epoch), ms until its answer, status (0: none), whether on a connection of its own, ms sent too late, why it failed. */
+/** When it was due (ms since the epoch), ms until its answer, status (0: none), whether on a new connection, ms sent too late, failure. */
 export type Refresh = [
   due: number,
   milliseconds: number,
@@ -67,7 +67,7 @@ export async function insertSessions(databaseUrl: string, count: number): Promis
   }
 }
 
-/** A script of this directory in a process of its own, off the service's processor and, if told, behind all others. */
+/** A script of this directory as a process on another processor than the service's, optionally with low priority. */
 export function startBeside(script: string, isLast: boolean): ChildProcess {
   const path = fileURLToPath(new URL(script, import.meta.url));
   const command = [...(isLast ? ['nice', '-n', '19'] : []), process.execPath, path];
@@ -79,7 +79,7 @@ export function startBeside(script: string, isLast: boolean): ChildProcess {
 /**
  * Keeps a process, or its main thread, on some processors.
  * @param processors as `taskset -c` takes them: `0`, or `1-3`
- * @returns whether it does: not where there is one only, or no `taskset`
+ * @returns false with one processor, or without `taskset`
  */
 export function pin(pid: number, processors: string, { mainThreadOnly = false } = {}): boolean {
   return PROCESSORS > 1 && keepOn(processors, pid, mainThreadOnly ? [] : ['-a']);
@@ -125,7 +125,7 @@ export function quantile(values: readonly number[], share: number): number {
 const PROCESSES = 2;
 const LONGEST_STORM_MS = 120_000;
 
-/** Many sockets that come back by themselves (storm-clients.mjs), in processes that give way to all others. */
+/** Many sockets that reconnect (storm-clients.mjs), in processes of low priority. */
 export class StormCrowd {
   private readonly children = Array.from({ length: PROCESSES }, () =>
     startBeside('./storm-clients.mjs', true),
@@ -150,7 +150,7 @@ export class StormCrowd {
     for (const one of this.children) one.send({ do: 'target', port });
   }
 
-  /** Counts begin anew, but for those that are ready. */
+  /** Resets the counts, except that of ready sockets. */
   forget(): void {
     for (const one of this.children) one.send({ do: 'forget' });
   }

@@ -12,7 +12,7 @@ export interface ProviderRequest {
 
 type Answer = (request: ProviderRequest, response: ServerResponse, raw: IncomingMessage) => void;
 
-/** A provider whose answers tests set: by default it accepts every code, and the code's text is the user's id. */
+/** A provider with answers that tests set. By default every code is valid, and its text is the user's id. */
 export class StubProvider {
   readonly requests: ProviderRequest[] = [];
   answer: Answer = identityOfCode;

@@ -2,7 +2,7 @@ import { connect, createServer, type AddressInfo, type Server, type Socket } fro
 
 const everything = (): boolean => true;
 
-/** A TCP proxy that delays, freezes, drops and cuts the connections through it, in each direction by itself. */
+/** A TCP proxy that delays, freezes, drops and cuts connections, for each direction. */
 export class TcpProxy {
   readonly toServer = new Direction();
   readonly toClient = new Direction();
@@ -23,7 +23,7 @@ export class TcpProxy {
     return proxy;
   }
 
-  /** From now on connections lead there; those that there are stay where they are. */
+  /** Sets the target of new connections; open ones keep theirs. */
   retarget(port: number): void {
     this.target = { ...this.target, port };
   }
@@ -57,7 +57,7 @@ export class TcpProxy {
     if (this.server.listening) await new Promise((resolve) => this.server.close(resolve));
   }
 
-  /** Everything passes again; what was delayed, frozen or held goes on, and what has lost bytes is cut. */
+  /** Forwards everything again, also delayed and held bytes; connections that have lost bytes are cut. */
   async restore(): Promise<void> {
     this.toServer.reset();
     this.toClient.reset();
@@ -103,7 +103,7 @@ export interface Connection {
   cut(): void;
 }
 
-/** Is shown the bytes of a connection before they go on, and may hold its lines. */
+/** Receives the bytes of a connection before they are forwarded, and may hold its lines. */
 export type Watch = (chunk: Buffer, connection: Connection) => void;
 
 const nothing = (): boolean => false;
@@ -122,7 +122,7 @@ export class Direction {
     for (const watch of this.watches) watch(chunk, connection);
   }
 
-  /** Everything passes, and nobody watches. */
+  /** Forwards everything, without a watcher. */
   reset(): void {
     Object.assign(this, { delayMs: 0, drops: nothing, isFrozen: false });
     this.watches.clear();
@@ -130,7 +130,7 @@ export class Direction {
 }
 
 /**
- * Ends a socket by RST. Where its FIN is under way libuv refuses (EINVAL), and Node.js then waits for its handle for ever: the process
+ * Ends a socket by RST. If its FIN has been sent, libuv refuses (EINVAL), and Node.js then waits for its handle for ever: the process
  * spins when it should exit.
  */
 function reset(socket: Socket): void {
@@ -150,7 +150,7 @@ class Line {
   private ending: 'FIN' | 'RST' | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param look at bytes that have come, before they go on */
+  /** @param look called with received bytes before they are forwarded */
   constructor(
     private readonly from: Socket,
     private readonly to: Socket,
@@ -172,13 +172,13 @@ class Line {
     this.left = after;
   }
 
-  /** Lets go on what waits, if its direction does. */
+  /** Forwards waiting bytes, unless the direction is frozen. */
   release(): void {
     this.left = Infinity;
     this.pump();
   }
 
-  /** Sends what may go on now. */
+  /** Sends the bytes that are due. */
   pump(): void {
     if (this.direction.isFrozen) return;
     clearTimeout(this.timer);

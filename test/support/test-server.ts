@@ -1,18 +1,24 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 
-// One PostgreSQL for a whole run of Jest, fast instead of durable: crash tests start their own.
+const directory = process.argv[2]!; // of the run: see global-setup.ts
+
+// Fast instead of durable: crash tests start their own PostgreSQL.
 const SETTINGS = ['fsync=off', 'full_page_writes=off', 'synchronous_commit=off', 'max_connections=300'];
 
 process.on('SIGINT', () => undefined); // Ctrl-C reaches Jest as well; this process waits for Jest's end
 
 const server = await startTemporaryPostgres({
-  dataDir: mkdtempSync(join(tmpdir(), 'latchkey-test-')),
+  dataDir: mkdtempSync(join(directory, 'postgres-')),
   settings: SETTINGS,
   initdb: ['--no-sync'],
 });
 
-process.once('disconnect', () => void server.stop()); // at Jest's teardown, or when Jest dies: nothing is left behind
+process.once('disconnect', () => void end());
 process.send?.(server.url);
+
+async function end(): Promise<void> {
+  await server.stop();
+  rmSync(directory, { recursive: true, force: true });
+}

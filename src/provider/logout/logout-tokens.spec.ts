@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { SignJWT, type JWTPayload } from 'jose';
-import { logoutMutants, makeLogoutToken } from '../../../test/support/logout-mutants.js';
+import { logoutMutants, makeLogoutToken } from '../../../test/support/forged-tokens.js';
 import { OpenIdStub } from '../../../test/support/openid-stub.js';
 import { makeSigningKey } from '../../../test/support/signing-key.js';
 import { parseSettings } from '../../config/settings/parse-settings.js';

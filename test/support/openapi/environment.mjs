@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import Ajv from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import 'reflect-metadata';
 import { TestEnvironment } from 'jest-environment-node';
-import { faultOf } from './contract.mjs';
 
 /**
  * Node.js, with `answered(…)` for what a service has answered: if that is not what docs/openapi.json says, the test that runs at
@@ -10,7 +13,7 @@ export default class CheckingEnvironment extends TestEnvironment {
 
   async setup() {
     await super.setup();
-    this.global.faultOf = faultOf;
+    joinRealms(this.global);
     this.global.answered = (answer) => {
       const fault = faultOf(answer);
       if (fault !== undefined) this.faults.push(fault);
@@ -27,4 +30,129 @@ export default class CheckingEnvironment extends TestEnvironment {
     const lines = this.faults.splice(0);
     return new Error(`Not as docs/openapi.json says:\n${[...new Set(lines)].join('\n')}`);
   }
+}
+
+/**
+ * Makes the shared packages (runtime.cjs), which are of this realm, work with the realm of a spec file: one store of
+ * metadata, and `instanceof Date` or `Error` holds for objects of either realm.
+ */
+function joinRealms(global) {
+  global.Reflect = Reflect;
+  const isInstance = Function.prototype[Symbol.hasInstance];
+  for (const Class of [Date, Error, RangeError, SyntaxError, TypeError]) {
+    const own = global[Class.name];
+    Object.defineProperty(own, Symbol.hasInstance, {
+      value(object) {
+        return isInstance.call(this, object) || (this === own && isInstance.call(Class, object));
+      },
+    });
+  }
+}
+
+/** @typedef {{ method: string, url: string, status: number, headers: Record<string, unknown>, body: string | undefined }} Answered */
+
+const document = JSON.parse(readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'));
+
+const ajv = new Ajv.default({ strict: false, allErrors: true });
+formats.default(ajv);
+ajv.addSchema(document, 'document');
+
+/** Outside the interface: pages and their files, the sample provider, sockets. */
+const EXEMPT =
+  /^\/(?:$|callback$|docs\/(?!openapi\.json$)|demo\/|latchkey-client\/|providers\/mock\/|socket\.io\/)/;
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Paths that are written out go before those with parameters. */
+const paths = Object.keys(document.paths)
+  .toSorted((one, other) => Number(one.includes('{')) - Number(other.includes('{')))
+  .map((path) => ({
+    path,
+    pattern: new RegExp(`^${path.replace(/[.]/g, '\\.').replace(/\{\w+\}/g, '[^/]+')}$`),
+  }));
+
+/**
+ * @param {Answered} answered `body` is undefined for an event stream
+ * @returns {string | undefined} what differs from the document, in a line
+ */
+function faultOf(answered) {
+  const { method, url, status } = answered;
+  const [path] = url.replace(/^https?:\/\/[^/?]*/i, '').split('?'); // a target may be a whole URL (RFC 9112 §3.2.2)
+  if (EXEMPT.test(path)) return undefined;
+  const fault = judge(answered, path);
+  return fault && `${method} ${path} answered ${status}: ${fault}`;
+}
+
+function judge(answered, path) {
+  const { method, status, body } = answered;
+  const key = method === 'HEAD' ? 'get' : method.toLowerCase();
+  const there = paths.filter(({ pattern }) => pattern.test(path));
+  const found = there.find((one) => document.paths[one.path][key]) ?? there[0];
+  if (method === 'OPTIONS' && status === 204) return undefined;
+  if (status === 404 && (!found || body?.includes('there is nothing at this path') || method === 'HEAD')) {
+    return compare(answered, '/components/responses/not_found');
+  }
+  if (status === 405) return compare(answered, '/components/responses/method_not_allowed');
+  if (!found) return 'docs/openapi.json does not have the path';
+  if (!METHODS.includes(key))
+    return isError(answered) ? undefined : 'an answer to a method that is not there';
+  const operation = document.paths[found.path][key];
+  if (!operation) {
+    const isUnreadable = status === 400 && !isDecodable(path); // which is seen before the method is
+    return isUnreadable && isError(answered) ? undefined : 'docs/openapi.json does not have the method';
+  }
+  const response = operation.responses[status];
+  if (!response) return `docs/openapi.json does not have the status${body ? ` (${body.slice(0, 200)})` : ''}`;
+  const at = response.$ref?.slice(1) ?? `/paths/${escape(found.path)}/${key}/responses/${status}`;
+  return compare(answered, at);
+}
+
+function isDecodable(path) {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isError({ status, body }) {
+  return status >= 400 && status < 500 && (body ?? '').startsWith('{"error":');
+}
+
+/** @param {string} at a JSON pointer to the response's description */
+function compare({ method, status, headers, body }, at) {
+  const { content, headers: declared = {} } = lookUp(at);
+  for (const [name, header] of Object.entries(declared)) {
+    if (header.required && headers[name.toLowerCase()] === undefined) return `it has no ${name}`;
+  }
+  if (method === 'HEAD' || status === 304) return undefined;
+  if (!content) return body ? `it has a body: ${body.slice(0, 200)}` : undefined;
+  const [mediaType] = String(headers['content-type']).split(';');
+  if (!content[mediaType]) return `its type is ${headers['content-type']}`;
+  if (mediaType !== 'application/json' || body === undefined) return undefined;
+  const validate = ajv.getSchema(`document#${at}/content/${escape(mediaType)}/schema`);
+  let value;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return `it is not JSON: ${body.slice(0, 200)}`;
+  }
+  return validate(value) ? undefined : `${ajv.errorsText(validate.errors)} in ${withoutTokens(body)}`;
+}
+
+/** Failures end up in logs. */
+function withoutTokens(body) {
+  return body.replace(/"(access_token|refresh_token)":"[^"]*"/g, '"$1":"…"').slice(0, 400);
+}
+
+function lookUp(pointer) {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce((value, part) => value[part.replaceAll('~1', '/')], document);
+}
+
+function escape(part) {
+  return part.replaceAll('/', '~1');
 }

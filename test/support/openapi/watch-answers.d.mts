@@ -6,20 +6,18 @@ export interface Answered {
   readonly url: string;
   readonly status: number;
   readonly headers: OutgoingHttpHeaders;
-  /** Undefined where it has no end. */
+  /** Undefined for an event stream. */
   readonly body: string | undefined;
 }
 
 export function watchAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  tell: (answer: Answered) => void,
+  report: (answer: Answered) => void,
 ): void;
 
-// Of the environment of the tests: see environment.mjs.
+// Defined by environment.mjs.
 declare global {
-  /** Tells of an answer; the test that runs fails if it is not as the document says. */
+  /** Compares an answer with docs/openapi.json; on a difference the running test fails. */
   var answered: (answer: Answered) => void;
-  /** What differs from the document. */
-  var faultOf: (answer: Answered) => string | undefined;
 }

@@ -1,12 +1,12 @@
 /**
- * In JavaScript, since the compiled service loads it, too (tell-answers.mjs).
+ * In JavaScript, since the compiled service loads it (report-answers.mjs).
  *
  * @param {import('node:http').IncomingMessage} request
  * @param {import('node:http').ServerResponse} response
- * @param {(answer: import('./watch-answers.mjs').Answered) => void} tell called when it has been answered, unless the answer
+ * @param {(answer: import('./watch-answers.mjs').Answered) => void} report called when it has been answered, unless the answer
  *   was cut off
  */
-export function watchAnswer(request, response, tell) {
+export function watchAnswer(request, response, report) {
   const { method = '', url = '' } = request;
   if (url.startsWith('/socket.io/')) return;
   const sent = [];
@@ -17,7 +17,7 @@ export function watchAnswer(request, response, tell) {
   const writeHead = response.writeHead.bind(response);
   const write = response.write.bind(response);
   const end = response.end.bind(response);
-  let written = {}; // getHeaders() does not know them where none was set before
+  let written = {}; // getHeaders() lacks them if setHeader() was never called
   response.writeHead = (...args) => {
     if (typeof args.at(-1) === 'object') written = args.at(-1);
     return writeHead(...args);
@@ -35,6 +35,6 @@ export function watchAnswer(request, response, tell) {
     const body = isEndless() ? undefined : Buffer.concat(sent).toString();
     const lowered = Object.entries(written).map(([name, value]) => [name.toLowerCase(), value]);
     const headers = { ...response.getHeaders(), ...Object.fromEntries(lowered) };
-    tell({ method, url, status: response.statusCode, headers, body });
+    report({ method, url, status: response.statusCode, headers, body });
   });
 }

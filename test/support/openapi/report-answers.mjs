@@ -1,16 +1,16 @@
 import http from 'node:http';
 import { watchAnswer } from './watch-answers.mjs';
 
-/** Loaded into a service that is a process of its own (service-process.ts): tells the tests what it answers. */
+/** Preloaded into the compiled service (service-process.ts): sends its answers to the test. */
 
-/** Answers of a kind that are told: under load all others cost time only. */
+/** Number of answers of a kind that are sent: more would only slow down a load test. */
 const MOST = 50;
-const told = new Map();
+const reported = new Map();
 
 // oxlint-disable-next-line typescript/unbound-method -- called with the server below
 const { emit } = http.Server.prototype;
 http.Server.prototype.emit = function (event, ...args) {
-  if (event === 'request' && !isOfMetricsPort(args[0])) watchAnswer(args[0], args[1], tell);
+  if (event === 'request' && !isOfMetricsPort(args[0])) watchAnswer(args[0], args[1], report);
   return emit.call(this, event, ...args);
 };
 
@@ -19,9 +19,9 @@ function isOfMetricsPort({ socket }) {
   return String(socket.localPort) === process.env['METRICS_PORT'];
 }
 
-function tell(answer) {
+function report(answer) {
   const kind = `${answer.method} ${answer.status} ${answer.url.split(/[/?]/).slice(0, 3).join('/')}`;
-  const count = (told.get(kind) ?? 0) + 1;
-  told.set(kind, count);
+  const count = (reported.get(kind) ?? 0) + 1;
+  reported.set(kind, count);
   if (count <= MOST && process.connected) process.send(answer, undefined, undefined, () => undefined);
 }
