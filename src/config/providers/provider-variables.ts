@@ -1,4 +1,4 @@
-import type { Faults } from '../settings/invalid-settings.js';
+import type { SettingErrors } from '../settings/invalid-settings.js';
 import type { Environment } from '../settings/setting-row.js';
 
 /** What was given for one key of a provider, and under which variable. */
@@ -17,20 +17,20 @@ const UPPER = /^PROVIDERS_([A-Z0-9]{1,63})_([A-Z0-9_]+)$/;
  * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
  * as it is, and `PROVIDERS_<NAME>_<KEY>`, where the first underscore after NAME ends it.
  */
-export function providerVariables(env: Environment, faults: Faults): Map<string, ProviderVariables> {
+export function providerVariables(env: Environment, errors: SettingErrors): Map<string, ProviderVariables> {
   const providers = new Map<string, Map<string, Given>>();
   for (const [variable, text] of Object.entries(env)) {
     if (!text) continue;
     const [, name, key] =
       DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
     if (name === undefined || key === undefined) {
-      refuseDotted(variable, faults);
+      refuseDotted(variable, errors);
       continue;
     }
     const keys = providers.get(name) ?? new Map<string, Given>();
     const other = keys.get(key);
     if (other && other.text !== text) {
-      faults.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
+      errors.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
     }
     providers.set(name, keys.set(key, other ?? { variable, text }));
   }
@@ -58,9 +58,9 @@ export function siblingVariable(variable: string, key: string): string {
 }
 
 // Upper case is left alone: container platforms set PROVIDERS_PORT and the like for a service of that name.
-function refuseDotted(variable: string, faults: Faults): void {
+function refuseDotted(variable: string, errors: SettingErrors): void {
   if (!variable.startsWith('providers.')) return;
   const accepts =
     'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
-  faults.add(variable, 'is not the name of a provider setting', accepts);
+  errors.add(variable, 'is not the name of a provider setting', accepts);
 }

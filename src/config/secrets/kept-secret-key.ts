@@ -15,10 +15,10 @@ import {
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorCode } from '../settings/invalid-settings.js';
-import { Refused } from '../settings/kinds.js';
+import { Refused } from '../settings/parsers.js';
 import { secretKey } from './secret-key.js';
 import type { SecretKey } from './secret-key.js';
-import { readSecretFile, WITHOUT_WAITING } from './secret-files.js';
+import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
 /** The key that is kept under `DATA_DIR`. */
 export interface KeptSecretKey {
@@ -89,7 +89,7 @@ function readKey(file: string): KeptSecretKey {
 
 function readWithoutFollowing(file: string, check: (found: Stats) => void): string {
   try {
-    return readSecretFile(file, WITHOUT_WAITING | constants.O_NOFOLLOW, check);
+    return readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check);
   } catch (error) {
     if (['ELOOP', 'EMLINK'].includes(fileErrorCode(error))) throw new Refused('', 'is a symbolic link');
     throw error;

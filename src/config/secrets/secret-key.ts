@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
 /**
  * A `SECRET_KEY` (contract §2). Nothing reads its bytes, and no log shows them: each use has a key derived from it, which
@@ -24,7 +24,7 @@ export class SecretKey {
 }
 
 /** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
-export const secretKey = kind('at least 32 bytes, written as hex or base64', (text) => {
+export const secretKey = parser('at least 32 bytes, written as hex or base64', (text) => {
   const key = isHex(text) ? Buffer.from(text, 'hex') : fromBase64(text);
   return key !== undefined && key.length >= 32 ? new SecretKey(key) : undefined;
 });

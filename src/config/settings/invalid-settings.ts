@@ -1,14 +1,14 @@
-/** Refuses the start, with every fault of the configuration at once: one line each, without secrets. */
+/** Refuses the start, with every error of the configuration at once: one line each, without secrets. */
 export class InvalidSettings extends Error {
   override readonly name = 'InvalidSettings';
 
-  constructor(readonly faults: readonly string[]) {
-    super(`invalid settings, nothing was started:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  constructor(readonly errors: readonly string[]) {
+    super(`invalid settings, nothing was started:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   }
 }
 
-/** Collects the faults; for each variable only the first, since others follow from it. */
-export class Faults {
+/** Collects the errors; for each variable only the first, since others follow from it. */
+export class SettingErrors {
   readonly #lines = new Map<string, string>();
   readonly #spelled = new Map<string, string>();
 
@@ -18,7 +18,7 @@ export class Faults {
   }
 
   /**
-   * @param variable the setting that is at fault
+   * @param variable the setting that is at error
    * @param was what it was, in words that hold no secret (`quote` for a value)
    * @param accepts what is accepted instead
    */
@@ -27,12 +27,12 @@ export class Faults {
     if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
   }
 
-  /** Whether a variable is known to be at fault: it was set, so no rule may say that it was not, or what follows from its default. */
+  /** Whether a variable is known to be at error: it was set, so no rule may say that it was not, or what follows from its default. */
   has(variable: string): boolean {
     return this.#lines.has(variable);
   }
 
-  /** @throws InvalidSettings when there is a fault */
+  /** @throws InvalidSettings when there is a error */
   check(): void {
     if (this.#lines.size > 0) throw this.error();
   }
@@ -58,10 +58,10 @@ export function isQuoted(value: string): boolean {
   return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
 
-/** What a fault says about a secret. */
+/** What a error says about a secret. */
 export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
 
-/** What a fault says about a file that could not be read. */
+/** What a error says about a file that could not be read. */
 export function unreadable(path: string, error: unknown): string {
   return `${quote(path)}, which cannot be read (${fileErrorCode(error)})`;
 }

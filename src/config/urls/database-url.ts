@@ -1,11 +1,11 @@
-import { type Kind, Refused } from '../settings/kinds.js';
+import { type Parser, Refused } from '../settings/parsers.js';
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
 // Of several hosts pg would make one name; libpq tries them in turn.
 const SEVERAL = /^[^/?]*,/;
 
 /** Where PostgreSQL is, as libpq writes it (https://www.postgresql.org/docs/current/libpq-connect.html); kept as it is. */
-export const databaseUrl: Kind<string> = {
+export const databaseUrl: Parser<string> = {
   accepts:
     'a URL that begins with postgres:// or postgresql:// and names one host; of several servers, the host of a proxy that leads to the primary, such as HAProxy',
   parse(value) {

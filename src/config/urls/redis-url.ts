@@ -1,4 +1,4 @@
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
 /** Where Sentinels know a Redis that may move from one machine to another. */
 export interface SentinelUrl {
@@ -24,7 +24,7 @@ const NODE = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 const SENTINEL_OPTIONS = ['sentinel_username', 'sentinel_password'];
 
 /** Redis by its own URL, kept as it is; or by that of its Sentinels, taken apart. */
-export const redisUrl = kind(
+export const redisUrl = parser(
   'redis:// or rediss:// with host and, after /, the number of a database; or ' +
     'redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>] (rediss+sentinel:// with TLS); ' +
     'user and password percent-encoded',

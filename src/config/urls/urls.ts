@@ -1,4 +1,4 @@
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
 // Those that axios reads: https_proxy for https addresses, and so on; each in lower or upper case.
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
@@ -17,7 +17,7 @@ const HTTP = /^https?:\/\/([^/?]+)/i;
 const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 
 /** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
-export const baseUrl = kind(
+export const baseUrl = parser(
   'an absolute http:// or https:// URL without query, fragment and user info',
   (value) => {
     if (!/^https?:\/\/[^/\\?#@\s]+(?:\/[^\\?#\s]*)?$/i.test(value)) return undefined;
@@ -26,7 +26,7 @@ export const baseUrl = kind(
 );
 
 /** The origin of a service, without a path, since it cannot answer below one; normalized. */
-export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
+export const origin = parser('an origin, http:// or https:// with host and port, and no path', (value) => {
   if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
   const normalized = parseUrl(value)?.origin ?? '';
   // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON (openapi.controller.ts).
@@ -34,7 +34,7 @@ export const origin = kind('an origin, http:// or https:// with host and port, a
 });
 
 /** One address of a provider: http(s), no fragment or user info; kept as it is. */
-export const endpointUrl = kind(
+export const endpointUrl = parser(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
     /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(value) && parseUrl(value) ? value : undefined,

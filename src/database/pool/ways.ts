@@ -40,11 +40,11 @@ export function directWay(settings: Settings): Database {
  */
 function clientAt(
   url: string,
-  { name, kind }: Setting<string>,
+  { name, parser }: Setting<string>,
   secretFiles: Settings['secretFiles'],
   pooler: Database['pooler'],
 ): DatabaseClient {
-  const current = currentSecret(secretFiles.get(name), kind, url, (line) => logger.warn(line));
+  const current = currentSecret(secretFiles.get(name), parser, url, (line) => logger.warn(line));
   try {
     return clientFor(() => current.now(), pooler);
   } catch (error) {

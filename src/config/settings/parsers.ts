@@ -3,14 +3,14 @@ import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
 /** How the text of a setting is read, and the words for what it accepts. */
-export interface Kind<T> {
-  /** Completes "accepted: …" in a fault. */
+export interface Parser<T> {
+  /** Completes "accepted: …" in a error. */
   readonly accepts: string;
   /** @throws Refused when the text is not accepted */
   readonly parse: (text: string) => T;
 }
 
-/** Thrown by a `Kind`; carries the part that was refused. The message holds no value: it may be a secret. */
+/** Thrown by a `Parser`; carries the part that was refused. The message holds no value: it may be a secret. */
 export class Refused extends Error {
   /** @param was what is wrong with it, in words that hold no value, where that helps */
   constructor(
@@ -21,8 +21,8 @@ export class Refused extends Error {
   }
 }
 
-/** A `Kind` from a function that answers `undefined` for what it refuses. */
-export function kind<T>(accepts: string, read: (text: string) => T | undefined): Kind<T> {
+/** A `Parser` from a function that answers `undefined` for what it refuses. */
+export function parser<T>(accepts: string, read: (text: string) => T | undefined): Parser<T> {
   const parse = (text: string): T => {
     const value = read(text);
     if (value === undefined) throw new Refused(text);
@@ -38,20 +38,20 @@ export const boolean = words('true', 'false');
 export const onOff = words('on', 'off');
 
 /** A whole number within bounds. */
-export function integer(min: number, max: number, unit = ''): Kind<number> {
-  return kind(`a whole number from ${min} to ${max}${unit && ` (${unit})`}`, (text) => {
+export function integer(min: number, max: number, unit = ''): Parser<number> {
+  return parser(`a whole number from ${min} to ${max}${unit && ` (${unit})`}`, (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
     return value >= min && value <= max ? value : undefined;
   });
 }
 
 /** One of some words. */
-export function oneOf<T extends string>(...accepted: readonly T[]): Kind<T> {
-  return kind(accepted.join(', '), (value) => accepted.find((word) => word === value));
+export function oneOf<T extends string>(...accepted: readonly T[]): Parser<T> {
+  return parser(accepted.join(', '), (value) => accepted.find((word) => word === value));
 }
 
 /** Text on one line that is not blank. */
-export const text = kind('text on one line, not blank', (value) =>
+export const text = parser('text on one line, not blank', (value) =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
   value.trim() === '' || /[\u0000-\u001f\u007f]/.test(value) ? undefined : value,
 );
@@ -60,18 +60,18 @@ export const text = kind('text on one line, not blank', (value) =>
  * A directory that may have to be made. Below /proc none can be, and Node.js would try without end (`mkdir` with `recursive`).
  * Only a shell expands `~`, not a file `.env`.
  */
-export const directory = kind('a directory on a disk, without ~ for a home directory', (value) =>
+export const directory = parser('a directory on a disk, without ~ for a home directory', (value) =>
   /^\/proc(?:\/|$)/.test(resolve(value)) || /^~[^/]*(?:\/|$)/.test(value) ? undefined : text.parse(value),
 );
 
 /** An address or host name to listen on, without brackets. It is written into URLs, which know neither zones nor all dotted numbers. */
-export const host = kind('an IP address without a zone, or a host name', (value) => {
+export const host = parser('an IP address without a zone, or a host name', (value) => {
   const isHost = isIP(value) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(value);
   return isHost && URL.canParse(`http://${isIPv6(value) ? `[${value}]` : value}`) ? value : undefined;
 });
 
 /** One or more entries, separated by commas; blanks around them are dropped. */
-export function list(entries: string, accepts: (entry: string) => boolean): Kind<readonly string[]> {
+export function list(entries: string, accepts: (entry: string) => boolean): Parser<readonly string[]> {
   const parse = (value: string): readonly string[] => {
     const all = value.split(',').map((entry) => entry.trim());
     const given = all.filter((entry) => entry !== '');
@@ -86,7 +86,7 @@ export function list(entries: string, accepts: (entry: string) => boolean): Kind
 const RANGES_OF_EXPRESS = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
 /** The values of Express's `trust proxy`: everything accepted here, Express accepts too. */
-export const trustProxy = kind(
+export const trustProxy = parser(
   'true, false, a number of hops from 0 to 99, or a comma-separated list of addresses, subnets (10.0.0.0/8), loopback, linklocal, uniquelocal',
   (value): boolean | number | string | undefined => {
     if (value === 'true' || value === 'false') return value === 'true';
@@ -97,8 +97,8 @@ export const trustProxy = kind(
   },
 );
 
-function words(yes: string, no: string): Kind<boolean> {
-  return kind(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
+function words(yes: string, no: string): Parser<boolean> {
+  return parser(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
 }
 
 /**
