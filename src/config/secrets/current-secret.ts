@@ -5,7 +5,7 @@ import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
 const MAX_AGE_MS = 1000;
 
-/** A secret whose file may be replaced while the service runs (contract §2). */
+/** A secret in a file that may be replaced while the service runs (contract §2). */
 export interface CurrentSecret<T> {
   /** Reads the file again. */
   now(): T;

@@ -19,7 +19,7 @@ export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
  * @param path of a file or a pipe (`/dev/fd/63`)
  * @param flags of open(2); by default, the call waits until a named pipe has a writer
  * @param check throws if the open file must not be read
- * @throws Error with a `code`, like those of node:fs; `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
+ * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
  */
 export function readSecretFile(
   path: string,
@@ -44,7 +44,7 @@ export function readSecretFile(
 
 /**
  * Decodes a file of settings by its byte order mark, which PowerShell's `>` writes; without one as UTF-8.
- * @throws Error with a `code`, as those of node:fs, for bytes that are no text
+ * @throws an error with a `code` for bytes that are no text
  */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
@@ -65,10 +65,7 @@ interface WithSecrets {
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
 }
 
-/**
- * The environment with each `<NAME>_FILE` of a secret replaced by `<NAME>` and what the file holds,
- * without the line break at its end (contract §2). For providers, in both spellings.
- */
+/** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content (contract §2); for providers in both spellings. */
 export function readSecretFiles(env: Environment, cwd: string, errors: SettingErrors): WithSecrets {
   const result: Record<string, string | undefined> = { ...env };
   const secretFiles = new Map<string, SecretFile>();
@@ -88,9 +85,7 @@ export function readSecretFiles(env: Environment, cwd: string, errors: SettingEr
   return { env: result, secretFiles };
 }
 
-/**
- * Content of a file without the line break at its end; undefined if it is blank.
- */
+/** Removes the line break at the end of a file's content. @returns undefined for blank content */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
   while (content[end - 1] === '\n' || content[end - 1] === '\r') end--; // /[\r\n]+$/ takes seconds for breaks inside
@@ -120,7 +115,7 @@ const FILE = new RegExp(
   String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
 );
 
-/** The secret whose file a variable names, or `undefined` if it does not name one. */
+/** Returns the name of the secret for the name of its file: `DATABASE_URL` for `DATABASE_URL_FILE`. */
 function secretOf(variable: string): string | undefined {
   const [, upper, dotted] = FILE.exec(variable) ?? [];
   return upper ?? dotted;

@@ -18,7 +18,7 @@ const entries = list(
   (entry) => (ENTRY.exec(entry)?.[2] ?? '').length >= SHORTEST,
 );
 
-/** The keys of server-to-server calls: `<key>` has all rights, `<right>:<key>` that one. */
+/** `<key>` has all rights, `<right>:<key>` one. */
 export const serviceKeys: Parser<readonly ServiceKey[]> = {
   accepts: entries.accepts,
   parse: (value) =>

@@ -2,24 +2,26 @@ import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SettingErrors, fileErrorCode, unreadable } from './invalid-settings.js';
-import { existingSecretKey, exposureOfDataDir, keptSecretKey } from '../secrets/kept-secret-key.js';
-import type { KeptSecretKey } from '../secrets/kept-secret-key.js';
+import {
+  existingSecretKey,
+  exposureOfDataDir,
+  keptSecretKey,
+  type KeptSecretKey,
+} from '../secrets/kept-secret-key.js';
 import { Refused } from './parsers.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
 import { readSecretFiles, decodeText, readSecretFile } from '../secrets/secret-files.js';
-import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
-import { read } from './setting-row.js';
+import { read, type Environment } from './setting-row.js';
 
 delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, would load `pg-native`, which is not installed
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
 /**
- * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. It is not a setting of the service:
- * only the command that re-encrypts the signing keys asks for it.
- * @throws InvalidSettings when it is missing or not a key; the value is never shown
+ * Reads the former SECRET_KEY (`OLD_SECRET_KEY` or `OLD_SECRET_KEY_FILE`) for the command that re-encrypts the signing keys.
+ * @throws InvalidSettings if it is missing or not a key; without the value
  */
 export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
   const errors = new SettingErrors();
@@ -42,11 +44,10 @@ function readFile(path: string | undefined, cwd: string, errors: SettingErrors):
 }
 
 /**
- * The settings of this process (contract §2): the environment, which wins over `.env`, then the files
- * of `<OLD_KEY>_FILE`, then the key under `DATA_DIR`.
+ * Loads the settings of this process (contract §2): the environment, `.env`, the files of `<NAME>_FILE`, the key in `DATA_DIR`.
  *
- * @param env the environment; a variable that is set and empty there hides the one in `.env`
- * @param cwd where `.env` is, and where relative paths begin
+ * @param env overrides `.env`, also with an empty variable
+ * @param cwd directory of `.env` and of relative paths
  * @throws InvalidSettings with all errors
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
@@ -58,7 +59,7 @@ export function loadSettings(env: Environment = process.env, cwd: string = proce
   return settings;
 }
 
-/** OpenTelemetry reads its variables from the environment, so those of `.env` are copied there. */
+/** Copies OpenTelemetry's variables from `.env` to the environment, from which its SDK reads them. */
 function passOnToOpenTelemetry(cwd: string): void {
   for (const [name, value] of Object.entries(readDotEnv(cwd, new SettingErrors()))) {
     if (name.startsWith('OTEL_')) process.env[name] ??= value;
@@ -66,9 +67,8 @@ function passOnToOpenTelemetry(cwd: string): void {
 }
 
 /**
- * The same for a command, which makes no key under `DATA_DIR`: it uses the one that the service has made.
- *
- * @param needsKey false: where none is set, `secretKey` is a new random one, and no file is read
+ * Loads the settings for a command, which reads the key in `DATA_DIR` but never generates it.
+ * @param needsKey false: an unset `secretKey` is random, and no file is read
  */
 export function loadCommandSettings(
   needsKey: boolean,
@@ -113,9 +113,8 @@ const ASSIGNMENT =
 const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
 
 /**
- * dotenv skips what it does not understand (`set NAME=value`, or UTF-8 appended to a file in UTF-16), so that the service would
- * start with other settings than the file has.
- * @returns number of the first line that is neither an assignment nor a comment; 0: all are
+ * Returns the number of the first line that is neither an assignment nor a comment (`set NAME=value`, or UTF-8 in a file of
+ * UTF-16), or 0. dotenv skips such a line without a word.
  */
 function lineOutside(text: string): number {
   const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));

@@ -5,24 +5,20 @@ import type { KeptSecretKey } from '../secrets/kept-secret-key.js';
 import { enabledProviders } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
-import { read } from './setting-row.js';
-import type { Environment, Setting } from './setting-row.js';
+import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
 import { warningsFor } from './warnings.js';
 import { isLoopbackUrl } from '../urls/urls.js';
 
-/** What the parser takes from outside; each part can be replaced. */
 export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd?: string;
-  /** The key to use where `SECRET_KEY` is unset outside production; by default a new one, kept nowhere. */
+  /** Returns the key if `SECRET_KEY` is unset outside production; by default a random one. */
   readonly keptSecretKey?: (dataDir: string) => KeptSecretKey;
-  /** Why other accounts can replace what is in `DATA_DIR`; see kept-secret-key.ts. */
   readonly exposureOfDataDir?: (dataDir: string) => string | undefined;
-  /** The files that secrets of the environment were read from, by variable. */
+  /** By variable of the secret. */
   readonly secretFiles?: ReadonlyMap<string, SecretFile>;
-  /** SettingErrors that are known already. */
   readonly errors?: SettingErrors;
 }
 
@@ -30,9 +26,9 @@ const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
 /**
- * Settings from an environment, without reading any file: no `.env`, no `<NAME>_FILE`.
+ * Parses an environment, without reading any file.
  *
- * @param env e.g. `{ PORT: '4000' }`; settings that are left out or empty have their defaults
+ * @param env e.g. `{ PORT: '4000' }`; missing and empty settings have their defaults
  * @throws InvalidSettings with all errors
  */
 export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
@@ -74,7 +70,7 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   };
 }
 
-/** Reads every setting of the table. One that is at error gets its default, so that the others can be judged. */
+/** Reads every setting of the table. An invalid one gets its default, so that the others can be checked. */
 function readValues(env: Environment, errors: SettingErrors): Values {
   const production = env[settingsTable.nodeEnv.name] === 'production';
   const values = Object.entries(settingsTable).map(([key, setting]: [string, Setting<unknown>]) => [
@@ -94,7 +90,7 @@ function newSecretKey(): KeptSecretKey {
   return { key: new SecretKey(randomBytes(32)) };
 }
 
-/** Refuses settings of the database that are good each by itself, but not together (contract §2). */
+/** Refuses combinations of the database's settings (contract §2). */
 function applyDatabaseRules(values: Values, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
@@ -116,7 +112,7 @@ function applyPortRules({ port, metricsPort }: Values, errors: SettingErrors): v
   errors.add('METRICS_PORT', `was "${metricsPort}"`, 'another port than PORT, or none');
 }
 
-/** Refuses settings that are not for production (contract §2, last paragraph). Those of a provider: `parse-provider.ts`. */
+/** Refuses settings that are too weak for production (contract §2); for providers see enabled-providers.ts. */
 function applyProductionRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
   if (databaseUrl === undefined && !env['DATA_DIR']) {

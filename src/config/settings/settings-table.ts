@@ -13,8 +13,8 @@ const perMinute = parsers.integer(1, 1_000_000, 'requests a minute');
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
- * A new setting is one entry here. It is then read, checked and named in errors; `settings.<key>` has it with the type of its
- * parser; and `npm run docs` writes it into .env.example and docs/settings.md.
+ * An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs` writes it into .env.example and
+ * docs/settings.md.
  */
 export const settingsTable = {
   nodeEnv: {

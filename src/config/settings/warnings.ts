@@ -69,7 +69,7 @@ function unknownOfService(variable: string): readonly string[] {
 }
 
 function unknownOfProvider(given: ProviderVariables): readonly string[] {
-  // A custom adapter has keys that may resemble those of the built-in adapters.
+  // A custom adapter may have keys that resemble keys of the built-in adapters.
   const isBuiltIn = ADAPTERS.has(given.get('adapter')?.text ?? providerKeys.adapter.default);
   const known = isBuiltIn ? ADAPTER_NAMES : PROVIDER_NAMES;
   const isProvider = [...given.keys()].some((key) => PROVIDER_NAMES.includes(key));
