@@ -10,9 +10,9 @@ import type { Settings } from './config/settings/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/pool/data-source.js';
 import { migrateOnce } from './database/start/migrate.js';
-import { patiently, type Patience } from './database/start/patiently.js';
+import { retry, type RetryOptions } from './database/start/retry.js';
 import { Sql } from './database/statements/sql.js';
-import { directWay } from './database/pool/ways.js';
+import { directTarget } from './database/pool/connection-target.js';
 import { spreadNewTables } from './distribute/spread-new-tables.js';
 import { createApp } from './http/server/create-app.js';
 import { isTakenAtIpv6, listenFault } from './http/server/listen-fault.js';
@@ -33,10 +33,10 @@ import { tellTimeOf } from './http/server/express.adapter.js';
 export function startApp(
   settings: Settings,
   log: Logger,
-  patience: Patience,
+  retries: RetryOptions,
 ): Promise<NestExpressApplication> {
   const module = AppModule.with(settings); // once: TypeORM's module warns of a second one
-  return patiently((msLeft) => attempt(module, settings, log, msLeft, patience.signal), patience);
+  return retry((msLeft) => attempt(module, settings, log, msLeft, retries.signal), retries);
 }
 
 /** @throws DatabaseErrors, after which another attempt may help, and faults of the settings */
@@ -47,7 +47,7 @@ async function attempt(
   msLeft: number,
   signal: AbortSignal,
 ): Promise<NestExpressApplication> {
-  const direct = directWay(settings);
+  const direct = directTarget(settings);
   const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, signal);
   if (newer.length > 0)
     log.warn(`A newer version has migrated the database: ${newer.join(', ')}. This one goes on`);

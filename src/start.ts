@@ -3,11 +3,10 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings/settings.js';
-import { withoutEnvironment } from './database/embedded-url.js';
-import type { Patience } from './database/start/patiently.js';
+import type { RetryOptions } from './database/start/retry.js';
 
-/** For a database that is not there yet, slow, or read-only for a moment (contract §1). */
-const PATIENCE_MS = 30_000;
+/** For a database that is unreachable, slow or read-only at the start (contract §1). */
+const DATABASE_TIMEOUT_MS = 30_000;
 /** How long to wait, when the start is called off, for an embedded database that must first come up to be stopped. */
 const FAREWELL_MS = 3000;
 
@@ -23,26 +22,25 @@ export interface Service {
  * Starts the whole service: database, migrations, application, listener. When one fails, those before it are stopped.
  *
  * @param signal calls the start off, at once; work that still waits for the database then ends with the process
- * @param patienceMs how long to wait for the database
+ * @param timeoutMs how long to wait for the database
  */
 export async function startService(
   settings: Settings,
   log: Logger,
   signal: AbortSignal = new AbortController().signal,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = DATABASE_TIMEOUT_MS,
 ): Promise<Service> {
-  const patience: Patience = { patienceMs, signal, log: (line) => log.info(line) };
+  const retries: RetryOptions = { timeoutMs, signal, log: (line) => log.info(line) };
   const embedded = settings.databaseUrl
     ? undefined
-    : startEmbeddedPostgres({ dataDir: settings.dataDir, log: patience.log });
+    : startEmbeddedPostgres({ dataDir: settings.dataDir, log: retries.log });
   embedded?.catch(() => undefined); // it may fail before it is awaited
   try {
     const { running, startApp } = await unlessAborted(import('./start-app.js'), signal); // while the database comes up
-    const databaseUrl =
-      settings.databaseUrl ?? withoutEnvironment((await unlessAborted(embedded!, signal)).url);
+    const databaseUrl = settings.databaseUrl ?? (await unlessAborted(embedded!, signal)).url;
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
     const complete = { ...settings, databaseUrl, databaseDirectUrl };
-    const starting = startApp(complete, log, patience);
+    const starting = startApp(complete, log, retries);
     return running(await unlessAborted(starting, signal), settings, await embedded);
   } catch (error) {
     await Promise.race([takeDown(embedded), delay(FAREWELL_MS, undefined, { ref: false })]);

@@ -9,7 +9,7 @@ Spreads the tables over a Citus cluster by user_id, with their rows, and brings 
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `;
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage, or no Citus */
 export async function runDistribute(argv: readonly string[]): Promise<number> {
@@ -35,21 +35,21 @@ async function distribute(settings: Settings): Promise<number> {
     { NoCitus, requireCitus, requireStopped, spread },
     { migrate },
     { dataSourceOptions },
-    { directWay },
+    { directTarget },
   ] = await Promise.all([
     import('./open-cluster.js'),
     import('./spread.js'),
     import('../database/start/migrate.js'),
     import('../database/pool/data-source.js'),
-    import('../database/pool/ways.js'),
+    import('../database/pool/connection-target.js'),
   ]);
   const log = (line: string): void => void process.stdout.write(`${line}\n`);
-  const direct = directWay(settings);
+  const direct = directTarget(settings);
   const cluster = await openCluster(direct);
   try {
     await requireCitus(cluster);
     await migrate(dataSourceOptions(direct, 1), {
-      patienceMs: PATIENCE_MS,
+      timeoutMs: TIMEOUT_MS,
       signal: new AbortController().signal,
       log,
     });

@@ -1,10 +1,10 @@
 import { DataSource } from 'typeorm';
-import { type Database, dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
-import { liftTimeouts } from '../database/start/lift-timeouts.js';
+import { type ConnectionTarget, dataSourceOptions, keepsSession } from '../database/pool/data-source.js';
+import { liftTimeouts } from '../database/start/migrate.js';
 import { ENTITIES } from '../entities.js';
 
 /** One connection to the coordinator, without any limit of time: moving a table's rows may take hours. */
-export async function openCluster(database: Database): Promise<DataSource> {
+export async function openCluster(database: ConnectionTarget): Promise<DataSource> {
   const options = dataSourceOptions(database, 1);
   const extra = { ...options.extra, query_timeout: undefined, idleTimeoutMillis: 0 };
   const dataSource = await new DataSource({ ...options, extra, entities: ENTITIES }).initialize();

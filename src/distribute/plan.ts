@@ -1,6 +1,6 @@
 import { Reflector } from '@nestjs/core';
 import type { DataSource } from 'typeorm';
-import { ReferenceTable } from '../database/reference-table.js';
+import { ReferenceTable } from '../database/citus.js';
 import { ENTITIES } from '../entities.js';
 
 /** Where the rows of a table go. */

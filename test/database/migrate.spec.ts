@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.js';
 import { clientFor } from '../../src/database/pool/client.js';
 import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
-import type { Patience } from '../../src/database/start/patiently.js';
+import type { RetryOptions } from '../../src/database/start/retry.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
 
@@ -84,8 +84,8 @@ async function query(sql: string): Promise<unknown[]> {
 
 const write = (line: string) => void log.push(line);
 
-function patience(more: Partial<Patience> = {}): Patience {
-  return { patienceMs: 30_000, signal: new AbortController().signal, log: write, ...more };
+function patience(more: Partial<RetryOptions> = {}): RetryOptions {
+  return { timeoutMs: 30_000, signal: new AbortController().signal, log: write, ...more };
 }
 
 describe('migrate', () => {
@@ -196,7 +196,7 @@ describe('a table that is held', () => {
 
   it('for longer than the start is patient: an error that says what to do, and nothing was changed', async () => {
     await hold('ACCESS SHARE');
-    const migration = migrate(options(database.url, Altering1700000000004), patience({ patienceMs: 300 }));
+    const migration = migrate(options(database.url, Altering1700000000004), patience({ timeoutMs: 300 }));
     await expect(migration).rejects.toThrow(
       /Altering1700000000004 did not get its locks, nothing of it was applied: end what holds a table/,
     );
@@ -252,7 +252,7 @@ describe('a database that is not there yet', () => {
     const port = await freePort();
     const failure = migrate(
       options(`postgres://someone:hunter2@127.0.0.1:${port}/x`),
-      patience({ patienceMs: 600 }),
+      patience({ timeoutMs: 600 }),
     );
     await expect(failure).rejects.toThrow(`no database at 127.0.0.1:${port}`);
     expect(JSON.stringify([log, String(await failure.catch((error: unknown) => error))])).not.toContain(
@@ -266,7 +266,7 @@ describe('a database that is not there yet', () => {
     proxy = createServer().listen(port, '127.0.0.1');
     await once(proxy, 'listening');
     await expect(
-      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), patience({ patienceMs: 100 })),
+      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), patience({ timeoutMs: 100 })),
     ).rejects.toThrow(/no database at/);
   });
 

@@ -7,7 +7,7 @@ import { openCluster } from '../../src/distribute/open-cluster.js';
 import { spread } from '../../src/distribute/spread.js';
 import type { TestDatabase } from './database.js';
 
-const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+const retries = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
 
 /** A schema of its own in the database of a Citus coordinator, which is in the search path of whoever uses the URL. */
 export async function createCitusSchema(coordinator: string): Promise<TestDatabase> {
@@ -21,7 +21,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
 /** The same with our tables, migrated and spread. */
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
-  await migrate(dataSourceOptions(database.url, 1), patience);
+  await migrate(dataSourceOptions(database.url, 1), retries);
   const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
   try {
     await spread(cluster, () => undefined);

@@ -111,7 +111,7 @@ describeOnUnix('the socket', () => {
   it('is found by the migrations, by TypeORM, and by a command beside the running service', async () => {
     const { url } = await start();
     await migrate(dataSourceOptions(url, 1), {
-      patienceMs: 30_000,
+      timeoutMs: 30_000,
       signal: new AbortController().signal,
       log: () => undefined,
     });

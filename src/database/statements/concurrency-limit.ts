@@ -9,7 +9,7 @@ const MOST_FAILURES = 20;
  *
  * @throws the first error; the other items are done all the same, unless most of them fail
  */
-export async function fewAtATime<Item>(
+export async function forEachLimited<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function fewAtATime<Item>(
 }
 
 /** @returns the items in their order, so many together at most */
-export function parts<Item>(items: readonly Item[], most: number): Item[][] {
+export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);
   return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
 }
