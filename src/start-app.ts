@@ -13,7 +13,7 @@ import { migrateOnce } from './database/start/migrate.js';
 import { retry, type RetryOptions } from './database/start/retry.js';
 import { Sql } from './database/statements/sql.js';
 import { directTarget } from './database/pool/connection-target.js';
-import { spreadNewTables } from './distribute/spread-new-tables.js';
+import { distributeNewTables } from './distribute/distribute.js';
 import { createApp } from './http/server/create-app.js';
 import { isTakenAtIpv6, listenFault } from './http/server/listen-fault.js';
 import { NestLog } from './operations/log.js';
@@ -54,7 +54,7 @@ async function attempt(
   const app = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
   try {
     tellTimeOf(app.get(Clock));
-    if (app.get(Sql).distributed) await spreadNewTables(direct);
+    if (app.get(Sql).distributed) await distributeNewTables(direct);
     app.useWebSocketAdapter(new SocketServerAdapter(app, settings));
     await app.init();
     await listen(app, settings); // its faults are no DatabaseErrors: waiting for the database does not help

@@ -25,14 +25,13 @@ const sql = {
 @Global()
 @Module({ providers: [sql, Clock], exports: [Sql, Clock] })
 export class DatabaseModule {
-  /** @param entities of all rooms; this room imports none of them */
   static with(entities: Type[]): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
         ...dataSourceOptions(usualTarget(settings), settings.databasePoolSize),
         entities,
-        retryAttempts: 0, // start.ts tries again
+        retryAttempts: 0, // retry.ts retries
         toRetry: () => false, // so Nest prints no `Retrying`
       }),
     });

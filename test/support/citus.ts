@@ -3,13 +3,12 @@ import { Client } from 'pg';
 import { clientFor } from '../../src/database/pool/client.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
-import { openCluster } from '../../src/distribute/open-cluster.js';
-import { spread } from '../../src/distribute/spread.js';
+import { distribute, openCluster } from '../../src/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
 
 const retries = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
 
-/** A schema of its own in the database of a Citus coordinator, which is in the search path of whoever uses the URL. */
+/** Creates a schema in the database of a Citus coordinator; the URL has it as search path. */
 export async function createCitusSchema(coordinator: string): Promise<TestDatabase> {
   const schema = `test_${randomBytes(8).toString('hex')}`;
   await run(coordinator, `CREATE SCHEMA ${schema}`);
@@ -18,13 +17,13 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
   return { url: url.href, drop: () => run(coordinator, `DROP SCHEMA ${schema} CASCADE`) };
 }
 
-/** The same with our tables, migrated and spread. */
+/** Creates a schema with the service's tables, migrated and distributed. */
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
   await migrate(dataSourceOptions(database.url, 1), retries);
   const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
   try {
-    await spread(cluster, () => undefined);
+    await distribute(cluster, () => undefined);
   } finally {
     await cluster.destroy();
   }

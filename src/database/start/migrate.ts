@@ -11,7 +11,7 @@ const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
 const NO_CONNECTION = '08001'; // sqlclient_unable_to_establish_sqlconnection
 
-// Any fixed number, the same in every version of the service.
+// Number of an advisory lock, which must not change between versions.
 const MIGRATION_LOCK = '7165934107325011';
 const POLL_MS = 100;
 

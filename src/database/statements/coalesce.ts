@@ -25,7 +25,7 @@ interface Waiting<Item, Result> {
  * A single call waits for no timer. Calls time out after TIMEOUT_MS: before their statement they are never sent, and during
  * it the result is dropped, so a dropped result must do no harm.
  *
- * @param run takes the items and returns their results in the same order. It is one statement or one transaction: if it fails
+ * @param run takes the items and returns their results in this order. It is one statement or one transaction: if it fails
  *   because of a row, it is called again with each half of the items, down to single ones
  * @returns a function that rejects with DatabaseBusy after the time-out, or if MOST_WAITING calls wait
  */

@@ -1,19 +1,19 @@
-/** How many statements of one writer are under way: less than half of the default pool, so that requests find a connection. */
-const AT_A_TIME = 4;
-/** Failures after which the rest is left, where they are the most: not one node is away then, but the database. */
+/** Concurrent statements of one writer: less than half of the default pool, so that requests find a connection. */
+const LIMIT = 4;
+/** So many failures, if they outnumber the successes, end the work: the whole database is unreachable, not one node. */
 const MOST_FAILURES = 20;
 
 /**
- * Does work for each of many items, a few at a time. On a Citus cluster a statement for one row goes to one node; one for rows
- * of many nodes asks all of them, and commits in two phases.
+ * Works on each item, with at most LIMIT at a time. On a Citus cluster, a statement for rows of many nodes commits on all of
+ * them in two phases; one for a single row needs one node.
  *
- * @throws the first error; the other items are done all the same, unless most of them fail
+ * @throws the first error, after the other items, unless most of them fail
  */
 export async function forEachLimited<Item>(
   items: readonly Item[],
   work: (item: Item) => Promise<unknown>,
 ): Promise<void> {
-  const rest = items.values(); // shared: each item is taken once
+  const rest = items.values();
   let [done, failures] = [0, 0];
   let first: unknown;
   const lane = async (): Promise<void> => {
@@ -27,11 +27,11 @@ export async function forEachLimited<Item>(
       }
     }
   };
-  await Promise.all(Array.from({ length: AT_A_TIME }, lane));
+  await Promise.all(Array.from({ length: LIMIT }, lane));
   if (failures > 0) throw first;
 }
 
-/** @returns the items in their order, so many together at most */
+/** Splits items into arrays of at most `most`. */
 export function chunks<Item>(items: readonly Item[], most: number): Item[][] {
   const count = Math.ceil(items.length / most);
   return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
