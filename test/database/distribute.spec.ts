@@ -15,7 +15,6 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
 
-/** `latchkey distribute`, as a process of its own. */
 function distribute(env: Record<string, string>, ...args: string[]): Promise<[number, string, string]> {
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } };
   return new Promise((resolve) => {
@@ -61,7 +60,7 @@ describe('the placement of tables on a Citus cluster', () => {
       'channel_events',
       'presence',
     ]);
-    expect(beside('sample_codes')).toEqual(['authorization_codes']); // the same column
+    expect(beside('sample_codes')).toEqual(['authorization_codes']);
     expect(placements(dataSource).filter(({ by }) => by === undefined)).toEqual([
       { table: 'signing_keys' },
       { table: 'instances' },

@@ -163,7 +163,7 @@ describe('a table that is held', () => {
   const hold = (mode: string) => holder.query(`BEGIN; LOCK TABLE applied IN ${mode} MODE`);
   const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;
 
-  /** The longest that a statement of the service would wait meanwhile. */
+  /** Returns the longest wait of a statement of the service during the work. */
   async function longestWrite(work: Promise<unknown>): Promise<number> {
     let longest = 0;
     const ended = new AbortController();
@@ -282,12 +282,9 @@ describe('a database that is not there yet', () => {
   });
 });
 
-const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]); // the message with which a client says that it goes
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]); // Terminate message of a client
 
-/**
- * What a pooler in transaction mode does with a session whose client has gone: it keeps it for others, as it is. (Each
- * client has a session of its own here.)
- */
+/** Keeps the session of a client that has left unchanged, as a pooler in transaction mode does. */
 class KeepingPooler {
   private readonly sessions = new Set<Socket>();
 

@@ -15,7 +15,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** DATABASE_POOLER=transaction (contract §2): whatever was left in a session would meet another client's statements there. */
+/** DATABASE_POOLER=transaction (contract §2): state of a session would affect other clients. */
 needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: PgBouncer;
@@ -62,7 +62,7 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
   });
 });
 
-/** One person who does all that there is to do. */
+/** One user who calls every endpoint. */
 async function person(url: string): Promise<void> {
   const [device_id, user] = [randomUUID(), randomUUID()];
   const first = await signIn(url, user, { device_id, device_name: 'Laptop' });

@@ -5,7 +5,7 @@ import { postgresBinaries } from '../../packages/embedded-postgres/src/binaries.
 import { SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
 import type { ClusterDirectory } from '../../packages/embedded-postgres/src/cluster-directory.js';
 import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';
-import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
+import { sharedPlace } from '../../packages/embedded-postgres/src/system-account.js';
 import { errorCode } from '../../src/database/statements/error-facts.js';
 import { until } from './waiting.js';
 
