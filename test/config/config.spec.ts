@@ -64,7 +64,7 @@ describe('.env', () => {
     expect(loadSettings({ PORT: '' }, cwd).port).toBe(3000);
   });
 
-  it('is a error when it cannot be read', () => {
+  it('is an error when it cannot be read', () => {
     mkdirSync(join(cwd, '.env'));
     expect(errorsOf({})).toEqual([expect.stringContaining('.env: cannot be read (EISDIR)')]);
   });
@@ -84,7 +84,7 @@ describe('.env', () => {
     ['UTF-16 without a byte order mark', Buffer.from(SETTINGS_TEXT, 'utf16le')],
     ['a NUL', Buffer.from(`${SETTINGS_TEXT}\0`)],
     ['Latin-1', Buffer.from('PORT=4000\n# sch\u00f6n\n', 'latin1')],
-  ])('is a error if it is no text: %s', (_name, content) => {
+  ])('is an error if it is no text: %s', (_name, content) => {
     writeFileSync(join(cwd, '.env'), content);
     expect(errorsOf({})).toEqual([expect.stringMatching(/^\s*\.env: cannot be read \(not text in UTF-8/)]);
   });
@@ -95,7 +95,7 @@ describe('.env', () => {
     ['of PowerShell', 1, '$env:NODE_ENV="hunter2"\n'],
     ['after a value of several lines', 4, 'A="b\nc\n"\n\u200bNODE_ENV=hunter2\n'],
     ['in another encoding than the lines before it', 3, mixed],
-  ])('is a error if a line is no setting: one %s', (_name, line, content) => {
+  ])('is an error if a line is no setting: one %s', (_name, line, content) => {
     writeFileSync(join(cwd, '.env'), content);
     const [error, ...others] = errorsOf({});
     expect(error).toContain(`.env: line ${line} is no setting`);
@@ -155,7 +155,7 @@ describe('<NAME>_FILE', () => {
     }
   });
 
-  it('of a provider is judged by the rules of production when it is read again, too', () => {
+  it('of a provider follows the rules of production when it is read again, too', () => {
     write('client', 's'.repeat(16));
     const settings = loadSettings(
       {
@@ -176,7 +176,7 @@ describe('<NAME>_FILE', () => {
     expect(() => parser.parse('t'.repeat(15))).toThrow(Refused);
   });
 
-  it('is a error, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {
+  it('is an error, one line each, when it cannot be read, is empty, or comes beside the secret itself', () => {
     write('empty', '\n');
     write('key', 'ab'.repeat(32));
     const errors = errorsOf({
@@ -244,7 +244,7 @@ describe('the generated SECRET_KEY', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
-  it('is a error if the file holds no key, or cannot be written', () => {
+  it('is an error if the file holds no key, or cannot be written', () => {
     mkdirSync(join(cwd, 'data'));
     write('data/secret-key', 'hunter2');
     expect(errorsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY: .* holds no key/)]);
@@ -279,7 +279,7 @@ describe('the generated SECRET_KEY', () => {
     expect(loadSettings({}, cwd).warnings).toContainEqual(expect.stringContaining(exposed));
   });
 
-  it('is one and the same for processes that start at once', async () => {
+  it('is one for processes that start at once', async () => {
     const source = new URL('../../src/config/secrets/kept-secret-key.ts', import.meta.url).href;
     const script = `
       const { keptSecretKey } = await import(${JSON.stringify(source)});
@@ -348,7 +348,7 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     ]);
   });
 
-  itAsRoot("another account's directory, link or key: the same (needs root)", () => {
+  itAsRoot('a directory, link or key of another account (needs root)', () => {
     symlinkSync(state(), join(cwd, 'link'));
     lchownSync(join(cwd, 'link'), 65534, 65534);
     const theirs = 'belongs to the account with the user id 65534';
