@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { disownStalePid, readPostmaster } from './postmaster.js';
+import { disownStalePid, readPostmaster } from '../src/postmaster.js';
 
 describe('postmaster.pid', () => {
   let path: string;
