@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { DataSource } from 'typeorm';
 import { loadSettings } from './src/config/settings/load-settings.js';
 import { dataSourceOptions } from './src/database/pool/data-source.js';
-import { directWay } from './src/database/pool/ways.js';
+import { directTarget } from './src/database/pool/connection-target.js';
 import { ENTITIES } from './src/entities.js';
 
 const settings = loadSettings();
@@ -10,6 +10,6 @@ if (!settings.databaseUrl) throw new Error('The TypeORM CLI needs DATABASE_URL.'
 
 /** The DataSource of the TypeORM CLI: `npm run migration -- migration:show`. */
 export default new DataSource({
-  ...dataSourceOptions(directWay(settings), settings.databasePoolSize),
+  ...dataSourceOptions(directTarget(settings), settings.databasePoolSize),
   entities: ENTITIES,
 });

@@ -9,10 +9,10 @@ import type { Settings } from './config/settings/settings.js';
 import { Clock } from './database/clock.js';
 import { dataSourceOptions } from './database/pool/data-source.js';
 import { migrateOnce } from './database/start/migrate.js';
-import { patiently, type Patience } from './database/start/patiently.js';
+import { retry, type RetryOptions } from './database/start/retry.js';
 import { Sql } from './database/statements/sql.js';
-import { directWay } from './database/pool/ways.js';
-import { spreadNewTables } from './distribute/spread-new-tables.js';
+import { directTarget } from './database/pool/connection-target.js';
+import { distributeNewTables } from './distribute/distribute.js';
 import { createApp } from './http/server/create-app.js';
 import { setAnswerClock } from './http/server/express.adapter.js';
 import { NestLog } from './operations/log.js';
@@ -33,35 +33,35 @@ export interface Service {
  * Migrates the database, starts the application and listens.
  *
  * @param settings with the URL of the database
- * @param patience for the database
+ * @param retries for the database
  * @param embedded the database that stops with the service
  */
 export async function startApp(
   settings: Settings,
   log: Logger,
-  patience: Patience,
+  retries: RetryOptions,
   embedded: EmbeddedPostgres | undefined,
 ): Promise<Service> {
   const module = AppModule.with(settings); // once: TypeORM's module warns of a second one
-  const direct = directWay(settings);
-  const app = await patiently(async (msLeft) => {
-    const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, patience.signal);
+  const direct = directTarget(settings);
+  const app = await retry(async (msLeft) => {
+    const newer = await migrateOnce(dataSourceOptions(direct, 1), msLeft, retries.signal);
     if (newer.length > 0)
       log.warn(`A newer version has migrated the database. This version continues: ${newer.join(', ')}`);
     const created = await createApp(module, settings, { pino: log, nest: new NestLog(log) });
     try {
       setAnswerClock(created.get(Clock));
-      if (created.get(Sql).distributed) await spreadNewTables(direct);
+      if (created.get(Sql).distributed) await distributeNewTables(direct);
       created.useWebSocketAdapter(new SocketServerAdapter(created, settings));
       await created.init();
       await listen(created, settings);
-      patience.signal.throwIfAborted();
+      retries.signal.throwIfAborted();
       return created;
     } catch (error) {
       await created.close();
       throw error;
     }
-  }, patience);
+  }, retries);
   return {
     app,
     checkProviders: (warn) => app.get(ProviderRegistry).check(warn),

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from './config/settings/settings.js';
-import { withoutEnvironment } from './database/embedded-url.js';
+import type { RetryOptions } from './database/start/retry.js';
 import type { Service } from './start-app.js';
 
 /** Time to wait for a database that is unavailable, slow or read-only (contract §1). */
@@ -14,28 +14,28 @@ const STOP_TIMEOUT_MS = 3000;
  * Starts the whole service: database, migrations, application, listener.
  *
  * @param signal aborts the start at once; pending work ends with the process
- * @param patienceMs how long to wait for the database
+ * @param timeoutMs how long to wait for the database
  * @throws the error of the first part that fails; the embedded database is stopped then
  */
 export async function startService(
   settings: Settings,
   log: Logger,
   signal: AbortSignal = new AbortController().signal,
-  patienceMs = DATABASE_TIMEOUT_MS,
+  timeoutMs = DATABASE_TIMEOUT_MS,
 ): Promise<Service> {
   signal.throwIfAborted();
-  const patience = { patienceMs, signal, log: (line: string) => log.info(line) };
+  const retries: RetryOptions = { timeoutMs, signal, log: (line) => log.info(line) };
   const embedded = settings.databaseUrl
     ? undefined
-    : startEmbeddedPostgres({ dataDir: settings.dataDir, log: patience.log });
+    : startEmbeddedPostgres({ dataDir: settings.dataDir, log: retries.log });
   embedded?.catch(() => undefined); // it may fail before it is awaited
 
   async function start(): Promise<Service> {
     const { startApp } = await import('./start-app.js'); // while the database starts
     const database = await embedded;
-    const databaseUrl = settings.databaseUrl ?? withoutEnvironment(database!.url);
+    const databaseUrl = settings.databaseUrl ?? database!.url;
     const databaseDirectUrl = settings.databaseDirectUrl ?? databaseUrl;
-    return startApp({ ...settings, databaseUrl, databaseDirectUrl }, log, patience, database);
+    return startApp({ ...settings, databaseUrl, databaseDirectUrl }, log, retries, database);
   }
 
   try {

@@ -27,7 +27,7 @@ export interface KnownSessions {
  * @returns those with which the load generator refreshes: KNOWN_TOKENS at most, and BOUND_SESSIONS.
  */
 export async function fill(admin: Client, databaseUrl: string, sessions: number): Promise<KnownSessions> {
-  const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+  const patience = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
   await migrate(dataSourceOptions(databaseUrl, 1), patience);
   await admin.query(FLOOR_SCHEMA);
   await insertUsers(admin);

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../../packages/embedded-postgres/src/free-port.js';
+import { freePort } from '../../packages/embedded-postgres/src/address.js';
 import type { Cleanup } from './cleanup.js';
 import { CLIENT_ID, CLIENT_SECRET, ISSUER, PROVIDER, REDIRECT_URI, SERVICE_KEY } from './names.js';
 import type { Measured } from './turn.js';

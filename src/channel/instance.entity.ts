@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { ReferenceTable } from '../database/reference-table.js';
+import { ReferenceTable } from '../database/citus.js';
 
 /** An instance of the service that holds sockets, and when it was last heard of. */
 @ReferenceTable()

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { fewAtATime } from '../database/statements/few-at-a-time.js';
+import { forEachLimited } from '../database/statements/concurrency-limit.js';
 import { Sql, type Statement } from '../database/statements/sql.js';
 import { Instance } from './instance.entity.js';
 import { Presence } from './presence.entity.js';
@@ -126,7 +126,7 @@ export class PresenceStore {
   async forget(userId: string): Promise<void> {
     const places = await this.places.findBy({ userId });
     // One by one, each in a transaction of its own: instances write many at once, in no order.
-    await fewAtATime(places, ({ deviceId, instanceId }) =>
+    await forEachLimited(places, ({ deviceId, instanceId }) =>
       this.places.delete({ userId, deviceId, instanceId }),
     );
   }
@@ -151,7 +151,7 @@ export class PresenceStore {
     places: readonly Place[],
   ): Promise<void> {
     if (this.sql.distributed && places.length <= MANY) {
-      await fewAtATime(places, ({ userId, deviceId }) =>
+      await forEachLimited(places, ({ userId, deviceId }) =>
         this.sql.query(one, [instanceId, userId, deviceId ?? NO_DEVICE]),
       );
     } else {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { fewAtATime, parts } from '../database/statements/few-at-a-time.js';
+import { forEachLimited, chunks } from '../database/statements/concurrency-limit.js';
 import { PresenceStore, type Place } from './presence.store.js';
 
 const WRITE_EVERY_MS = 1000;
@@ -57,10 +57,10 @@ export class PresenceTracker implements OnModuleInit, OnApplicationShutdown {
 
   /** What could not be written is told with the next write; it does not keep the rest from being written. */
   private async write(): Promise<void> {
-    const left = new Set(parts([...this.changed], LARGEST_WRITE));
+    const left = new Set(chunks([...this.changed], LARGEST_WRITE));
     this.changed = new Map();
     try {
-      await fewAtATime([...left], async (some) => {
+      await forEachLimited([...left], async (some) => {
         const [taken, free] = [true, false].map((is) =>
           some.filter(([key]) => this.sockets.has(key) === is).map(([, place]) => place),
         );

@@ -7,10 +7,7 @@ const DATABASE_TIME = {
   text: 'SELECT extract(epoch FROM clock_timestamp()) * 1000 AS ms',
 };
 
-/**
- * The database's clock, which all instances share (contract §5): each one measures how far its own is off,
- * so that tokens of an instance with a wrong clock are valid for the same time everywhere.
- */
+/** The database's clock (contract §5): a wrong clock of an instance does not change the lifetime of its tokens. */
 @Injectable()
 export class Clock implements OnModuleInit, OnApplicationShutdown {
   private offsetMs: number | undefined;
@@ -18,7 +15,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
 
   constructor(private readonly sql: Sql) {}
 
-  /** Milliseconds since the epoch, by the database's clock. */
+  /** Returns milliseconds since the epoch by the database's clock. */
   now(): number {
     return Date.now() + (this.offsetMs ?? 0);
   }
@@ -26,7 +23,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
   async onModuleInit(): Promise<void> {
     await this.measure();
     await this.measure(); // the event loop is busy during the start, so the first answer may be read late
-    // A measurement that fails keeps the last offset: the next one comes soon enough.
+    // A failed measurement keeps the last offset.
     this.timer = setInterval(() => void this.measure().catch(() => undefined), MEASURE_EVERY_MS).unref();
   }
 
@@ -34,10 +31,7 @@ export class Clock implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /**
-   * The database told its time after the question and before the answer, no more is known. An offset between the two stays: the answer
-   * may have been read late.
-   */
+  /** The answer is from between the two readings of the local clock. An offset within these bounds stays: it may be read late. */
   private async measure(): Promise<void> {
     const sent = Date.now();
     const [row] = await this.sql.query<{ ms: string }>(DATABASE_TIME, []);

@@ -6,10 +6,10 @@ import type { Settings } from '../config/settings/settings.js';
 import { Events } from '../events.js';
 import { Clock } from './clock.js';
 import { dataSourceOptions, keepsSession } from './pool/data-source.js';
-import { isDistributed } from './is-distributed.js';
+import { isDistributed } from './citus.js';
 import { commitWarning, requireSettings } from './pool/session-settings.js';
 import { Sql } from './statements/sql.js';
-import { usualWay } from './pool/ways.js';
+import { usualTarget } from './pool/connection-target.js';
 
 const sql = {
   provide: Sql,
@@ -25,14 +25,13 @@ const sql = {
 @Global()
 @Module({ providers: [sql, Clock], exports: [Sql, Clock] })
 export class DatabaseModule {
-  /** @param entities of all rooms; this room imports none of them */
   static with(entities: Type[]): DynamicModule {
     const typeOrm = TypeOrmModule.forRootAsync({
       inject: [SETTINGS],
       useFactory: (settings: Settings) => ({
-        ...dataSourceOptions(usualWay(settings), settings.databasePoolSize),
+        ...dataSourceOptions(usualTarget(settings), settings.databasePoolSize),
         entities,
-        retryAttempts: 0, // start.ts tries again
+        retryAttempts: 0, // retry.ts retries
         toRetry: () => false, // so Nest prints no `Retrying`
       }),
     });

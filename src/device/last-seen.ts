@@ -1,5 +1,5 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
-import { fewAtATime, parts } from '../database/statements/few-at-a-time.js';
+import { forEachLimited, chunks } from '../database/statements/concurrency-limit.js';
 import { Sql } from '../database/statements/sql.js';
 import { Events, type Session } from '../events.js';
 
@@ -70,12 +70,12 @@ export class LastSeen implements OnApplicationShutdown {
 
   /** A part that fails does not keep the others from being written. */
   private writeTogether(sessions: readonly Session[]): Promise<void> {
-    return fewAtATime(parts(sessions, LARGEST_WRITE), (some) =>
+    return forEachLimited(chunks(sessions, LARGEST_WRITE), (some) =>
       this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]),
     );
   }
 
   private writeEach(sessions: readonly Session[]): Promise<void> {
-    return fewAtATime(sessions, ({ userId, deviceId }) => this.sql.query(WRITE_ONE, [userId, deviceId]));
+    return forEachLimited(sessions, ({ userId, deviceId }) => this.sql.query(WRITE_ONE, [userId, deviceId]));
   }
 }

@@ -9,7 +9,7 @@ Spreads the tables over a Citus cluster by user_id, with their rows, and brings 
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `;
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage, or no Citus */
 export async function runDistribute(argv: readonly string[]): Promise<number> {
@@ -22,39 +22,30 @@ export async function runDistribute(argv: readonly string[]): Promise<number> {
     const settings = loadCommandSettings(false);
     if (settings.databaseDirectUrl === undefined)
       return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
-    return await distribute(settings);
+    return await run(settings);
   } catch (error) {
     return fail(1, errorMessage(error) || String(errorCode(error)));
   }
 }
 
-async function distribute(settings: Settings): Promise<number> {
-  // Loaded after the settings, which fail fast: these modules bring the whole ORM.
-  const [
-    { openCluster },
-    { NoCitus, requireCitus, requireStopped, spread },
-    { migrate },
-    { dataSourceOptions },
-    { directWay },
-  ] = await Promise.all([
-    import('./open-cluster.js'),
-    import('./spread.js'),
-    import('../database/start/migrate.js'),
-    import('../database/pool/data-source.js'),
-    import('../database/pool/ways.js'),
-  ]);
+async function run(settings: Settings): Promise<number> {
+  // Loaded after the settings, which fail fast: these modules load the whole ORM.
+  const [{ distribute, NoCitus, openCluster, requireCitus, requireStopped }, { migrate }, pool, targets] =
+    await Promise.all([
+      import('./distribute.js'),
+      import('../database/start/migrate.js'),
+      import('../database/pool/data-source.js'),
+      import('../database/pool/connection-target.js'),
+    ]);
   const log = (line: string): void => void process.stdout.write(`${line}\n`);
-  const direct = directWay(settings);
-  const cluster = await openCluster(direct);
+  const target = targets.directTarget(settings);
+  const cluster = await openCluster(target);
   try {
     await requireCitus(cluster);
-    await migrate(dataSourceOptions(direct, 1), {
-      patienceMs: PATIENCE_MS,
-      signal: new AbortController().signal,
-      log,
-    });
+    const { signal } = new AbortController();
+    await migrate(pool.dataSourceOptions(target, 1), { timeoutMs: TIMEOUT_MS, signal, log });
     await requireStopped(cluster);
-    await spread(cluster, log);
+    await distribute(cluster, log);
     log('Done: start the service now.');
     return 0;
   } catch (error) {

@@ -3,10 +3,9 @@ import { join } from 'node:path';
 import { DataSource } from 'typeorm';
 import { runningEmbeddedPostgres, startEmbeddedPostgres } from '#embedded-postgres';
 import type { Settings } from '../config/settings/settings.js';
-import { withoutEnvironment } from '../database/embedded-url.js';
-import { dataSourceOptions, keepsSession, type Database } from '../database/pool/data-source.js';
+import { dataSourceOptions, keepsSession, type ConnectionTarget } from '../database/pool/data-source.js';
 import { requireSettings } from '../database/pool/session-settings.js';
-import { usualWay } from '../database/pool/ways.js';
+import { usualTarget } from '../database/pool/connection-target.js';
 import { ENTITIES } from '../entities.js';
 
 const QUIET = (): void => undefined;
@@ -43,16 +42,16 @@ export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
 
 async function locate(
   settings: Settings,
-): Promise<{ database: Database | string; stop?: () => Promise<void> }> {
+): Promise<{ database: ConnectionTarget | string; stop?: () => Promise<void> }> {
   const { databaseUrl, dataDir } = settings;
-  if (databaseUrl) return { database: usualWay(settings) };
+  if (databaseUrl) return { database: usualTarget(settings) };
   if (!existsSync(join(dataDir, 'postgres'))) {
     throw new Error(
       `There is no database in ${dataDir}: start the service once, or set DATABASE_URL or DATA_DIR.`,
     );
   }
   const running = runningEmbeddedPostgres(dataDir);
-  if (running) return { database: withoutEnvironment(running) };
+  if (running) return { database: running };
   const started = await startEmbeddedPostgres({ dataDir, log: QUIET });
-  return { database: withoutEnvironment(started.url), stop: () => started.stop() };
+  return { database: started.url, stop: () => started.stop() };
 }

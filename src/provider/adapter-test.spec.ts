@@ -1,7 +1,7 @@
 import { adapterChecks, type Play, type SeenRequest } from './adapter-test.js';
 import { CODE, REDIRECT_URI, SECRET, STATE } from './adapter-test/secrets.js';
 import type { AuthorizationUrl, ExchangeRequest, ProviderAdapter } from './provider-adapter.js';
-import type { ProviderSettings } from '../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 
 const LARGEST = 64 * 1024;
 const SHAPE = 'authorizationUrl and exchange are functions; issuer and check may be left out';

@@ -1,5 +1,5 @@
 /** What an adapter's author imports, as `latchkey/adapter`: types alone, and none of another package (test/install/service-package.spec.ts). */
-export type { ProviderSettings } from '../config/providers/provider-settings.js';
+export type { ProviderSettings } from '../config/settings/settings.js';
 export type {
   AdapterMemory,
   AuthorizationRequest,

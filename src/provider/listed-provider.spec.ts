@@ -1,5 +1,5 @@
 import { providerSettings } from '../../test/support/stub-provider.js';
-import type { ProviderSettings } from '../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 import { listed } from './listed-provider.js';
 import { ProvidersController } from './providers.controller.js';
 import type { ProviderRegistry } from './provider.registry.js';

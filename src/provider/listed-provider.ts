@@ -1,5 +1,5 @@
 import { Expose, Type } from 'class-transformer';
-import type { ProviderMode, ProviderSettings } from '../config/providers/provider-settings.js';
+import type { ProviderMode, ProviderSettings } from '../config/settings/settings.js';
 
 /** What an application needs for one sign-in button (contract §4). */
 export class ListedProvider {

@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
 
 /**
  * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; other adapters are for

@@ -378,7 +378,7 @@ describe('a provider', () => {
 
     it('gives its adapter the one that holds now', async () => {
       const path = join(directory, 'secret');
-      const clientSecretFile = { path, variable: 'F', kind: providerKeys.clientSecret.kind };
+      const clientSecretFile = { path, variable: 'F', parser: providerKeys.clientSecret.parser };
       const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
       const seen: ProviderSettings[] = [];
       const authorizationUrl = (given: ProviderSettings): URL => {
@@ -408,7 +408,7 @@ describe('a provider', () => {
         if (text.length < 16) throw new Error('short');
         return text;
       };
-      const clientSecretFile = { path, variable: 'F', kind: { accepts: '16 characters', parse } };
+      const clientSecretFile = { path, variable: 'F', parser: { accepts: '16 characters', parse } };
       const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
       const exchange = jest.fn(redeem);
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();

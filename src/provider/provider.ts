@@ -51,14 +51,14 @@ export class Provider {
   ) {
     const { clientSecretFile: file, clientSecret } = settings;
     this.latest = settings;
-    const accepted = file?.kind ?? providerKeys.clientSecret.kind;
+    const accepted = file?.parser ?? providerKeys.clientSecret.parser;
     this.clientSecret = currentSecret(file, accepted, clientSecret, (line) => logger.warn(line));
   }
 
   /** The provider's authorization page for a state, and what the adapter wants kept with it. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     return this.ask('authorize', async () => {
-      const answer = await this.adapter.authorizationUrl(await this.current(), request);
+      const answer = await this.adapter.authorizationUrl(this.current(), request);
       const authorization = 'memory' in answer ? answer : { url: answer };
       if (!(authorization.url instanceof URL)) throw new Error('the adapter made no URL');
       return authorization;
@@ -76,7 +76,7 @@ export class Provider {
       (value) => typeof value === 'string',
     );
     const work = async ({ signal }: AbortController): Promise<Identity> => {
-      const settings = await this.current();
+      const settings = this.current();
       await this.judgeIssuer(settings, request.iss, isOurCallback);
       signal.throwIfAborted(); // once the deadline has passed, the code is not sent
       const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
@@ -101,7 +101,7 @@ export class Provider {
    * @throws OAuthError `invalid_grant`; `server_error` when the provider could not be asked
    */
   async checkIssuer(iss: string | undefined): Promise<void> {
-    await this.ask('issuer', async () => this.judgeIssuer(await this.current(), iss, true));
+    await this.ask('issuer', async () => this.judgeIssuer(this.current(), iss, true));
   }
 
   /** Whether its callbacks are known to have an `iss`, which is then compared (RFC 9207 §2.4). Never throws. */
@@ -154,7 +154,7 @@ export class Provider {
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
     if (!(adapter instanceof OidcAdapter)) return undefined;
-    return this.ask('logout', async () => adapter.logoutUrl(await this.current(), request), LOGOUT_MS);
+    return this.ask('logout', async () => adapter.logoutUrl(this.current(), request), LOGOUT_MS);
   }
 
   /** Lets the adapter look at the provider. @param warn gets a line for each thing that it found, or that it could not */
@@ -167,8 +167,8 @@ export class Provider {
   }
 
   /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
-  private async current(): Promise<ProviderSettings> {
-    const clientSecret = await this.clientSecret.recent();
+  private current(): ProviderSettings {
+    const clientSecret = this.clientSecret.recent();
     if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };
     return this.latest;
   }

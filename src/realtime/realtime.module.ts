@@ -3,7 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ChannelModule } from '../channel/channel.module.js';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
-import { directWay } from '../database/pool/ways.js';
+import { directTarget } from '../database/pool/connection-target.js';
 import { RedisConnection } from '../redis/redis-connection.js';
 import { OpenFiles } from '../http/server/open-files.js';
 import { TokenModule } from '../token/token.module.js';
@@ -50,5 +50,5 @@ export class RealtimeModule {}
 function fanoutTransport(settings: Settings, redis: RedisConnection | undefined): FanoutTransport {
   const key = settings.secretKey.derive('hints');
   if (redis) return new RedisTransport(redis, key);
-  return new PostgresTransport(new PostgresListener(directWay(settings).Client, 'latchkey_hints'), key);
+  return new PostgresTransport(new PostgresListener(directTarget(settings).Client, 'latchkey_hints'), key);
 }

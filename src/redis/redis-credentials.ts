@@ -13,10 +13,10 @@ export function followSecret(
   redisUrl: string | SentinelUrl,
   secretFiles: Settings['secretFiles'],
 ): void {
-  const { name, kind } = settingsTable.redisUrl;
+  const { name, parser } = settingsTable.redisUrl;
   const file = secretFiles.get(name);
   if (!file) return;
-  const current = currentSecret(file, kind, redisUrl, (line) => logger.warn(line));
+  const current = currentSecret(file, parser, redisUrl, (line) => logger.warn(line));
   // ioredis says so before each attempt, and reads its options at the attempt.
   connection.on('reconnecting', () => Object.assign(connection.options, credentialsOf(current.now())));
 }

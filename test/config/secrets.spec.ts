@@ -11,7 +11,7 @@ const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const CLIENT_SECRET = 'a client secret of the stub';
 const SECRET_KEY = '5e'.repeat(32);
 
-/** P5: whatever happens, no secret is in the log, even at level trace, nor anywhere in the database but where it must be. */
+/** P5: no secret is in the log, even at level trace, and in the database only in its own column. */
 describe('secrets', () => {
   let provider: StubProvider;
   let service: TestService;

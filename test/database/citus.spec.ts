@@ -258,7 +258,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
       NextColumn1900000000000,
       NextIndex1900000001000,
     ];
-    const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+    const patience = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
     expect(await migrate({ ...options, migrations }, patience)).toEqual([]);
     await query(database.url, `UPDATE users SET locale = 'en' WHERE user_id = $1`, [
       (await signIn(service.url)).user_id,

@@ -12,7 +12,7 @@ import { until } from '../support/waiting.js';
 const PRELOAD = fileURLToPath(new URL('../support/skewed-clock.mjs', import.meta.url));
 
 /** Instances with wrong clocks agree: all use the database's clock (contract §5). */
-describe('an instance whose clock is 90 s off', () => {
+describe('an instance with a clock that is 90 s off', () => {
   let provider: StubProvider;
   let right: TestService;
   let early: ServiceProcess;
@@ -64,7 +64,7 @@ describe('an instance whose clock is 90 s off', () => {
     }
   });
 
-  it('tells the right time in every answer, and pages of other origins may read it', async () => {
+  it('sends the right time in every response, and pages of other origins may read it', async () => {
     const Origin = 'http://localhost:5173';
     const json = { method: 'POST', headers: { Origin, 'Content-Type': 'application/json' } };
     for (const { url } of [early, late]) {
@@ -118,7 +118,7 @@ describe('an instance whose clock is 90 s off', () => {
       for (const off of [-65, 65]) {
         const refused = await refresh(url, off).expect(400);
         expect(refused.body).toMatchObject({ error: 'invalid_dpop_proof' });
-        // A client whose clock is off by as much mends it by the answer.
+        // A client with a wrong clock corrects it by the response.
         const mended = Date.parse(refused.headers['date']!) - Date.now();
         await refresh(url, mended / 1000).expect(200);
       }

@@ -11,10 +11,10 @@ import { StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
 const IN_FLIGHT = 20;
-/** How long what is in flight may take when the service is told to stop (contract §1). */
+/** For requests in flight after SIGTERM (contract §1). */
 const STOP_MS = 10_000;
 
-/** The compiled service as a process of its own, killed and stopped (security.md, P4 and P11). */
+/** Kills and stops a process of the compiled service (security.md, P4 and P11). */
 describe('the end of a process', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -35,7 +35,7 @@ describe('the end of a process', () => {
     await provider?.close();
   });
 
-  it('SIGKILL under refreshes and sign-ins: whatever was acknowledged still works, nothing is half-written', async () => {
+  it('SIGKILL under refreshes and sign-ins: each acknowledged one is stored, and none partially', async () => {
     const acknowledged: Tokens[] = [];
     const refreshed: string[] = [];
     service = await startServiceProcess(env);
@@ -79,7 +79,6 @@ describe('the end of a process', () => {
 
   const PEOPLE = 32;
 
-  /** Whether every token that was acknowledged is there. */
   async function expectAll(acknowledged: readonly Tokens[], databaseUrl: string): Promise<void> {
     const tokens = acknowledged.map(({ access_token }) => access_token);
     const found = 'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)';
@@ -90,26 +89,7 @@ describe('the end of a process', () => {
     expect(await halfSignIns(databaseUrl)).toEqual([]);
   }
 
-  it('SIGKILL under sign-ins that share statements: each that was acknowledged is whole, and so are all others', async () => {
-    const own = await createDatabase();
-    try {
-      const acknowledged: Tokens[] = [];
-      answerTogether(provider);
-      service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
-      const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
-      const goal = acknowledged.length + 3 * PEOPLE;
-      await until(() => acknowledged.length >= goal);
-      await service.end('SIGKILL');
-      await crowd.stop();
-      service = await startServiceProcess({ ...env, DATABASE_URL: own.url });
-      await expectAll(acknowledged, own.url);
-    } finally {
-      await service?.end('SIGKILL');
-      await own.drop();
-    }
-  });
-
-  it('… and when PostgreSQL is killed: it recovers, and has them', async () => {
+  it('SIGKILL of PostgreSQL under batched sign-ins: it recovers, and has each acknowledged one', async () => {
     const server = await startTemporaryPostgres({ dataDir: mkdtempSync(join(tmpdir(), 'latchkey-crash-')) });
     try {
       const url = `${server.url}postgres`;
@@ -119,7 +99,7 @@ describe('the end of a process', () => {
       const crowd = new CrowdOfSignIns(service.url, PEOPLE, acknowledged);
       const goal = acknowledged.length + 3 * PEOPLE;
       await until(() => acknowledged.length >= goal);
-      // The end of one backend by SIGKILL ends them all: what is in shared memory is lost, as at the end of the machine.
+      // SIGKILL of one backend ends all of them; shared memory is lost, as in a crash of the machine.
       const [backend] = await query(
         url,
         `SELECT pid FROM pg_stat_activity WHERE application_name = 'latchkey' LIMIT 1`,

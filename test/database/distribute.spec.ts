@@ -4,8 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { DataSource } from 'typeorm';
 import { clientFor } from '../../src/database/pool/client.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
-import { openCluster } from '../../src/distribute/open-cluster.js';
-import { planOf } from '../../src/distribute/plan.js';
+import { openCluster, placements } from '../../src/distribute/distribute.js';
 import { ENTITIES } from '../../src/entities.js';
 import { createCitusSchema } from '../support/citus.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
@@ -16,7 +15,6 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const MAIN = fileURLToPath(new URL('../../dist/src/latchkey.js', import.meta.url));
 
-/** `latchkey distribute`, as a process of its own. */
 function distribute(env: Record<string, string>, ...args: string[]): Promise<[number, string, string]> {
   const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...env } };
   return new Promise((resolve) => {
@@ -26,7 +24,7 @@ function distribute(env: Record<string, string>, ...args: string[]): Promise<[nu
   });
 }
 
-describe('where the rows of each table go on a Citus cluster', () => {
+describe('the placement of tables on a Citus cluster', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
 
@@ -42,18 +40,18 @@ describe('where the rows of each table go on a Citus cluster', () => {
     await database?.drop();
   });
 
-  it('is said of every table that there is', async () => {
+  it('includes every table', async () => {
     const tables = await query<{ name: string }>(
       database.url,
       `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'migrations'`,
     );
-    const planned = planOf(dataSource).map(({ table }) => table);
+    const planned = placements(dataSource).map(({ table }) => table);
     expect(planned.toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
   });
 
-  it('is by user_id for all that belongs to a user, and together', () => {
+  it('is by user_id for the tables of a user', () => {
     const beside = (name: string): string[] =>
-      planOf(dataSource).flatMap(({ table, beside: other }) => (other === name ? [table] : []));
+      placements(dataSource).flatMap(({ table, beside: other }) => (other === name ? [table] : []));
     expect(beside('users')).toEqual([
       'devices',
       'refresh_tokens',
@@ -62,13 +60,13 @@ describe('where the rows of each table go on a Citus cluster', () => {
       'channel_events',
       'presence',
     ]);
-    expect(beside('sample_codes')).toEqual(['authorization_codes']); // the same column
-    expect(planOf(dataSource).filter(({ by }) => by === undefined)).toEqual([
+    expect(beside('sample_codes')).toEqual(['authorization_codes']);
+    expect(placements(dataSource).filter(({ by }) => by === undefined)).toEqual([
       { table: 'signing_keys' },
       { table: 'instances' },
     ]);
     expect(
-      planOf(dataSource).filter(({ by, beside: other }) => by !== undefined && other === undefined),
+      placements(dataSource).filter(({ by, beside: other }) => by !== undefined && other === undefined),
     ).toEqual([
       { table: 'users', by: 'user_id' },
       { table: 'authorization_states', by: 'state_hash' },
@@ -78,7 +76,7 @@ describe('where the rows of each table go on a Citus cluster', () => {
     ]);
   });
 
-  it('every unique index holds the column by which its table is spread, as Citus demands', async () => {
+  it('every unique index has the distribution column, which Citus requires', async () => {
     const indexes = await query<{ table: string; columns: string[] }>(
       database.url,
       `SELECT c.relname AS "table", array_agg(a.attname::text) AS columns
@@ -86,13 +84,13 @@ describe('where the rows of each table go on a Citus cluster', () => {
        JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = ANY (i.indkey)
        WHERE i.indisunique AND c.relnamespace = to_regnamespace(current_schema()) GROUP BY c.relname, i.indexrelid`,
     );
-    for (const { table, by } of planOf(dataSource).filter((placement) => placement.by !== undefined)) {
+    for (const { table, by } of placements(dataSource).filter((placement) => placement.by !== undefined)) {
       for (const index of indexes.filter((one) => one.table === table)) expect(index.columns).toContain(by);
     }
   });
 });
 
-it('no limit of time that the database or the role sets ends the moving of a table', async () => {
+it('time-outs of the database or the role do not apply to the distribution', async () => {
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
@@ -106,7 +104,7 @@ it('no limit of time that the database or the role sets ends the moving of a tab
 });
 
 describe('latchkey distribute (contract §1)', () => {
-  it('says in one line that there is no Citus, changes nothing, and ends with 2', async () => {
+  it('without Citus: one line, no changes, exit code 2', async () => {
     const url = `${process.env['TEST_DATABASE_SERVER']}postgres`;
     expect(await distribute({ DATABASE_URL: url })).toEqual([
       2,
@@ -147,7 +145,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     await schema?.drop();
   });
 
-  it('moves what is there, once the service has stopped; may be repeated; the service goes on', async () => {
+  it('distributes existing rows once the service has stopped; may be repeated; the service works after it', async () => {
     const before = await startTestService(env);
     const { access_token: token, user_id: userId } = await signIn(before.url, 'ada');
     try {
@@ -167,7 +165,7 @@ needs({ CITUS_URL: coordinator !== undefined }).describe('on a Citus cluster', (
     expect(again).toBe(0);
     expect(repeated).toContain('access_tokens: spread by user_id, beside users, already\n');
 
-    // Tokens in plaintext must not stay where nobody removes them.
+    // Copies of access tokens must not stay in the coordinator.
     expect(await query(schema.url, `SELECT pg_relation_size('access_tokens')::int AS size`)).toEqual([
       { size: 0 },
     ]);

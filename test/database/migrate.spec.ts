@@ -7,7 +7,7 @@ import { freePort } from '../support/free-port.js';
 import { clientFor } from '../../src/database/pool/client.js';
 import type { DatabaseOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
-import type { Patience } from '../../src/database/start/patiently.js';
+import type { RetryOptions } from '../../src/database/start/retry.js';
 import { createEmptyDatabase, type TestDatabase } from '../support/database.js';
 import { waiting, until } from '../support/waiting.js';
 
@@ -84,14 +84,14 @@ async function query(sql: string): Promise<unknown[]> {
 
 const write = (line: string) => void log.push(line);
 
-function patience(more: Partial<Patience> = {}): Patience {
-  return { patienceMs: 30_000, signal: new AbortController().signal, log: write, ...more };
+function retries(more: Partial<RetryOptions> = {}): RetryOptions {
+  return { timeoutMs: 30_000, signal: new AbortController().signal, log: write, ...more };
 }
 
 describe('migrate', () => {
-  it('applies each migration once, however many instances start at once, and however long it takes', async () => {
+  it('applies each migration once for many instances, without a time-out', async () => {
     const instances = Array.from({ length: 4 }, () =>
-      migrate(options(database.url, Concurrent1700000000002), patience()),
+      migrate(options(database.url, Concurrent1700000000002), retries()),
     );
     await Promise.all(instances);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
@@ -103,15 +103,15 @@ describe('migrate', () => {
   });
 
   it('applies only what the database lacks', async () => {
-    await migrate(options(database.url), patience());
-    await migrate(options(database.url, Concurrent1700000000002), patience());
+    await migrate(options(database.url), retries());
+    await migrate(options(database.url, Concurrent1700000000002), retries());
     expect(await query('SELECT count(*)::int AS count FROM migrations')).toEqual([{ count: 2 }]);
   });
 
   it('leaves nothing of a migration that fails, and no lock', async () => {
-    await expect(migrate(options(database.url, Broken1700000000003), patience())).rejects.toThrow(/broken/);
+    await expect(migrate(options(database.url, Broken1700000000003), retries())).rejects.toThrow(/broken/);
     expect(await query(`SELECT to_regclass('half_done') AS half_done`)).toEqual([{ half_done: null }]);
-    await migrate(options(database.url, Concurrent1700000000002), patience());
+    await migrate(options(database.url, Concurrent1700000000002), retries());
   });
 
   it('leaves no lock behind on a session that a pooler keeps', async () => {
@@ -119,14 +119,14 @@ describe('migrate', () => {
     try {
       const pooled = new URL(database.url);
       pooled.port = String(pooler.port);
-      await migrate(options(pooled.href), patience());
-      await migrate(options(database.url, Concurrent1700000000002), patience());
+      await migrate(options(pooled.href), retries());
+      await migrate(options(database.url, Concurrent1700000000002), retries());
     } finally {
       await pooler.close();
     }
   });
 
-  it('holds its lock to the end, and in nobody’s way, whatever the defaults of the database are', async () => {
+  it('holds its lock to the end without blocking others, for any defaults of the database', async () => {
     const name = new URL(database.url).pathname.slice(1);
     const [{ version }] = (await query(`SELECT current_setting('server_version_num') AS version`)) as [
       { version: string },
@@ -135,26 +135,26 @@ describe('migrate', () => {
     if (Number(version) >= 170_000) timeouts.push('transaction_timeout');
     for (const timeout of timeouts) await query(`ALTER DATABASE ${name} SET ${timeout} = 300`);
     await query(`ALTER DATABASE ${name} SET default_transaction_isolation = 'repeatable read'`);
-    await migrate(options(database.url, Concurrent1700000000002), patience());
+    await migrate(options(database.url, Concurrent1700000000002), retries());
   });
 
-  it('says which migrations a newer version has applied, and goes on', async () => {
-    expect(await migrate(options(database.url, Concurrent1700000000002), patience())).toEqual([]);
-    expect(await migrate(options(database.url), patience())).toEqual(['Concurrent1700000000002']);
+  it('returns the migrations of a newer version', async () => {
+    expect(await migrate(options(database.url, Concurrent1700000000002), retries())).toEqual([]);
+    expect(await migrate(options(database.url), retries())).toEqual(['Concurrent1700000000002']);
   });
 
   it('leaves no connection behind', async () => {
-    await migrate(options(database.url), patience());
+    await migrate(options(database.url), retries());
     const others = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`;
     await until(async () => (await query(others)).length === 0); // the server notices the end of a connection a moment later
   });
 });
 
-describe('a table that is held', () => {
+describe('a locked table', () => {
   let holder: Client;
 
   beforeEach(async () => {
-    await migrate(options(database.url), patience());
+    await migrate(options(database.url), retries());
     holder = new Client(database.url);
     await holder.connect();
   });
@@ -163,7 +163,7 @@ describe('a table that is held', () => {
   const hold = (mode: string) => holder.query(`BEGIN; LOCK TABLE applied IN ${mode} MODE`);
   const altered = `SELECT FROM information_schema.columns WHERE table_name = 'applied' AND column_name = 'age'`;
 
-  /** The longest that a statement of the service would wait meanwhile. */
+  /** Returns the longest wait of a statement of the service during the work. */
   async function longestWrite(work: Promise<unknown>): Promise<number> {
     let longest = 0;
     const ended = new AbortController();
@@ -181,9 +181,9 @@ describe('a table that is held', () => {
     return longest;
   }
 
-  it('because it is read: no other statement waits for long', async () => {
+  it('for reading: no other statement waits for long', async () => {
     await hold('ACCESS SHARE');
-    const migration = migrate(options(database.url, Altering1700000000004), patience());
+    const migration = migrate(options(database.url, Altering1700000000004), retries());
     const longest = longestWrite(migration);
     expect(await waiting(database.url, 1, migration)).toBe(true);
     await delay(1500);
@@ -194,32 +194,32 @@ describe('a table that is held', () => {
     expect(log).toEqual([expect.stringContaining('migration Altering1700000000004 did not get its locks')]);
   });
 
-  it('for longer than the start is patient: an error that says what to do, and nothing was changed', async () => {
+  it('beyond the time-out: an error with advice, and no changes', async () => {
     await hold('ACCESS SHARE');
-    const migration = migrate(options(database.url, Altering1700000000004), patience({ patienceMs: 300 }));
+    const migration = migrate(options(database.url, Altering1700000000004), retries({ timeoutMs: 300 }));
     await expect(migration).rejects.toThrow(
       /Altering1700000000004 did not get its locks, nothing of it was applied: end what holds a table/,
     );
     expect(await query(altered)).toEqual([]);
     await holder.query('COMMIT');
-    await migrate(options(database.url, Altering1700000000004), patience());
+    await migrate(options(database.url, Altering1700000000004), retries());
   });
 
-  it('is not waited for any longer when the start is called off', async () => {
+  it('is not waited for after the start is aborted', async () => {
     await hold('ACCESS SHARE');
     const stop = new AbortController();
     const stopAtFirstLine = (): void => stop.abort();
     const migration = migrate(
       options(database.url, Altering1700000000004),
-      patience({ signal: stop.signal, log: stopAtFirstLine }),
+      retries({ signal: stop.signal, log: stopAtFirstLine }),
     );
     await expect(migration).rejects.toMatchObject({ name: 'AbortError' });
     expect(await query(altered)).toEqual([]);
   });
 
-  it('is waited for by what runs outside of a transaction, which would leave an invalid index behind', async () => {
+  it('delays a migration outside of a transaction, which would leave an invalid index', async () => {
     await hold('ROW EXCLUSIVE');
-    const migration = migrate(options(database.url, Concurrent1700000000002), patience());
+    const migration = migrate(options(database.url, Concurrent1700000000002), retries());
     expect(await waiting(database.url, 1, migration)).toBe(true);
     await delay(400);
     await holder.query('COMMIT');
@@ -228,8 +228,8 @@ describe('a table that is held', () => {
   });
 });
 
-describe('a database that is not there yet', () => {
-  it('is waited for, with one line in the log', async () => {
+describe('an unreachable database', () => {
+  it('is retried, with one line in the log', async () => {
     const target = new URL(database.url);
     const port = await freePort();
     const late = new URL(database.url);
@@ -241,18 +241,18 @@ describe('a database that is not there yet', () => {
         socket.pipe(upstream).pipe(socket);
       }).listen(port, '127.0.0.1');
     };
-    await migrate(options(late.href), patience({ log: begin }));
+    await migrate(options(late.href), retries({ log: begin }));
     expect(log).toEqual([
       expect.stringContaining(`waiting for the database: no database at 127.0.0.1:${port}`),
     ]);
     expect(await query('SELECT name FROM applied')).toEqual([{ name: 'slow' }]);
   });
 
-  it('causes an error in the end, which names the address but not the password', async () => {
+  it('causes an error after the time-out, with the address and without the password', async () => {
     const port = await freePort();
     const failure = migrate(
       options(`postgres://someone:hunter2@127.0.0.1:${port}/x`),
-      patience({ patienceMs: 600 }),
+      retries({ timeoutMs: 600 }),
     );
     await expect(failure).rejects.toThrow(`no database at 127.0.0.1:${port}`);
     expect(JSON.stringify([log, String(await failure.catch((error: unknown) => error))])).not.toContain(
@@ -261,19 +261,19 @@ describe('a database that is not there yet', () => {
     expect(log).toHaveLength(1);
   });
 
-  it('causes an error in the end, also when it accepts connections but says nothing', async () => {
+  it('causes that error, too, if it accepts connections but never answers', async () => {
     const port = await freePort();
     proxy = createServer().listen(port, '127.0.0.1');
     await once(proxy, 'listening');
     await expect(
-      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), patience({ patienceMs: 100 })),
+      migrate(options(`postgres://a:b@127.0.0.1:${port}/x`), retries({ timeoutMs: 100 })),
     ).rejects.toThrow(/no database at/);
   });
 
-  it('is not waited for when it refuses the connection', async () => {
+  it('is not retried if it refuses the password', async () => {
     const wrong = new URL(database.url);
     wrong.password = 'hunter2';
-    const failure = migrate(options(wrong.href), patience());
+    const failure = migrate(options(wrong.href), retries());
     await expect(failure).rejects.toMatchObject({
       code: '28P01',
       message: expect.not.stringContaining('hunter2'),
@@ -282,12 +282,9 @@ describe('a database that is not there yet', () => {
   });
 });
 
-const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]); // the message with which a client says that it goes
+const TERMINATE = Buffer.from([0x58, 0, 0, 0, 4]); // Terminate message of a client
 
-/**
- * What a pooler in transaction mode does with a session whose client has gone: it keeps it for others, as it is. (Each
- * client has a session of its own here.)
- */
+/** Keeps the session of a client that has left unchanged, as a pooler in transaction mode does. */
 class KeepingPooler {
   private readonly sessions = new Set<Socket>();
 

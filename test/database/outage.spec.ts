@@ -11,11 +11,11 @@ import { SocketClient } from '../support/socket-client.js';
 import { StubProvider } from '../support/stub-provider.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 
-/** How many times the duration of the same calls in quiet is added to the limits. */
+/** The limits grow by so many times the usual duration of these calls. */
 const LENIENCY = 5;
 const AWAY = { error: 'server_error', error_description: 'the database is unavailable' };
 
-/** P10: an error within 2 s, and everything by itself afterwards. */
+/** P10: an error within 2 s, and recovery without a restart. */
 describe('a database outage', () => {
   let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
@@ -51,7 +51,7 @@ describe('a database outage', () => {
         request(service.url).post('/oauth2/refresh').send({ refresh_token }),
       ),
     ];
-    // What the same calls take while the database is there: the measure for what a busy machine needs beside the limits.
+    // Usual duration of these calls, for a busy machine.
     const usual = await timed(() => Promise.all(calls('somebody', spare)));
     const allowance = LENIENCY * usual.milliseconds;
     const open = await SocketClient.connect(service.url, access_token);
@@ -94,7 +94,7 @@ describe('a database outage', () => {
   }
 });
 
-it('a start that is tried again makes the modules once', async () => {
+it('a retried start makes the modules once', async () => {
   const database = await createDatabase();
   const stopping = new AbortController();
   let attempts = 0;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { clientFor } from '../../src/database/pool/client.js';
-import { dataSourceOptions, type Database } from '../../src/database/pool/data-source.js';
+import { dataSourceOptions, type ConnectionTarget } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
 import { Removal } from '../../src/removal/removal.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
@@ -15,7 +15,7 @@ import { StubProvider } from '../support/stub-provider.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** DATABASE_POOLER=transaction (contract §2): whatever was left in a session would meet another client's statements there. */
+/** DATABASE_POOLER=transaction (contract §2): state of a session would affect other clients. */
 needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mode', () => {
   let database: TestDatabase;
   let pooler: PgBouncer;
@@ -54,15 +54,15 @@ needs({ pgbouncer: hasPgBouncer }).describe('behind PgBouncer in transaction mod
   it('migrates, also without a way around it, and leaves its sessions as they were', async () => {
     database = await createEmptyDatabase();
     pooler = await PgBouncer.before(database.url, 'transaction', 2);
-    const pooled: Database = { Client: clientFor(() => pooler.url), pooler: 'transaction' };
+    const pooled: ConnectionTarget = { Client: clientFor(() => pooler.url), pooler: 'transaction' };
     const signal = new AbortController().signal;
-    await migrate(dataSourceOptions(pooled, 1), { patienceMs: 10_000, signal, log: () => undefined });
+    await migrate(dataSourceOptions(pooled, 1), { timeoutMs: 10_000, signal, log: () => undefined });
     const left = `SELECT name FROM pg_settings, pg_sleep(0.1) WHERE name LIKE '%timeout' AND source = 'session'`;
     expect(await Promise.all([1, 2].map(() => query(pooler.url, left)))).toEqual([[], []]);
   });
 });
 
-/** One person who does all that there is to do. */
+/** One user who calls every endpoint. */
 async function person(url: string): Promise<void> {
   const [device_id, user] = [randomUUID(), randomUUID()];
   const first = await signIn(url, user, { device_id, device_name: 'Laptop' });

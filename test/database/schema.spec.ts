@@ -17,7 +17,7 @@ describe('the schema', () => {
         dataSource.query(
           `SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'migrations'`,
         );
-      // Without this, a condition on what nobody gave would find the first row that there is.
+      // Else a condition without a value would find the first row.
       for (const { target } of dataSource.entityMetadatas) {
         const columns = dataSource.getMetadata(target).primaryColumns.map(({ propertyName }) => propertyName);
         for (const missing of [undefined, null]) {

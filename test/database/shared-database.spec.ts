@@ -31,8 +31,6 @@ describe('a database with tables of another application', () => {
     ['users', 'CREATE VIEW users AS SELECT 1 AS id'],
     ['refresh_tokens_open', 'CREATE TABLE other (id int); CREATE INDEX refresh_tokens_open ON other (id)'],
     ['presence', 'CREATE TYPE presence AS ENUM ($$here$$)'],
-    ['logout_tokens', 'CREATE TABLE logout_tokens (id int)'], // of the eighth migration
-    ['authorization_codes', 'CREATE TABLE authorization_codes (id int)'], // of the tenth
     ['migrations', 'CREATE TABLE migrations (id int, migration text, batch int)'], // Laravel
     ['migrations', 'CREATE TABLE migrations (id int, "timestamp" bigint, name text, hash text)'],
   ])('refuses to start beside %s: %s', async (name, text) => {
@@ -83,7 +81,7 @@ describe('a database with tables of another application', () => {
     expect((await tables()).filter((name) => name.startsWith('app.'))).toEqual([]);
   });
 
-  it.each(['pg_catalog, public', '"pg_temp",public', 'pg_catalog', 'pg_temp, "$user"'])(
+  it.each(['"pg_temp",public', 'pg_catalog'])(
     'makes its tables in schema public if search_path is %s',
     async (path) => {
       await query(
@@ -132,20 +130,14 @@ describe('a database with tables of another application', () => {
   });
 });
 
-it.each([
-  ['SQL_ASCII', 'C'],
-  ['LATIN1', 'C'],
-])('refuses a database whose encoding is %s', async (encoding, locale) => {
+it('refuses a database with another encoding than UTF8', async () => {
   const database = await createEmptyDatabase();
   const name = `test_${randomBytes(8).toString('hex')}`;
   try {
-    await query(
-      database.url,
-      `CREATE DATABASE ${name} TEMPLATE template0 ENCODING '${encoding}' LOCALE '${locale}'`,
-    );
+    await query(database.url, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'`);
     const url = database.url.replace(/[^/]*$/, name);
     await expect(startTestService({ DATABASE_URL: url })).rejects.toThrow(
-      new RegExp(`its encoding is ${encoding}; create one with ENCODING 'UTF8'`),
+      /its encoding is LATIN1; create one with ENCODING 'UTF8'/,
     );
     expect(await query(url, `SELECT FROM pg_tables WHERE schemaname = 'public'`)).toEqual([]);
   } finally {

@@ -10,7 +10,7 @@ const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
 /** test/infra/standby.spec.ts has the rest: it takes half a minute. */
-needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that stands still', () => {
+needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that hangs', () => {
   let pair: ReplicatedPostgres;
   let provider: StubProvider;
   let service: TestService;
@@ -25,7 +25,7 @@ needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby t
     await provider?.close();
   });
 
-  /** The status of an answer, while somebody cancels each wait for the standby. */
+  /** Returns the status while each wait for the standby is cancelled. */
   async function cancelled(asked: PromiseLike<{ status: number }>): Promise<number> {
     let status: number | undefined;
     const answer = Promise.resolve(asked).then((response) => (status = response.status));
@@ -36,7 +36,7 @@ needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby t
     return answer;
   }
 
-  it('takes nothing that is acknowledged, and everything once it is back', async () => {
+  it('lets no write succeed, and all of them once it is back', async () => {
     const { access_token, refresh_token } = await signIn(service.url);
     const name = { device_name: 'Laptop' };
     const device_id = '5e1f0000-0000-4000-8000-000000000001';
@@ -48,11 +48,11 @@ needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby t
     pair.standby.freeze();
     const refresh = request(service.url).post('/oauth2/refresh').send({ refresh_token });
     expect(await cancelled(refresh)).toBe(500);
-    // In a transaction of TypeORM's, whose COMMIT waits.
+    // The COMMIT of TypeORM's transaction waits.
     expect(
       await cancelled(bearer(service.url, onDevice.access_token).patch(`/devices/${device_id}`, name)),
     ).toBe(500);
-    // The second time there is nothing left to write; and yet the sessions would be back with the standby.
+    // The second call has nothing to write, but without its wait the sessions could come back with the standby.
     const revoke = () => request(service.url).post('/oauth2/revoke').send({ token: refresh_token });
     const others = () => bearer(service.url, twice.access_token).post('/sign-out', { scope: 'others' });
     expect([await cancelled(revoke()), await cancelled(revoke())]).toEqual([500, 500]);
@@ -67,7 +67,7 @@ needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby t
     await bearer(service.url, access_token).get('/me').expect(401);
   });
 
-  it('keeps no backend that waits once its statement is given up', async () => {
+  it('keeps no waiting backend after the time-out of its statement', async () => {
     const { refresh_token } = await signIn(service.url);
     pair.standby.freeze();
     await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(500);

@@ -180,7 +180,7 @@ describe('the manifests for Kubernetes', () => {
           }
         })();
         expect(error).toMatchObject({ name: InvalidSettings.name });
-        expect((error as InvalidSettings).faults).toHaveLength(Object.keys(stringData!).length);
+        expect((error as InvalidSettings).errors).toHaveLength(Object.keys(stringData!).length);
       } finally {
         example.remove();
       }

@@ -243,7 +243,7 @@ describe('an adapter of an integrator', () => {
       const two = { ...env(join(directory, 'one.js')), ...UPPER('no-such-package') };
       const others = Object.entries(two).map(([name, value]) => [name.replace('CORP', 'OTHER'), value]);
       await expect(check(Object.fromEntries(others))).rejects.toMatchObject({
-        faults: [
+        errors: [
           expect.stringContaining('providers.corp.adapter: '),
           expect.stringContaining('PROVIDERS_OTHER_ADAPTER: '),
         ],
@@ -253,8 +253,8 @@ describe('an adapter of an integrator', () => {
     /** The one fault of the settings. */
     async function refusal(variables: Record<string, string>): Promise<string> {
       const error: unknown = await check(variables).catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ name: 'InvalidSettings', faults: [expect.any(String)] });
-      return (error as InvalidSettings).faults[0]!;
+      expect(error).toMatchObject({ name: 'InvalidSettings', errors: [expect.any(String)] });
+      return (error as InvalidSettings).errors[0]!;
     }
 
     it('stops the start before anything has been made, with that line and nothing else', async () => {
@@ -312,7 +312,7 @@ describe('an adapter of an integrator', () => {
         `throw Object.assign(new Error('department\\u001b[1m\\nis'), { error: '${error}' });`,
       );
       await expect(check(UPPER(adapter))).rejects.toMatchObject({
-        faults: [
+        errors: [
           `PROVIDERS_CORP_ADAPTER: was ${JSON.stringify(adapter)}, which refuses its settings (department [1m); accepted: settings that it takes`,
         ],
       });

@@ -3,11 +3,10 @@ import { Client } from 'pg';
 import { clientFor } from '../../src/database/pool/client.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { migrate } from '../../src/database/start/migrate.js';
-import { openCluster } from '../../src/distribute/open-cluster.js';
-import { spread } from '../../src/distribute/spread.js';
+import { distribute, openCluster } from '../../src/distribute/distribute.js';
 import type { TestDatabase } from './database.js';
 
-const patience = { patienceMs: 10_000, signal: new AbortController().signal, log: () => undefined };
+const retries = { timeoutMs: 10_000, signal: new AbortController().signal, log: () => undefined };
 
 /** Creates a schema in the database of a Citus coordinator; the URL sets it as search path. */
 export async function createCitusSchema(coordinator: string): Promise<TestDatabase> {
@@ -21,10 +20,10 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
 /** Creates such a schema with the service's tables, migrated and distributed. */
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
-  await migrate(dataSourceOptions(database.url, 1), patience);
+  await migrate(dataSourceOptions(database.url, 1), retries);
   const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
   try {
-    await spread(cluster, () => undefined);
+    await distribute(cluster, () => undefined);
   } finally {
     await cluster.destroy();
   }

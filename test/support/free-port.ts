@@ -1,4 +1,4 @@
-import { isFree } from '../../packages/embedded-postgres/src/free-port.js';
+import { isFree } from '../../packages/embedded-postgres/src/address.js';
 
 // Below the ports that systems give to outgoing connections (Linux: from 32768 on, others: from 49152 on), of which every
 // test opens hundreds: one of them could take the port before its server does. Each of Jest's workers has its own share,

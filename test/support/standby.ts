@@ -11,7 +11,7 @@ import {
   type ClusterDirectory,
 } from '../../packages/embedded-postgres/src/cluster-directory.js';
 import { ensureCluster, SUPERUSER } from '../../packages/embedded-postgres/src/cluster.js';
-import { sharedPlace } from '../../packages/embedded-postgres/src/shared-place.js';
+import { sharedPlace } from '../../packages/embedded-postgres/src/system-account.js';
 import { freePort } from './free-port.js';
 import { until } from './waiting.js';
 import { startServer, type Server } from '../../packages/embedded-postgres/src/server.js';

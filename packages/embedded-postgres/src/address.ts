@@ -1,17 +1,13 @@
-import { freePort } from './free-port.js';
+import { createServer } from 'node:net';
 
-/** Where a server listens, in the terms of `pg` and libpq. */
 export interface Address {
-  /** The directory of its Unix socket, an absolute path; or 127.0.0.1. */
+  /** Directory of the Unix socket (absolute), or 127.0.0.1. */
   readonly host: string;
-  /** The TCP port; for a Unix socket, only a part of its file's name. */
+  /** TCP port; for a Unix socket, a part of its file name. */
   readonly port: number;
 }
 
-/**
- * Parameters of a connection that `pg` would otherwise take from the environment (PGSSLMODE, PGOPTIONS, …). It takes an
- * empty value for none, hence the blank.
- */
+/** Parameters that `pg` would otherwise take from the environment (PGSSLMODE, PGOPTIONS, …), also if a value is empty. */
 export const WITHOUT_ENVIRONMENT = {
   sslmode: 'disable',
   sslnegotiation: 'postgres',
@@ -21,28 +17,47 @@ export const WITHOUT_ENVIRONMENT = {
 } as const;
 
 export const LOOPBACK = '127.0.0.1';
-const DEFAULT_PORT = 5432; // each server has its own directory, so any number will do
+const DEFAULT_PORT = 5432; // each server has its own directory
 
 export function socketIn(directory: string): Address {
   return { host: directory, port: DEFAULT_PORT };
 }
 
-/** The socket itself, and the file that locks it, in the directory of `socketIn`. */
 export const SOCKET_FILE = `.s.PGSQL.${DEFAULT_PORT}`;
 export const SOCKET_LOCK_FILE = `${SOCKET_FILE}.lock`;
 
-/** A port that is free at this moment; somebody else may take it before the server does. */
-export async function freeLoopback(): Promise<Address> {
-  return { host: LOOPBACK, port: await freePort() };
+// Below the range of outgoing connections (Linux: from 32768 on), which could take the port before the server does.
+const FIRST_PORT = 10_000;
+const PORTS = 10_000;
+const TRIES = 100;
+
+/** Returns a free TCP port of 127.0.0.1; another program may take it before the server does. */
+export async function freePort(): Promise<number> {
+  for (let tried = 0; tried < TRIES; tried++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no TCP port is free');
 }
 
-/** PostgreSQL's settings that make it listen at `address`, and nowhere else. */
+/** Whether no program listens on a port of 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const free = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, LOOPBACK, () => resolve(true));
+  });
+  if (free) await new Promise((resolve) => server.close(resolve));
+  return free;
+}
+
+/** Returns PostgreSQL's settings to listen at this address only. */
 export function listenOnly({ host, port }: Address): string[] {
   const socket = host.startsWith('/');
   return [
     `port=${port}`,
     `listen_addresses=${socket ? '' : host}`,
     `unix_socket_directories=${socket ? `"${host.replaceAll('"', '""')}"` : ''}`,
-    'unix_socket_permissions=0600', // its directory is already closed to others
+    'unix_socket_permissions=0600', // its directory is closed, too
   ];
 }

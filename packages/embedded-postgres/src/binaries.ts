@@ -1,10 +1,20 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, lstatSync, readFileSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
-import { errorCode } from './error-facts.js';
+import { errorCode } from './own-file.js';
 import type { SystemAccount } from './system-account.js';
-import { copyForEveryone } from './copy-for-everyone.js';
 
 export interface Binaries {
   readonly initdb: string;
@@ -13,10 +23,8 @@ export interface Binaries {
 }
 
 /**
- * The PostgreSQL that npm has installed for this platform, made to run as `account`.
- *
- * Used where it is installed if that works; else copied to `copyDir()`: when `account` may not enter that directory, or when
- * the links between its libraries are missing (`npm ci --ignore-scripts`) and cannot be made there.
+ * Returns the PostgreSQL that npm has installed for this platform, or a copy of it in `copyDir()`: if `account` may not enter
+ * the installed one, or if its links between libraries are missing (`npm ci --ignore-scripts`) and cannot be made.
  */
 export function postgresBinaries(account: SystemAccount | undefined, copyDir: () => string): Binaries {
   const installed = installedPackage();
@@ -48,7 +56,7 @@ function binariesIn(native: string): Binaries {
   return { initdb: program('initdb'), postgres: program('postgres'), pgCtl: program('pg_ctl') };
 }
 
-/** Makes the links that npm cannot pack and the package's install script would make; false where it may not. */
+/** Makes the links of the package's install script, which npm cannot pack. @returns false if that is not permitted */
 function linkLibraries(root: string): boolean {
   const list = join(root, 'native', 'pg-symlinks.json');
   if (!existsSync(list)) return true;
@@ -65,16 +73,35 @@ function linkLibraries(root: string): boolean {
   });
 }
 
-/** What is wrong with the programs in `native` when `account` runs them; undefined: nothing. */
+/** Returns why `account` cannot run the programs, or undefined. */
 function complaint(native: string, account: SystemAccount | undefined): string | undefined {
   for (const program of [binariesIn(native).postgres, binariesIn(native).initdb]) {
     const { status, stderr, error } = spawnSync(program, ['--version'], {
       ...account,
       cwd: '/',
-      env: {}, // another account may read the environment of its processes, and with it the service's secrets
+      env: {}, // `account` may read the environment of its processes, so it must hold no secret
       encoding: 'utf8',
     });
     if (status !== 0) return error?.message ?? stderr.trim();
   }
   return undefined;
+}
+
+/** Copies a directory for every account. `target` appears at once, also if two processes copy or one is killed. */
+function copyForEveryone(source: string, target: string): void {
+  if (existsSync(target)) return;
+  const unfinished = `${target}.${process.pid}`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(dirname(target), { recursive: true, mode: 0o755 });
+  cpSync(source, unfinished, { recursive: true, verbatimSymlinks: true });
+  chmodSync(unfinished, 0o755);
+  for (const entry of readdirSync(unfinished, { recursive: true, withFileTypes: true })) {
+    if (!entry.isSymbolicLink()) chmodSync(join(entry.parentPath, entry.name), 0o755);
+  }
+  try {
+    renameSync(unfinished, target);
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true });
+    if (!existsSync(target)) throw error;
+  }
 }

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { changeMode } from './own-file.js';
-import { ACCOUNT, postgresAccount, type SystemAccount } from './system-account.js';
-import { canEnter, sharedPlace } from './shared-place.js';
+import { ACCOUNT, canEnter, postgresAccount, sharedPlace, type SystemAccount } from './system-account.js';
 
 export interface ClusterDirectory {
-  /** Absolute, free of symbolic links; it exists once the cluster has been made. */
+  /** Absolute, without symbolic links; may not exist yet. */
   readonly path: string;
   readonly account: SystemAccount | undefined;
 }
@@ -15,11 +14,10 @@ export interface ClusterDirectory {
 const MAX_PATH_BYTES = 900;
 
 /**
- * Decides where the database cluster of `dataDir` lives: in `<dataDir>/postgres`, or, where the account that runs
- * PostgreSQL cannot reach it, in a shared place that `<dataDir>/postgres` then links to. Later starts follow the link, so
- * the data do not seem to be lost when `dataDir` becomes reachable afterwards.
+ * Chooses the directory of the cluster: `<dataDir>/postgres`, or, if PostgreSQL's account cannot enter it, a shared place that
+ * `<dataDir>/postgres` links to. Later starts follow the link, so that the data do not move.
  *
- * @throws a sentence if PostgreSQL cannot use that path, or if what is there belongs to another account
+ * @throws a sentence if PostgreSQL cannot use the path, or if it belongs to another account
  */
 export function clusterDirectory(dataDir: string, log: (line: string) => void): ClusterDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -31,7 +29,7 @@ export function clusterDirectory(dataDir: string, log: (line: string) => void): 
   return { path, account };
 }
 
-/** Makes the link that `clusterDirectory` follows, once the cluster is there. */
+/** Makes the link that `clusterDirectory` follows, after the cluster. */
 export function pointTo(path: string, dataDir: string): void {
   const nominal = join(realpathSync(dataDir), 'postgres');
   if (lstatSync(nominal, { throwIfNoEntry: false })) return;
@@ -55,7 +53,7 @@ function placeOf(nominal: string, account: SystemAccount | undefined, log: (line
   return path;
 }
 
-/** initdb refuses a line break, and a long path is cut off: by then the message would not say what to do. */
+/** initdb refuses a line break and cuts off a long path, without advice. */
 function refuseForPostgres(path: string): void {
   if (!/[\r\n]/.test(path) && Buffer.byteLength(path) <= MAX_PATH_BYTES) return;
   const shown = JSON.stringify(dirname(path).slice(0, 200));
@@ -64,7 +62,7 @@ function refuseForPostgres(path: string): void {
   );
 }
 
-/** The owner of a directory can replace all that is in it, and PostgreSQL uses no data of another account. */
+/** The owner of a directory can replace its content, and PostgreSQL refuses data of another account. */
 function refuseForeign(path: string, account: SystemAccount | undefined): void {
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (!found) return;
@@ -78,7 +76,7 @@ function refuseForeign(path: string, account: SystemAccount | undefined): void {
   );
 }
 
-/** `dataDir` itself is ours: others may be let through it (0711), since its contents are closed by their own modes. */
+/** Opens `dataDir` to other accounts (0711), if it is the service's: its content is closed. */
 function madeEnterable(account: SystemAccount, dataDir: string): boolean {
   if (canEnter(account, dataDir)) return true;
   if (!canEnter(account, dirname(dataDir))) return false;

@@ -19,17 +19,16 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { SystemAccount } from './system-account.js';
 import type { Binaries } from './binaries.js';
-import { changeMode, makeDirectoryFor, makeFileFor, readOwnFile, replaced } from './own-file.js';
-import { errorCode } from './error-facts.js';
+import { changeMode, errorCode, makeDirectoryFor, makeFileFor, readOwnFile, replaced } from './own-file.js';
 import { isAlive } from './postmaster.js';
 
-/** The cluster's administrator, which PostgreSQL must have; the service has another role (provision.ts). */
+/** The cluster's administrator; the service has another role (provision.ts). */
 export const SUPERUSER = 'postgres';
 
-// Inside the cluster: an account that may read it may read the data anyway, and neither can be lost without the other.
+// In the cluster, because an account that may read it may read the data anyway.
 const PASSWORD_FILE = 'service-password';
 
-// Byte order and UTC: nothing depends on the machine's locale. Every connection needs the password.
+// Independent of the machine's locale. Every connection needs the password.
 const SAME_EVERYWHERE = [
   '--encoding=UTF8',
   '--no-locale',
@@ -43,15 +42,15 @@ export interface NewCluster {
   readonly account: SystemAccount | undefined;
   /** Further arguments for `initdb`. */
   readonly options?: readonly string[];
-  /** Completes the new cluster at `path`, whose superuser has the password, before it is put in its place. */
+  /** Completes the new cluster at `path` before it is renamed; its superuser has the password. */
   readonly prepare?: (path: string, password: string) => void;
 }
 
 /**
- * Makes the cluster at `path` if there is none yet. It appears at once, by renaming, so a start that is killed half-way
- * leaves nothing that a later one could take for a database.
+ * Makes the cluster at `path` if it does not exist. It appears at once, by renaming, so that a killed start leaves no partial
+ * database.
  *
- * @returns the password; it is kept in a file of mode 0600, never passed as an argument
+ * @returns the password, which is kept in a file of mode 0600 and never passed as an argument
  */
 export function ensureCluster(path: string, cluster: NewCluster): string {
   if (!lstatSync(path, { throwIfNoEntry: false })) {
@@ -63,7 +62,7 @@ export function ensureCluster(path: string, cluster: NewCluster): string {
       throw error;
     }
   }
-  // A backup may have been restored with other modes, which PostgreSQL's new files would take over.
+  // A restored backup may have other modes, which PostgreSQL would use for new files.
   if (process.platform !== 'win32') changeMode(path, cluster.account?.uid, () => 0o700);
   return readPassword(path);
 }
@@ -74,8 +73,8 @@ export function readPassword(path: string): string {
 }
 
 /**
- * PostgreSQL waits without end when it opens a named pipe, for example in place of `pg_hba.conf`.
- * @throws a sentence if there is one, or anything else that is neither a file nor a directory
+ * Refuses named pipes and devices in the cluster: PostgreSQL would hang if it opened a pipe in place of `pg_hba.conf`.
+ * @throws a sentence with the path
  */
 export function refuseSpecialFiles(path: string): void {
   for (const entry of entriesBelow(path)) {
@@ -89,7 +88,7 @@ function entriesBelow(path: string): Dirent[] {
   try {
     return readdirSync(path, { recursive: true, withFileTypes: true });
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return []; // the last process of a killed server removes its temporary files
+    if (errorCode(error) === 'ENOENT') return []; // a killed server's last process removes temporary files
     throw error;
   }
 }
@@ -97,7 +96,7 @@ function entriesBelow(path: string): Dirent[] {
 /** Removes a directory of PostgreSQL's account, or a file. */
 export function removeOwned(path: string, account: SystemAccount | undefined): void {
   if (!account) return rmSync(path, { recursive: true, force: true });
-  // Under that account, which may replace a directory below by a link meanwhile; only `path` itself is not the account's to remove.
+  // Runs as that account, which may replace a directory by a link. It may not remove `path` itself.
   spawnSync('rm', ['-rf', '--', path], { ...account, cwd: '/', env: {} });
   const left = lstatSync(path, { throwIfNoEntry: false });
   if (left?.isDirectory()) rmdirSync(path);
@@ -120,7 +119,7 @@ function make(path: string, { binaries, account, options = [], prepare }: NewClu
     ...options,
   ];
   withInitdb(binaries, (program) => {
-    const initdb = spawnSync(program, args, { ...account, cwd: '/', env: {}, encoding: 'utf8' }); // without the service's secrets
+    const initdb = spawnSync(program, args, { ...account, cwd: '/', env: {}, encoding: 'utf8' });
     if (initdb.status !== 0)
       throw new Error(`initdb failed: ${initdb.error?.message ?? initdb.stderr.trim()}`);
   });
@@ -130,14 +129,11 @@ function make(path: string, { binaries, account, options = [], prepare }: NewClu
     renameSync(unfinished, path);
   } catch (error) {
     removeOwned(unfinished, account);
-    if (!lstatSync(path, { throwIfNoEntry: false })) throw error; // else another start was faster, and its cluster counts
+    if (!lstatSync(path, { throwIfNoEntry: false })) throw error; // another start was faster
   }
 }
 
-/**
- * initdb names its own directory to a shell in double quotes, which leave a meaning to these characters. From such a
- * directory it is copied, with the one program that it calls.
- */
+/** initdb passes its directory to a shell in double quotes. If that has special characters, a copy of initdb runs instead. */
 function withInitdb({ initdb, postgres }: Binaries, use: (initdb: string) => void): void {
   if (process.platform === 'win32' || !/[$`"\\]/.test(initdb)) return use(initdb);
   const copy = mkdtempSync(join(tmpdir(), 'latchkey-initdb-'));
@@ -153,7 +149,7 @@ function withInitdb({ initdb, postgres }: Binaries, use: (initdb: string) => voi
   }
 }
 
-/** Removes what killed starts have left; what a living process is making stays. */
+/** Removes unfinished clusters of dead processes. */
 function removeUnfinished(path: string, account: SystemAccount | undefined): void {
   const prefix = `${basename(path)}.new-`;
   for (const name of readdirSync(dirname(path))) {

@@ -1,35 +1,35 @@
-import { errorMessage } from './error-facts.js';
+import { errorMessage } from './own-file.js';
 import { WITHOUT_ENVIRONMENT, type Address } from './address.js';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory, pointTo } from './cluster-directory.js';
 import { ensureCluster, readPassword } from './cluster.js';
 import { isAlive, mayBePostmaster, readPostmaster } from './postmaster.js';
 import { provision, SERVICE } from './provision.js';
-import { sharedPlace } from './shared-place.js';
+import { sharedPlace } from './system-account.js';
 import { Supervisor } from './supervisor.js';
 
 export interface EmbeddedPostgresOptions {
-  /** Where the data live; made if it is not there. */
+  /** Directory of the data; made if it is missing. */
   readonly dataDir: string;
-  /** Receives lines that an operator should see; never a secret. */
+  /** Receives lines for the operator, without secrets. */
   readonly log: (line: string) => void;
-  /** Where the socket's private directory may be, the best place first. Default: the usual places for such directories. */
+  /** Parents of the socket's private directory, best first; by default /run and the directories of temporary files. */
   readonly socketPlaces?: readonly string[];
 }
 
 export interface EmbeddedPostgres {
-  /** Connection URL of the service's database, with the password: a secret. */
+  /** Connection URL with the password: a secret. */
   readonly url: string;
-  /** Stops the server; resolves when no process of it is left. */
+  /** Stops the server; resolves after its last process. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a real PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a
- * private directory (on loopback where that is not possible), with a generated password, fully durable, and under an
- * unprivileged account where the service runs as root. The URL it returns is not a superuser's.
+ * Starts a PostgreSQL that belongs to this process (contract §2, `DATABASE_URL` unset): on a Unix socket in a private directory
+ * (or else on loopback), with a generated password, durable, and with an unprivileged account if the service runs as root.
  *
- * @throws an error that says what to do, when it cannot run here or another running service owns `dataDir`
+ * @returns the URL of a role that is not a superuser
+ * @throws an error with advice if it cannot run here, or if another running service owns `dataDir`
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   try {
@@ -54,7 +54,7 @@ async function start({ dataDir, log, socketPlaces }: EmbeddedPostgresOptions): P
   return { url: urlOf(address, password), stop: () => supervisor.stop() };
 }
 
-/** The URL of the embedded database that a running service has started for `dataDir`; undefined when none runs. */
+/** Returns the URL of the database that a running service has started for `dataDir`, or undefined. */
 export function runningEmbeddedPostgres(dataDir: string): string | undefined {
   const { path } = clusterDirectory(dataDir, () => undefined);
   const running = readPostmaster(path);

@@ -13,16 +13,15 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { errorCode } from './error-facts.js';
 import type { SystemAccount } from './system-account.js';
 
-// The service may run as root, and PostgreSQL's account owns the cluster: a name in it may be replaced at any moment by a link
-// to a file of root or by a named pipe. So no name is trusted: a file is opened without following or waiting, and checked then.
+// PostgreSQL's account owns the cluster and may replace any name in it by a link to a file of root or by a named pipe. A service
+// that runs as root opens files without following links or waiting, and then checks what it has opened.
 const { O_RDONLY, O_RDWR, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants; // the last three are undefined on Windows
 const UNTRUSTED = O_NOFOLLOW | O_NONBLOCK;
-/** The files that this package reads have less than 1 KiB. */
+/** Upper bound; these files have less than 1 KiB. */
 const MAX_BYTES = 64 * 1024;
-/** What open(2) answers for a link, for a socket and for a directory. */
+/** Codes of open(2) for a link, a socket and a directory. */
 const NO_FILE = new Set<unknown>(['ELOOP', 'EMLINK', 'ENXIO', 'EISDIR']);
 
 /**
@@ -36,7 +35,7 @@ export function readOwnFile(path: string): string {
 /**
  * Replaces the text of a file of the cluster, if `change` returns another text.
  * @returns whether it did
- * @throws as `readOwnFile` does
+ * @throws like `readOwnFile`
  */
 export function changeOwnFile(path: string, change: (text: string) => string | undefined): boolean {
   return withOwnFile(path, O_RDWR, (file) => {
@@ -54,7 +53,7 @@ export function makeDirectoryFor(account: SystemAccount | undefined, path: strin
   if (account) withDirectory(path, (directory) => fchownSync(directory, account.uid, account.gid));
 }
 
-/** Creates a file for PostgreSQL's account alone; it is on the disk when this returns. */
+/** Creates a file for PostgreSQL's account alone, and flushes it to the disk. */
 export function makeFileFor(account: SystemAccount | undefined, path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600); // O_EXCL follows no link
   try {
@@ -119,9 +118,21 @@ function contentOf(file: number, path: string): string {
   }
 }
 
-/** The error for a name in the cluster that another program has put there. */
+/** Returns the error for a file of the cluster that another program has replaced. */
 export function replaced(path: string): Error {
   return new Error(
     `${path} is not a file of PostgreSQL's: another program has replaced it. Stop that program, then remove or restore the file`,
   );
+}
+
+/** Returns the `code` of a system error (`ENOENT`). */
+export function errorCode(error: unknown): unknown {
+  return typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+}
+
+/** Returns the message of an error of any realm. */
+export function errorMessage(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error
+    ? String(error.message)
+    : String(error);
 }

@@ -5,16 +5,17 @@ import type { Binaries } from './binaries.js';
 import { disownStalePid, isAlive, mayBePostmaster, readPostmaster, signalPostmaster } from './postmaster.js';
 import { SERVICE } from './provision.js';
 
-// The service that holds this lock, in the database `postgres`, owns the cluster. Any fixed number will do.
+// Advisory lock of the cluster's owner, in the database `postgres`.
 const OWNERSHIP_LOCK = '7165934107325010';
 const POLL_MS = 20;
-const PATIENCE_MS = 30_000;
-/** For a server of which nothing is known: one that stands still must not keep the others waiting. */
+const TIMEOUT_MS = 30_000;
+/** For a server of an unknown state: one that hangs must not delay the start. */
 const ANSWERS_WITHIN_MS = 2000;
 
 /**
- * The connection with which a running service owns its cluster, as long as it lives; undefined: another service does.
- * @param timeoutMs until it is connected
+ * Claims the cluster for as long as the returned connection lives.
+ * @param timeoutMs of the connection
+ * @returns undefined if another service owns the cluster
  */
 export async function claim(
   address: Address,
@@ -32,7 +33,7 @@ export async function claim(
     connectionTimeoutMillis: timeoutMs,
     keepAlive: true,
   });
-  client.on('error', () => undefined); // its end is seen by 'end'
+  client.on('error', () => undefined); // 'end' follows
   try {
     await client.connect();
     const { rows } = await client.query<{ owned: boolean }>('SELECT pg_try_advisory_lock($1) AS owned', [
@@ -48,26 +49,26 @@ export async function claim(
 }
 
 /**
- * Makes room for a server of the cluster at `path`: stops one that an earlier service left behind when it was
- * killed (its lock is free then), and waits for one that is stopping.
+ * Prepares the start of a server at `path`: stops the server of a killed service, which holds no lock, and waits for one that is
+ * stopping.
  *
- * @throws where a living service owns the cluster, or a server there does not answer
+ * @throws if a running service owns the cluster, or a server does not answer
  */
 export async function takeOver(
   path: string,
   password: string,
   binaries: Binaries,
   log: (line: string) => void,
-  patienceMs = PATIENCE_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<void> {
-  const deadline = Date.now() + patienceMs;
-  let stopped = 0; // the process that has been told to stop
+  const deadline = Date.now() + timeoutMs;
+  let stopped = 0; // the process that was signalled
   for (;;) {
     const running = readPostmaster(path);
     if (!running || !isAlive(running.pid)) return; // PostgreSQL itself ignores the file of a dead server
     if (!mayBePostmaster(running.pid, path)) {
       if (disownStalePid(path, running.pid)) return;
-      continue; // it ended just now, and took its file along
+      continue; // it ended just now and removed its file
     }
     if (Date.now() > deadline) {
       const where = running.address ? ` at ${running.address.host}` : '';
@@ -82,7 +83,7 @@ export async function takeOver(
   }
 }
 
-/** Whether the server has no owner. False also when it does not answer (it is starting or stopping). */
+/** Whether the server has no owner; false also for a server that is starting or stopping. */
 async function isAbandoned(address: Address | undefined, password: string, path: string): Promise<boolean> {
   if (!address) return false;
   const claimed = await claim(address, password, ANSWERS_WITHIN_MS).catch(() => false as const);
@@ -91,5 +92,5 @@ async function isAbandoned(address: Address | undefined, password: string, path:
       `another running service owns the database in ${path}: stop it, or choose another DATA_DIR`,
     );
   }
-  return claimed !== false; // the connection stays open until the server ends, so that nobody else claims the cluster meanwhile
+  return claimed !== false; // the open connection keeps the lock until the server ends
 }

@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from './error-facts.js';
 import { LOOPBACK, type Address } from './address.js';
-import { changeOwnFile, readOwnFile } from './own-file.js';
+import { changeOwnFile, errorCode, readOwnFile } from './own-file.js';
 
-/** What PostgreSQL says about its running server in `postmaster.pid`. */
+/** The content of PostgreSQL's `postmaster.pid`. */
 export interface Postmaster {
   readonly pid: number;
   /** Undefined before it listens, and in single-user mode, which never listens. */
@@ -13,7 +12,7 @@ export interface Postmaster {
 }
 
 /**
- * The server that has, or had, the cluster at `path`; undefined after a clean stop.
+ * Returns the server that runs, or was killed, at `path`; undefined after a clean stop.
  * @throws a sentence if the file is not PostgreSQL's
  */
 export function readPostmaster(path: string): Postmaster | undefined {
@@ -35,7 +34,7 @@ function ifThere<Result>(missing: Result, use: () => Result): Result {
   }
 }
 
-/** Of a process; it is written as a negative one in single-user mode. */
+/** Single-user mode writes a negative number. */
 function numberOf(pid: string): number {
   return Math.abs(Number.parseInt(pid, 10));
 }
@@ -56,7 +55,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** False where process `pid` is certainly not the server of the cluster at `path`: root may signal every process. */
+/** False if process `pid` is certainly not the server at `path`, and so must not get a signal. */
 export function mayBePostmaster(pid: number, path: string): boolean {
   if (process.platform !== 'linux') return true;
   try {
@@ -68,13 +67,10 @@ export function mayBePostmaster(pid: number, path: string): boolean {
 }
 
 /**
- * Frees the cluster at `path` from a `postmaster.pid` whose number, `pid`, now belongs to another process (after a
- * reboot, or in a new container), which would keep PostgreSQL from starting. PostgreSQL ignores the number of its own
- * parent, so that is written in place of the old one; its check for backends that still use the shared memory stays in
- * force.
+ * Replaces the number in a `postmaster.pid` that now belongs to another process (after a reboot, or in a new container), with
+ * which PostgreSQL would not start. It ignores the number of its parent, this process; its check of the shared memory stays.
  *
- * @returns false, and leaves everything as it is, where the file is gone or is another server's: a server that ends
- *   removes its file first, and is no server any more for a moment before its number is free
+ * @returns false, without a change, if the file is missing or has another number: a server that ends removes its file first
  */
 export function disownStalePid(path: string, pid: number): boolean {
   return ifThere(false, () =>

@@ -5,13 +5,13 @@ import { listenOnly, LOOPBACK, type Address } from './address.js';
 import type { Binaries } from './binaries.js';
 import { signalPostmaster } from './postmaster.js';
 
-const STOP_PATIENCE_MS = 5000;
-/** After which a server that does not end is killed: one that reads a named pipe or `/dev/zero` handles no other signal. */
+const STOP_TIMEOUT_MS = 5000;
+/** Then the server is killed: one that reads a named pipe or `/dev/zero` handles no other signal. */
 const KILL_AFTER_MS = 8000;
-/** A server that recovers reports its progress every 10 s (`log_startup_progress_interval`). */
+/** During recovery, a server logs its progress every 10 s (`log_startup_progress_interval`). */
 const SILENCE_MS = 20_000;
 
-/** Neither statements nor their values may reach a log: the client reports its errors. */
+/** Keeps statements and values out of the log. */
 export const QUIET = ['log_min_messages=log', 'log_min_error_statement=panic', 'log_error_verbosity=terse'];
 
 export interface ServerOptions {
@@ -24,9 +24,9 @@ export interface ServerOptions {
   readonly host?: string;
   /** Further settings, `name=value`. */
   readonly settings?: readonly string[];
-  /** Ends the start: the process is killed. */
+  /** Kills the process during the start. */
   readonly signal?: AbortSignal;
-  /** The longest time without a line of the log before the server is ready. */
+  /** Time-out without a line of the log during the start. */
   readonly silenceMs?: number;
 }
 
@@ -35,13 +35,13 @@ export interface Server {
   readonly address: Address;
   /** Whether the process has not ended. */
   running(): boolean;
-  /** Disconnects all clients and stops, leaving nothing to recover; resolves when the process has ended. */
+  /** Disconnects all clients and stops cleanly; resolves when the process has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts PostgreSQL and resolves once it accepts connections, however long recovery takes.
- * @throws with the reason if it ends before, or is killed since it hangs
+ * Starts PostgreSQL; resolves when it accepts connections, after any recovery.
+ * @throws with the reason if it ends before, or is killed because it hangs
  */
 export async function startServer(options: ServerOptions): Promise<Server> {
   const {
@@ -62,8 +62,8 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     {
       ...account,
       cwd: '/',
-      env: {}, // PostgreSQL must not inherit the service's secrets
-      detached: true, // Ctrl-C goes to the whole process group and would stop the database before the service
+      env: {}, // without the service's secrets
+      detached: true, // else Ctrl-C would stop the database before the service
       stdio: ['ignore', 'ignore', 'pipe'],
     },
   );
@@ -95,7 +95,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   clearTimeout(silence);
   signal?.removeEventListener('abort', kill);
   if (outcome !== true) {
-    await closed; // its last lines may still be on their way
+    await closed; // after its last lines
     if (isSilent)
       throw new Error(
         `PostgreSQL hung for ${silenceMs / 1000} s and was killed: see whether a file in ${path} (postgresql.conf, pg_hba.conf, …) is a link to a device, or a named pipe`,
@@ -111,7 +111,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
     async stop() {
       signalPostmaster(pid, 'INT', binaries.pgCtl);
       const timers = [
-        setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_PATIENCE_MS),
+        setTimeout(() => signalPostmaster(pid, 'QUIT', binaries.pgCtl), STOP_TIMEOUT_MS),
         setTimeout(kill, KILL_AFTER_MS),
       ];
       await ended;
@@ -120,7 +120,7 @@ export async function startServer(options: ServerOptions): Promise<Server> {
   };
 }
 
-/** A command that stops the server when this process is killed. Where there is none, the next start stops the server. */
+/** Returns a command that stops the server if this process is killed. Without it, the next start stops the server. */
 function diesWithParent(postgres: string, account: SystemAccount | undefined): [string, ...string[]] {
   const command: [string, ...string[]] = ['setpriv', '--pdeathsig=INT', postgres];
   if (process.platform !== 'linux') return [postgres];

@@ -13,17 +13,16 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import type { SystemAccount } from './system-account.js';
 import { SOCKET_FILE, SOCKET_LOCK_FILE, socketIn, type Address } from './address.js';
-import { canEnter } from './shared-place.js';
+import { canEnter, type SystemAccount } from './system-account.js';
 
 const MAX_BYTES = 103; // of a socket's path: 107 on Linux, 103 on macOS
 const RANDOM = 'XXXXXX'; // what `mkdtemp` appends
-const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` belongs to root, and is never cleaned up
+const PLACES = ['/run', tmpdir(), '/tmp']; // `/run` belongs to root, and no cleaner removes its files
 
 /**
- * The private directory (mode 0700) of one server's socket. It is not below `DATA_DIR`, whose path may be too long. Its
- * name is new each time: where everybody may write, others could take a name that they can guess.
+ * The private directory (mode 0700) of one server's socket. Not below `DATA_DIR`, because that path may be too long. Its name is
+ * random, because other accounts could take a predictable name in /tmp.
  */
 export class SocketDirectory {
   private constructor(
@@ -34,9 +33,8 @@ export class SocketDirectory {
   ) {}
 
   /**
-   * @param cluster path of the cluster's directory
-   * @param places where it may be, the best first
-   * @returns undefined where there can be none: on Windows, or without a place that is short, safe and writable
+   * @param places parent directories, best first
+   * @returns undefined on Windows, or if no place is short, safe and writable
    */
   static make(
     cluster: string,
@@ -51,29 +49,28 @@ export class SocketDirectory {
         if (!account || canEnter(account, made.path)) return made;
         made.remove();
       } catch {
-        continue; // read-only, full, or not ours to write to
+        continue; // read-only, full, or closed to this account
       }
     }
     return undefined;
   }
 
   /**
-   * Prepares a server's start: makes the directory anew where it has been cleaned away, and removes the files of a killed
-   * server. Its lock file would stop the next one if another process had the same number by now.
+   * Prepares a server's start: makes a missing directory again, and removes the files of a killed server, because its lock
+   * file would stop the next server if another process had its number.
    *
-   * @throws where somebody else has taken the name meanwhile
+   * @throws if another account has taken the name
    */
   open(): Address {
     if (!lstatSync(this.path, { throwIfNoEntry: false })) {
-      mkdirSync(this.path, { mode: 0o700 }); // fails where somebody else was faster
+      mkdirSync(this.path, { mode: 0o700 }); // fails if another program was faster
       this.handOver();
     }
-    if (!this.isOurs()) throw new Error(`${this.path} is somebody else's`);
+    if (!this.isOurs()) throw new Error(`${this.path} belongs to another account`);
     this.empty();
     return socketIn(this.path);
   }
 
-  /** Whether clients find the socket. */
   hasSocket(): boolean {
     return lstatSync(join(this.path, SOCKET_FILE), { throwIfNoEntry: false }) !== undefined;
   }
@@ -88,7 +85,7 @@ export class SocketDirectory {
     }
   }
 
-  /** Removes the directories of killed services; only the owner of the cluster may do that. */
+  /** Removes the directories of killed services; only for the owner of the cluster. */
   removeOthers(): void {
     for (const prefix of prefixes(this.cluster, this.places)) {
       const place = dirname(prefix);
@@ -110,7 +107,7 @@ export class SocketDirectory {
     return found !== undefined && found.isDirectory() && found.uid === uid && (found.mode & 0o077) === 0;
   }
 
-  /** Under its account, which may replace the directory by a link after it was checked. */
+  /** Runs as its account, which may replace the directory by a link after the check. */
   private empty(): void {
     const files = [SOCKET_FILE, SOCKET_LOCK_FILE].map((file) => join(this.path, file));
     if (this.account) spawnSync('rm', ['-f', '--', ...files], { ...this.account, cwd: '/', env: {} });
@@ -118,7 +115,7 @@ export class SocketDirectory {
   }
 }
 
-/** Where directories of this cluster may be, and how their names begin. */
+/** Returns the beginnings of the paths of this cluster's directories. */
 function prefixes(cluster: string, places: readonly string[]): string[] {
   if (process.platform === 'win32') return [];
   const name = `latchkey-${createHash('sha256').update(cluster).digest('hex').slice(0, 8)}-`;
@@ -126,7 +123,7 @@ function prefixes(cluster: string, places: readonly string[]): string[] {
   return [...new Set(safe)].map((place) => join(place, name));
 }
 
-/** Whether others cannot replace a directory of ours by one of theirs. */
+/** Whether other accounts cannot replace a directory in this place. */
 function isSafe(place: string): boolean {
   const found = statSync(place, { throwIfNoEntry: false });
   if (!found?.isDirectory() || (found.uid !== 0 && found.uid !== process.getuid?.())) return false;

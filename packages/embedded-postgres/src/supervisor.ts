@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { errorMessage } from './error-facts.js';
-import { freeLoopback, type Address } from './address.js';
+import { errorMessage } from './own-file.js';
+import { freePort, LOOPBACK, type Address } from './address.js';
 import { refuseSpecialFiles } from './cluster.js';
 import { claim, takeOver } from './ownership.js';
 import { signalPostmaster } from './postmaster.js';
 import { startServer, type Server } from './server.js';
-import type { StoppedCluster } from './single-user.js';
+import type { StoppedCluster } from './provision.js';
 import { SocketDirectory } from './socket-directory.js';
 
-const START_PATIENCE_MS = 3000;
+const START_TIMEOUT_MS = 3000;
 const RETRY_MS = 100;
-/** For its own server, which has just come up: a slow machine takes its time. */
-const CLAIM_PATIENCE_MS = 20_000;
+/** For a server that has just started, on a slow machine. */
+const CLAIM_TIMEOUT_MS = 20_000;
 const LOOK_AFTER_SOCKET_MS = 2000;
 
 export interface Cluster extends StoppedCluster {
@@ -21,10 +21,7 @@ export interface Cluster extends StoppedCluster {
   readonly socketPlaces?: readonly string[] | undefined;
 }
 
-/**
- * Keeps one PostgreSQL running on the cluster, as its only owner, from `start` to `stop`. A server that ends by itself
- * is started again at the same address, so that the service's pool recovers.
- */
+/** Runs one PostgreSQL on the cluster from `start` to `stop`, as its only owner. Restarts a lost server at its address. */
 export class Supervisor {
   private server?: Server;
   private owner: Client | undefined;
@@ -32,7 +29,7 @@ export class Supervisor {
   private looking?: NodeJS.Timeout;
   private watching?: Promise<void>;
   private stopping = false;
-  /** Aborted by `stop`, and by the end of the process: a server that is not ready yet is killed. */
+  /** Kills a server that is not ready yet. */
   private readonly starting = new AbortController();
 
   constructor(
@@ -40,7 +37,7 @@ export class Supervisor {
     private readonly log: (line: string) => void,
   ) {}
 
-  /** @returns where it listens: on a socket that only its account and root can reach; else on loopback */
+  /** @returns its address: a socket for its account and root only, or else loopback */
   async start(): Promise<Address> {
     process.once('exit', this.signalStop);
     try {
@@ -49,7 +46,7 @@ export class Supervisor {
       if (!this.socket && process.platform !== 'win32') {
         this.log('embedded PostgreSQL: there is no place for a socket, so it listens on 127.0.0.1');
       }
-      const address = await this.bringUp(freeLoopback);
+      const address = await this.bringUp();
       this.socket?.removeOthers();
       this.watching = this.watch(address);
       this.lookAfterSocket();
@@ -60,35 +57,34 @@ export class Supervisor {
     }
   }
 
-  /** Resolves when no process is left. */
   async stop(): Promise<void> {
     this.stopping = true;
     this.starting.abort();
     await this.takeDown();
     await this.watching;
-    await this.takeDown(); // a restart may have brought up another server meanwhile
+    await this.takeDown(); // a restart may have started another server
     clearInterval(this.looking);
     this.socket?.remove();
     process.off('exit', this.signalStop);
   }
 
-  /** @param chooseTcp chooses the address on loopback, where there is no socket */
-  private async bringUp(chooseTcp: () => Promise<Address>): Promise<Address> {
-    if (!this.server?.running()) this.server = await this.startServer(chooseTcp);
-    this.owner = await claim(this.server.address, this.cluster.password, CLAIM_PATIENCE_MS);
+  /** @param tcp address if there is no socket; by default a free port */
+  private async bringUp(tcp?: Address): Promise<Address> {
+    if (!this.server?.running()) this.server = await this.startServer(tcp);
+    this.owner = await claim(this.server.address, this.cluster.password, CLAIM_TIMEOUT_MS);
     if (!this.owner) throw new Error(`another service has just claimed the database in ${this.cluster.path}`);
     return this.server.address;
   }
 
-  /** Tries again for a while: a port may be taken, and processes of a killed server take a moment to end. */
-  private async startServer(chooseTcp: () => Promise<Address>): Promise<Server> {
+  /** Retries: another program may take the port, and processes of a killed server take a moment to end. */
+  private async startServer(tcp?: Address): Promise<Server> {
     const { path, password, binaries } = this.cluster;
-    const deadline = Date.now() + START_PATIENCE_MS;
+    const deadline = Date.now() + START_TIMEOUT_MS;
     for (;;) {
       await takeOver(path, password, binaries, this.log);
       refuseSpecialFiles(path);
       try {
-        const address = this.socket?.open() ?? (await chooseTcp());
+        const address = this.socket?.open() ?? tcp ?? { host: LOOPBACK, port: await freePort() };
         return await startServer({ ...this.cluster, ...address, signal: this.starting.signal });
       } catch (error) {
         if (this.stopping || Date.now() > deadline) throw error;
@@ -97,23 +93,23 @@ export class Supervisor {
     }
   }
 
-  /** New clients cannot reach a server whose socket has been cleaned away: it is stopped, and so started again. */
+  /** Stops a server without its socket file, which a cleaner of temporary files may have removed; it is then restarted. */
   private lookAfterSocket(): void {
     this.looking = setInterval(() => {
       if (this.owner && this.socket?.hasSocket() === false) this.server?.stop().catch(() => undefined);
     }, LOOK_AFTER_SOCKET_MS).unref();
   }
 
-  /** The owner's connection ends with the server, and also when PostgreSQL resets itself after a crash of a backend. */
+  /** The owner's connection ends with the server, and if PostgreSQL resets itself after a crash of a backend. */
   private async watch(address: Address): Promise<void> {
     while (!this.stopping) {
       const owner = this.owner;
       if (owner) await new Promise((resolve) => void owner.once('end', resolve));
       this.owner = undefined;
       if (this.stopping) return;
-      await delay(RETRY_MS); // until the end of the process is known, or the reset done
+      await delay(RETRY_MS); // until the end of the process or of the reset
       try {
-        await this.bringUp(() => Promise.resolve(address));
+        await this.bringUp(address);
         this.log('embedded PostgreSQL: its server was lost, and is back');
       } catch (error) {
         this.log(`embedded PostgreSQL: its server was lost; trying to get it back: ${errorMessage(error)}`);
@@ -126,7 +122,7 @@ export class Supervisor {
     if (this.server?.running()) await this.server.stop();
   }
 
-  /** For an end of the process without `stop`, where the operating system does not stop the server. */
+  /** For an end of the process without `stop`, if the operating system does not stop the server. */
   private readonly signalStop = (): void => {
     this.starting.abort();
     if (this.server?.running()) signalPostmaster(this.server.pid, 'INT', this.cluster.binaries.pgCtl);

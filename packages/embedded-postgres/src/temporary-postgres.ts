@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { postgresBinaries } from './binaries.js';
 import { clusterDirectory } from './cluster-directory.js';
 import { ensureCluster, removeOwned, SUPERUSER } from './cluster.js';
-import { freePort } from './free-port.js';
+import { freePort } from './address.js';
 import { startServer } from './server.js';
-import { sharedPlace } from './shared-place.js';
+import { sharedPlace } from './system-account.js';
 
 export interface TemporaryPostgresOptions {
   /** A new directory for the data; `stop` removes it. */
@@ -25,7 +25,7 @@ export interface TemporaryPostgres {
   stop(): Promise<void>;
 }
 
-/** Starts a PostgreSQL for tests and measurements, whose data are not kept. */
+/** Starts a PostgreSQL for tests and measurements; `stop` removes its data. */
 export async function startTemporaryPostgres(options: TemporaryPostgresOptions): Promise<TemporaryPostgres> {
   const { dataDir, settings = [], initdb = [] } = options;
   const { path, account } = clusterDirectory(dataDir, () => undefined);

@@ -14,9 +14,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
-import { postgresAccount, type SystemAccount } from '../src/system-account.js';
+import { canEnter, postgresAccount, type SystemAccount } from '../src/system-account.js';
 import { readPostmaster } from '../src/postmaster.js';
-import { canEnter } from '../src/shared-place.js';
 import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
 import { needs } from '../../../test/support/installed.js';
 
@@ -135,7 +134,7 @@ describe('as root', () => {
     await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
     expect(await first.stop()).toBe(0);
 
-    chmodSync(room, 0o755); // reachable now, but the data stay where they were
+    chmodSync(room, 0o755); // reachable now, but the data have not moved
     const second = await start(dataDir, root);
     expect(second.log).toEqual([]);
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);

@@ -48,7 +48,7 @@ it('has types that hold without those of anything else', async () => {
     import { startTemporaryPostgres } from '@latchkey/embedded-postgres/temporary';
     export const database: Promise<EmbeddedPostgres> = startEmbeddedPostgres({ dataDir: 'd', log: (line) => line.length });
     export const pid: Promise<number> = startTemporaryPostgres({ dataDir: 'd' }).then((server) => server.pid);
-    // @ts-expect-error where the data live must be said
+    // @ts-expect-error dataDir is required
     void startEmbeddedPostgres({ log: () => undefined });
     `;
   expect(await project.typeCheck({ 'types.ts': source }, { module: 'nodenext' })).toBe('');

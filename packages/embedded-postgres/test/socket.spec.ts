@@ -16,7 +16,6 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
-import { DataSource } from 'typeorm';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
 import {
@@ -29,8 +28,6 @@ import { readPassword } from '../src/cluster.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
 import { SocketDirectory } from '../src/socket-directory.js';
-import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
-import { migrate } from '../../../src/database/start/migrate.js';
 import { needs } from '../../../test/support/installed.js';
 import { query } from '../../../test/support/database.js';
 
@@ -91,7 +88,7 @@ describeOnUnix('the socket', () => {
     expect(await query(url, 'SELECT inet_server_addr() AS address')).toEqual([{ address: null }]);
   });
 
-  it("is in a directory that is closed to everybody but PostgreSQL's account, and not below DATA_DIR", async () => {
+  it("is in a directory for PostgreSQL's account only, not below DATA_DIR", async () => {
     const directory = directoryOf((await start()).url);
     expect(dirname(directory)).toBe(places);
     const uid = postgresAccount()?.uid ?? process.getuid!();
@@ -108,32 +105,14 @@ describeOnUnix('the socket', () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  it('is found by the migrations, by TypeORM, and by a command beside the running service', async () => {
-    const { url } = await start();
-    await migrate(dataSourceOptions(url, 1), {
-      patienceMs: 30_000,
-      signal: new AbortController().signal,
-      log: () => undefined,
-    });
-    const dataSource = await new DataSource(dataSourceOptions(url, 2)).initialize();
-    try {
-      expect(await dataSource.query('SELECT current_user::text AS name, count(*)::int FROM users')).toEqual([
-        { name: 'latchkey', count: 0 },
-      ]);
-    } finally {
-      await dataSource.destroy();
-    }
-    expect(runningEmbeddedPostgres(DATA_DIR)).toBe(url);
-  });
-
-  it('asks for the password even those who reach it', async () => {
+  it('asks for the password', async () => {
     const wrong = new URL((await start()).url);
     wrong.password = 'wrong';
     await expect(query(wrong.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
   });
 
   const itAsRoot = needs({ root: isRoot, Linux: process.platform === 'linux' }).it;
-  itAsRoot('does not answer other accounts', async () => {
+  itAsRoot('refuses other accounts', async () => {
     const { url } = await start();
     const script = `require('node:net').connect(${JSON.stringify(join(directoryOf(url), '.s.PGSQL.5432'))})
       .on('connect', () => process.exit(0)).on('error', ({ code }) => { console.log(code); process.exit(1); })`;
@@ -143,7 +122,7 @@ describeOnUnix('the socket', () => {
     expect(asUser(54321)).toMatchObject({ status: 1, stdout: 'EACCES\n' });
   });
 
-  it('is removed with the server; those of killed servers are removed as well', async () => {
+  it('is removed with the server, as are sockets of killed servers', async () => {
     const first = await start();
     const stale = join(places, `${basename(directoryOf(first.url)).slice(0, -6)}killed`);
     const foreign = join(places, 'latchkey-00000000-abcdef');
@@ -185,7 +164,7 @@ describeOnUnix('when the socket is lost', () => {
     }
   });
 
-  it('something has cleaned its directory away: it comes back at the same address', async () => {
+  it('its directory is removed: it comes back at its address', async () => {
     const { url } = await start();
     const back = line(/is back/);
     rmSync(directoryOf(url), { recursive: true });
@@ -194,12 +173,12 @@ describeOnUnix('when the socket is lost', () => {
     expect(lstatSync(directoryOf(url)).mode & 0o777).toBe(0o700);
   });
 
-  it('somebody else has taken its name: nothing of theirs is used, and it comes back when they are gone', async () => {
+  it('another account takes its name: nothing there is used, and it comes back when the name is free', async () => {
     const { url } = await start();
     const directory = directoryOf(url);
     const bait = join(places, 'bait');
     mkdirSync(bait, { mode: 0o777 });
-    const refused = line(/is somebody else's/);
+    const refused = line(/belongs to another account/);
     rmSync(directory, { recursive: true });
     symlinkSync(bait, directory);
     expect(await refused).not.toContain(new URL(url).password);
@@ -210,7 +189,7 @@ describeOnUnix('when the socket is lost', () => {
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('a left-behind server has none any more: the next start refuses, and says which process is in the way', async () => {
+  it('a server that was left behind has lost it: the next start is refused, with its process number', async () => {
     await (await start()).stop();
     const account = postgresAccount();
     const binaries = postgresBinaries(account, () => DATA_DIR);
@@ -226,26 +205,13 @@ describeOnUnix('when the socket is lost', () => {
       await orphan.stop();
     }
   });
-
-  it('a left-behind server still has it: the next start replaces it', async () => {
-    await (await start()).stop();
-    const account = postgresAccount();
-    const binaries = postgresBinaries(account, () => DATA_DIR);
-    const socket = SocketDirectory.make(CLUSTER, account, [places])!;
-    const orphan = await startServer({ binaries, account, path: CLUSTER, ...socket.open() });
-    const { url } = await start();
-    expect(orphan.running()).toBe(false);
-    expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
-    expect(readdirSync(places)).toEqual([basename(directoryOf(url))]);
-  });
 });
 
-describeOnUnix('where there can be no socket', () => {
+describeOnUnix('without a socket', () => {
   it.each([
-    ['nowhere to put it', () => []],
-    ['a place that is not there', () => [join(places, 'nothing')]],
+    ['a missing place', () => [join(places, 'nothing')]],
     ['only a long path', () => [join(places, 'x'.repeat(60))]],
-    ['a place where everybody may replace it', () => [join(places, 'open')]],
+    ['a place that every account may change', () => [join(places, 'open')]],
     ['a place that PostgreSQL may not enter', () => (isRoot ? [join(places, 'closed')] : [])],
   ])('%s: loopback, with the password', async (_, make) => {
     const [place] = make();
@@ -276,7 +242,7 @@ describeOnUnix('where there can be no socket', () => {
 });
 
 describeOnUnix('the files', () => {
-  it('can be read only by their account, whatever the umask', async () => {
+  it('can be read by their account only, with any umask', async () => {
     const dataDir = join(ROOM, 'files');
     const before = process.umask(0);
     try {
@@ -294,7 +260,7 @@ describeOnUnix('the files', () => {
     }
   });
 
-  it('are closed again where a backup was restored with other modes', async () => {
+  it('are closed again after a backup was restored with other modes', async () => {
     await (await start()).stop();
     chmodSync(CLUSTER, 0o755);
     await start();
@@ -302,7 +268,7 @@ describeOnUnix('the files', () => {
   });
 });
 
-/** What others may read, write or enter, except for the way in that PostgreSQL's account needs. */
+/** Returns the paths that other accounts may read, write or enter, except for the path that PostgreSQL's account needs. */
 function openToOthers(root: string): string[] {
   const below = readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) => join(root, name));
   return [root, ...below].filter((path) => {

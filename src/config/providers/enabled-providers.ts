@@ -1,67 +1,170 @@
 import { resolve } from 'node:path';
-import type { Faults } from '../settings/invalid-settings.js';
-import {
-  checkAdapterKeys,
-  isEnabled,
-  listing,
-  options,
-  ownCallback,
-  parseProvider,
-} from './parse-provider.js';
-import type { ProviderSurroundings } from './parse-provider.js';
-import { providerVariable } from './provider-variables.js';
-import type { ProviderVariables } from './provider-variables.js';
+import { parser } from '../settings/parsers.js';
+import { isLoopbackUrl, parseUrl } from '../urls/urls.js';
+import { NOT_SHOWN, quote, type SettingErrors } from '../settings/invalid-settings.js';
+import { read, type Setting } from '../settings/setting-row.js';
 import type { ProviderSettings, SampleProviderSettings, Settings } from '../settings/settings.js';
+import { adapterKeys, ADAPTERS, providerKeys, requiredKeys } from './provider-keys.js';
+import { providerVariable, type ProviderVariables } from './provider-variables.js';
 
 /** The name of the built-in provider (spec §4.6); with a `url` it is a provider like any other (contract §2). */
 export const SAMPLE_PROVIDER = 'mock';
 
-/** The enabled ones among the providers that were given, and the built-in one where it is enabled. */
+const OWN_KEYS = new Set<string>(Object.values(providerKeys).map((key) => key.name));
+
+interface Surroundings {
+  readonly production: boolean;
+  /** Relative paths begin here. */
+  readonly cwd: string;
+  readonly secretFiles: Settings['secretFiles'];
+}
+
+/** What the environment holds for one provider. */
+interface Given {
+  readonly name: string;
+  readonly variables: ProviderVariables;
+  readonly errors: SettingErrors;
+}
+
+/** Parses the enabled providers, and the built-in one if it is enabled. */
 export function enabledProviders(
-  given: ReadonlyMap<string, ProviderVariables>,
-  { production, cwd, secretFiles }: ProviderSurroundings,
-  faults: Faults,
+  all: ReadonlyMap<string, ProviderVariables>,
+  surroundings: Surroundings,
+  errors: SettingErrors,
 ): Pick<Settings, 'providers' | 'sampleProvider'> {
   const providers = new Map<string, ProviderSettings>();
-  for (const [name, variables] of given) {
-    if (isBuiltIn(name, variables) || !isEnabled(name, variables, faults)) continue;
-    const provider = parseProvider(name, variables, { production, cwd, secretFiles }, faults);
+  for (const [name, variables] of all) {
+    const given = { name, variables, errors };
+    if (isBuiltIn(given) || !isEnabled(given)) continue;
+    const provider = parseProvider(given, surroundings);
     if (provider) providers.set(name, provider);
   }
-  const mock: ProviderVariables = given.get(SAMPLE_PROVIDER) ?? new Map();
-  if (!isBuiltIn(SAMPLE_PROVIDER, mock) || !isSampleEnabled(mock, production, faults)) return { providers };
-  return { providers, sampleProvider: parseSampleProvider(mock, production, cwd, faults) };
+  const mock: Given = { name: SAMPLE_PROVIDER, variables: all.get(SAMPLE_PROVIDER) ?? new Map(), errors };
+  if (!isBuiltIn(mock) || !isSampleEnabled(mock, surroundings.production)) return { providers };
+  return { providers, sampleProvider: parseSampleProvider(mock, surroundings) };
 }
 
-function isBuiltIn(name: string, given: ProviderVariables): boolean {
-  return name === SAMPLE_PROVIDER && !given.has('url');
+function isBuiltIn({ name, variables }: Given): boolean {
+  return name === SAMPLE_PROVIDER && !variables.has('url');
 }
 
-/** On outside production; in production only when enabled by name (contract §2). */
-function isSampleEnabled(given: ProviderVariables, production: boolean, faults: Faults): boolean {
-  return given.has('enabled') ? isEnabled(SAMPLE_PROVIDER, given, faults) : !production;
+function isEnabled(given: Given): boolean {
+  return readKey(given, providerKeys.enabled) ?? given.variables.has(defaultsToOn(given.variables));
 }
 
-/** In production it needs accounts of its own (contract §2). */
-function parseSampleProvider(
-  given: ProviderVariables,
-  production: boolean,
-  cwd: string,
-  faults: Faults,
-): SampleProviderSettings {
+/** Returns the key that enables a provider: its `url`, or its `client_id` if the adapter needs no `url` (contract §2). */
+export function defaultsToOn(variables: ProviderVariables): 'url' | 'client_id' {
+  const adapter = variables.get('adapter')?.text ?? providerKeys.adapter.default;
+  return requiredKeys(adapter).includes('url') ? 'url' : 'client_id';
+}
+
+/** In production, the built-in provider must be enabled by name (contract §2). */
+function isSampleEnabled(given: Given, production: boolean): boolean {
+  return given.variables.has('enabled') ? isEnabled(given) : !production;
+}
+
+/** In production, the built-in provider needs accounts (contract §2). */
+function parseSampleProvider(given: Given, { production, cwd }: Surroundings): SampleProviderSettings {
   const { accounts, ...others } = options(given);
-  checkAdapterKeys(SAMPLE_PROVIDER, 'contract', given, faults);
-  const variable = providerVariable(SAMPLE_PROVIDER, 'accounts', given);
+  checkAdapterKeys(given, 'contract');
+  const variable = providerVariable(given.name, 'accounts', given.variables);
   if (production && accounts === undefined) {
     const file = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
-    faults.add(variable, 'was unset', file);
+    given.errors.add(variable, 'was unset', file);
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
-    provider: {
-      ...ownCallback(SAMPLE_PROVIDER, given, faults),
-      ...listing(SAMPLE_PROVIDER, given, faults),
-      options: others,
+    provider: { ...ofEveryProvider(given), options: others },
+  };
+}
+
+/** @returns undefined if a value is missing or invalid */
+function parseProvider(
+  given: Given,
+  { production, cwd, secretFiles }: Surroundings,
+): ProviderSettings | undefined {
+  const { name, variables, errors } = given;
+  const adapter = readKey(given, providerKeys.adapter) ?? providerKeys.adapter.default;
+  const url = readKey(given, providerKeys.url);
+  const clientId = readKey(given, providerKeys.clientId);
+  const clientSecret = readKey(given, providerKeys.clientSecret);
+  if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
+  for (const key of [...requiredKeys(adapter), 'client_id', 'client_secret']) {
+    if (!variables.has(key))
+      errors.add(providerVariable(name, key, variables), 'was unset', `a value, as ${name} is enabled`);
+  }
+  const shared = ofEveryProvider(given);
+  if (production) refuseWeak(given, clientSecret);
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const file = secretFiles.get(providerVariable(name, 'client_secret', variables));
+  const accepted = production ? strongSecret : providerKeys.clientSecret.parser;
+  return {
+    name,
+    adapter: adapter.startsWith('./') ? resolve(cwd, adapter) : adapter,
+    ...(url !== undefined && { url }),
+    clientId,
+    clientSecret,
+    ...(file && { clientSecretFile: { ...file, parser: accepted } }),
+    ...shared,
+    options: options(given),
+  };
+}
+
+function ofEveryProvider(given: Given): Omit<SampleProviderSettings['provider'], 'options'> {
+  const redirectUris = readKey(given, providerKeys.redirectUris);
+  const issuer = readKey(given, providerKeys.issuer);
+  const mode = readKey(given, providerKeys.mode);
+  const label = readKey(given, providerKeys.label);
+  return {
+    ...(redirectUris && { redirectUris }),
+    ...(issuer !== undefined && { issuer }),
+    ...(mode !== undefined && { mode }),
+    ...(label !== undefined && { label }),
+    variables: {
+      adapter: providerVariable(given.name, 'adapter', given.variables),
+      issuer: providerVariable(given.name, 'issuer', given.variables),
     },
   };
+}
+
+/** Returns every key that the service does not read itself, unchanged. */
+function options({ variables }: Given): Readonly<Record<string, string>> {
+  const others = [...variables].filter(([key]) => !OWN_KEYS.has(key));
+  return Object.fromEntries(others.map(([key, { text }]) => [key, text]));
+}
+
+function readKey<T>({ name, variables, errors }: Given, key: Setting<T>): T | undefined {
+  return read(key, providerVariable(name, key.name, variables), variables.get(key.name)?.text, errors);
+}
+
+/** Checks the options of a built-in adapter; `contract` has only two of them. */
+function checkAdapterKeys(given: Given, adapter: string): void {
+  const { pkce, nonce } = adapterKeys;
+  const keys: readonly Setting<unknown>[] =
+    adapter === 'contract' ? [pkce, nonce] : Object.values(adapterKeys);
+  for (const key of keys) readKey(given, key);
+}
+
+const isStrong = (secret: string): boolean => secret.length >= 16;
+
+const strongSecret = parser('at least 16 characters in production', (secret) =>
+  isStrong(secret) ? providerKeys.clientSecret.parser.parse(secret) : undefined,
+);
+
+// contract §2: what production refuses in the settings of a provider
+function refuseWeak({ variables, errors }: Given, clientSecret: string | undefined): void {
+  for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
+    const { variable, text } = variables.get(key) ?? {};
+    if (variable !== undefined && text !== undefined && isInsecure(text)) {
+      errors.add(variable, quote(text), 'https:// in production, unless the host is loopback');
+    }
+  }
+  if (clientSecret !== undefined && !isStrong(clientSecret)) {
+    const { variable = 'client_secret' } = variables.get('client_secret') ?? {};
+    errors.add(variable, NOT_SHOWN, strongSecret.accepts);
+  }
+}
+
+function isInsecure(url: string): boolean {
+  return /^http:/i.test(url) && parseUrl(url) !== undefined && !isLoopbackUrl(url);
 }

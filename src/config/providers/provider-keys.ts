@@ -1,28 +1,26 @@
-import * as kinds from '../settings/kinds.js';
+import * as parsers from '../settings/parsers.js';
 import type { Setting } from '../settings/setting-row.js';
 import { baseUrl, endpointUrl, isRedirectUri } from '../urls/urls.js';
-import { kind } from '../settings/kinds.js';
 
-/** The keys that an adapter of ours needs beside the credentials (contract §2, `adapter`). */
+/** The keys that a built-in adapter needs beside the credentials (contract §2, `adapter`). */
 const REQUIRED: ReadonlyMap<string, readonly string[]> = new Map([
   ['contract', ['url']],
   ['oidc', ['url']],
   ['oauth2', ['authorize_url', 'token_url', 'userinfo_url']],
 ]);
 
-/** These need only credentials, and have the adapter named here: `provider/presets.ts` has their other settings (contract §6). */
+/** Presets need only credentials; `provider/presets.ts` has their other settings (contract §6). */
 export const PRESET_ADAPTERS = { github: 'oauth2', discord: 'oauth2', google: 'oidc' } as const;
 export type PresetName = keyof typeof PRESET_ADAPTERS;
 
-/** The adapters that come with the service. */
 export const ADAPTERS: ReadonlySet<string> = new Set([...REQUIRED.keys(), ...Object.keys(PRESET_ADAPTERS)]);
 
-/** The keys that an adapter needs beside the credentials; an integrator's own adapter needs none. */
+/** Returns the keys that an adapter needs beside the credentials; a custom adapter needs none. */
 export function requiredKeys(adapter: string): readonly string[] {
   return REQUIRED.get(adapter) ?? [];
 }
 
-/** Whether it is the adapter `oidc`, by itself or by a preset. */
+/** Whether an adapter is `oidc`, or a preset of it. */
 export function isOpenId(adapter: string): boolean {
   return adapter === 'oidc' || (PRESET_ADAPTERS as Record<string, string>)[adapter] === 'oidc';
 }
@@ -31,8 +29,8 @@ export const ADAPTER_ACCEPTS = `${[...ADAPTERS].join(', ')}, a file that begins 
 
 const PACKAGE = /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 
-/** Checks only the form: whether the file or package exists turns out when it is loaded. */
-const adapterName = kind(ADAPTER_ACCEPTS, (name) =>
+/** Checks only the form: the file or package is loaded later. */
+const adapterName = parsers.parser(ADAPTER_ACCEPTS, (name) =>
   ADAPTERS.has(name) || /^\.?\/./.test(name) || PACKAGE.test(name) ? name : undefined,
 );
 
@@ -40,53 +38,53 @@ const adapterName = kind(ADAPTER_ACCEPTS, (name) =>
 export const providerKeys = {
   enabled: {
     name: 'enabled',
-    kind: kinds.boolean,
+    parser: parsers.boolean,
     defaultShown: '`true` once `url` is set, or `client_id` for an adapter that needs no `url`',
     doc: 'Whether clients may sign in with it.',
   },
   url: {
     name: 'url',
-    kind: baseUrl,
+    parser: baseUrl,
     doc: 'Base address of the provider, for `oidc` its issuer, without query, fragment and user info; one trailing slash is dropped. In production `https:`, unless the host is loopback.',
   },
   clientId: {
     name: 'client_id',
-    kind: kinds.text,
+    parser: parsers.text,
     doc: 'Client identifier agreed with the provider.',
   },
   clientSecret: {
     name: 'client_secret',
-    kind: kinds.text,
+    parser: parsers.text,
     secret: true,
     doc: 'Client secret agreed with the provider; in production at least 16 characters.',
   },
   adapter: {
     name: 'adapter',
-    kind: adapterName,
+    parser: adapterName,
     default: 'contract',
     doc: "How the service speaks with it: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
-    kind: kinds.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),
+    parser: parsers.list('absolute http(s) URLs or URIs of a private scheme with a dot', isRedirectUri),
     defaultShown: '`REDIRECT_URIS`',
     doc: "The provider's own allow-list of redirect URIs, instead of `REDIRECT_URIS`.",
   },
   issuer: {
     name: 'issuer',
-    kind: endpointUrl,
+    parser: endpointUrl,
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
     doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. While this is not known, a callback with an `iss` is refused.',
   },
   mode: {
     name: 'mode',
-    kind: kinds.oneOf('iframe', 'popup', 'redirect'),
+    parser: parsers.oneOf('iframe', 'popup', 'redirect'),
     defaultShown: '`iframe` for `contract`, `popup` for all others',
     doc: 'How an application should show its page: `iframe`, `popup` or `redirect`. Told by `GET /oauth2/providers`.',
   },
   label: {
     name: 'label',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`GitHub`, `Discord` or `Google` for these adapters, else the name',
     doc: 'Its name for people, on a sign-in button. Told by `GET /oauth2/providers`.',
   },
@@ -96,65 +94,65 @@ export const providerKeys = {
 export const adapterKeys = {
   scope: {
     name: 'scope',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`openid profile email` for `oidc`',
     doc: '`oidc`, `oauth2`: what to ask the provider for.',
   },
   userId: {
     name: 'claim_user_id',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`sub`',
     doc: '`oidc`, `oauth2`: where the id of the user is found, as a dotted path. Several paths, separated by commas, are tried in turn, here and below.',
   },
   username: {
     name: 'claim_username',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`preferred_username,name`',
     doc: '`oidc`, `oauth2`: where the display name is found, or how to make it (`{given_name} {family_name}`).',
   },
   email: {
     name: 'claim_email',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`email`',
     doc: '`oidc`, `oauth2`: where the e-mail address is found.',
   },
   avatarUrl: {
     name: 'claim_avatar_url',
-    kind: kinds.text,
+    parser: parsers.text,
     defaultShown: '`picture`',
     doc: '`oidc`, `oauth2`: where the URL of the avatar is found, or how to make it (`https://img.example/{id}/{hash}.png`).',
   },
   authorizeUrl: {
     name: 'authorize_url',
-    kind: endpointUrl,
+    parser: endpointUrl,
     doc: '`oauth2`: the authorization page. In production `https:`, unless the host is loopback, here and below.',
   },
   tokenUrl: {
     name: 'token_url',
-    kind: endpointUrl,
+    parser: endpointUrl,
     doc: '`oauth2`: where a code is redeemed.',
   },
   userinfoUrl: {
     name: 'userinfo_url',
-    kind: endpointUrl,
+    parser: endpointUrl,
     doc: '`oauth2`: the URL that tells, for an access token, who has signed in.',
   },
   tokenEndpointAuthMethod: {
     name: 'token_endpoint_auth_method',
-    kind: kinds.oneOf('client_secret_basic', 'client_secret_post'),
+    parser: parsers.oneOf('client_secret_basic', 'client_secret_post'),
     defaultShown:
       '`client_secret_post` where the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
     doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
   },
   pkce: {
     name: 'pkce',
-    kind: kinds.onOff,
+    parser: parsers.onOff,
     defaultShown: '`off` for `contract`, `on` for `oidc` and `oauth2`',
     doc: '`contract`, `oidc`, `oauth2`: whether a code is bound to its sign-in by a challenge (RFC 7636) between the service and the provider. `off` only for a provider that refuses `code_challenge` or `code_verifier`.',
   },
   nonce: {
     name: 'nonce',
-    kind: kinds.onOff,
+    parser: parsers.onOff,
     defaultShown: '`on` for `oidc`',
     doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only for a provider that leaves it out.',
   },

@@ -1,13 +1,13 @@
-import type { Faults } from '../settings/invalid-settings.js';
+import type { SettingErrors } from '../settings/invalid-settings.js';
 import type { Environment } from '../settings/setting-row.js';
 
-/** What was given for one key of a provider, and under which variable. */
+/** The value of one key of a provider, and its variable. */
 interface Given {
   readonly variable: string;
   readonly text: string;
 }
 
-/** Everything given for one provider, by key (`client_id`). */
+/** The values of one provider, by key (`client_id`). */
 export type ProviderVariables = ReadonlyMap<string, Given>;
 
 const DOTTED = /^providers\.([a-z0-9][a-z0-9_-]{0,62})\.([a-z0-9_]+)$/;
@@ -15,34 +15,33 @@ const UPPER = /^PROVIDERS_([A-Z0-9]{1,63})_([A-Z0-9_]+)$/;
 
 /**
  * Sorts the variables of both spellings by provider and key (contract §2): `providers.<name>.<key>`
- * as it is, and `PROVIDERS_<NAME>_<KEY>`, where the first underscore after NAME ends it.
+ * unchanged, and `PROVIDERS_<NAME>_<KEY>`, in lower case. The first underscore ends NAME.
  */
-export function providerVariables(env: Environment, faults: Faults): Map<string, ProviderVariables> {
+export function providerVariables(env: Environment, errors: SettingErrors): Map<string, ProviderVariables> {
   const providers = new Map<string, Map<string, Given>>();
   for (const [variable, text] of Object.entries(env)) {
     if (!text) continue;
     const [, name, key] =
       DOTTED.exec(variable) ?? UPPER.exec(variable)?.map((part) => part.toLowerCase()) ?? [];
     if (name === undefined || key === undefined) {
-      refuseDotted(variable, faults);
+      refuseDotted(variable, errors);
       continue;
     }
     const keys = providers.get(name) ?? new Map<string, Given>();
     const other = keys.get(key);
     if (other && other.text !== text) {
-      faults.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
+      errors.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
     }
     providers.set(name, keys.set(key, other ?? { variable, text }));
   }
   return providers;
 }
 
-/** Whether it is a key of a provider, in one of the two spellings. */
 export function isProviderVariable(variable: string): boolean {
   return DOTTED.test(variable) || UPPER.test(variable);
 }
 
-/** The variable to name for a key: the one that was given, else one in the same spelling as the keys that were given. */
+/** Returns the variable of a key for messages; of an unset key, in the spelling of the provider's other keys. */
 export function providerVariable(name: string, key: string, given: ProviderVariables): string {
   const own = given.get(key);
   if (own) return own.variable;
@@ -50,17 +49,17 @@ export function providerVariable(name: string, key: string, given: ProviderVaria
   return dotted ? `providers.${name}.${key}` : `PROVIDERS_${name}_${key}`.toUpperCase();
 }
 
-/** The variable of another key of the same provider, in the same spelling. @param variable of one key, as it was spelled */
+/** Returns the variable of another key of the provider that `variable` belongs to, in the spelling of `variable`. */
 export function siblingVariable(variable: string, key: string): string {
   const dotted = DOTTED.exec(variable)?.[1];
   if (dotted !== undefined) return `providers.${dotted}.${key}`;
   return `PROVIDERS_${UPPER.exec(variable)?.[1] ?? ''}_${key.toUpperCase()}`;
 }
 
-// Upper case is left alone: container platforms set PROVIDERS_PORT and the like for a service of that name.
-function refuseDotted(variable: string, faults: Faults): void {
+// Not for upper case: container platforms set PROVIDERS_PORT and the like for a service called `providers`.
+function refuseDotted(variable: string, errors: SettingErrors): void {
   if (!variable.startsWith('providers.')) return;
   const accepts =
     'providers.<name>.<key> with a name of a-z, 0-9, _ and - (at most 63) and a key of a-z, 0-9 and _';
-  faults.add(variable, 'is not the name of a provider setting', accepts);
+  errors.add(variable, 'is not the name of a provider setting', accepts);
 }

@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { currentSecret, type CurrentSecret } from './current-secret.js';
 import { databaseUrl } from '../urls/database-url.js';
+import { readSecretFile } from './secret-files.js';
 
 const url = (password: string): string => `postgres://u:${password}@db.example/x`;
 
@@ -41,21 +42,18 @@ describe('a secret in a file', () => {
     renameSync(`${path}.new`, path);
   };
 
-  it('has one reader, however many use it: a fault is one line', async () => {
+  it('has one reader for all parts of the service, so an error is logged once', () => {
     const file = { path, variable: 'REDIS_URL_FILE' };
-    const [one, other] = [1, 2].map(() =>
-      currentSecret(file, databaseUrl, url('first'), (line) => warnings.push(line)),
-    ) as [CurrentSecret<string>, CurrentSecret<string>];
-    replace(url('second'));
-    expect([one.now(), await other.recent()]).toEqual([url('second'), url('second')]);
+    const warn = (line: string): unknown => warnings.push(line);
+    const [one, other] = [1, 2].map(() => currentSecret(file, databaseUrl, url('first'), warn));
     unlinkSync(path);
-    for (let i = 0; i < 2; i++) expect([one.now(), other.now()]).toEqual([url('second'), url('second')]);
+    expect([one!.now(), other!.now()]).toEqual([url('first'), url('first')]);
     expect(warnings).toEqual([
       `REDIS_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
     ]);
   });
 
-  it('is what the file holds when it is asked for', () => {
+  it('is read again at each call', () => {
     expect(secret.now()).toBe(url('first'));
     replace(`\uFEFF${url('second')}\r\n`); // as editors of Windows write it
     expect(secret.now()).toBe(url('second'));
@@ -72,50 +70,44 @@ describe('a secret in a file', () => {
     }
   });
 
-  it('stays what it was while the file is of no use, with one line for each reason, which holds no secret', () => {
-    replace(url('second'));
-    expect(secret.now()).toBe(url('second'));
-    const thrice = (): string[] => [secret.now(), secret.now(), secret.now()];
+  it('keeps its value while the file is missing or invalid, with one line for each reason and no secret in it', () => {
+    const twice = (): string[] => [secret.now(), secret.now()];
+    const kept = (password: string): void => expect(twice()).toEqual([url(password), url(password)]);
     replace('');
-    expect(thrice()).toEqual(Array(3).fill(url('second')));
+    kept('first');
     replace('hunter2');
-    expect(thrice()).toEqual(Array(3).fill(url('second')));
+    kept('first');
     unlinkSync(path);
-    expect(thrice()).toEqual(Array(3).fill(url('second')));
+    kept('first');
     replace(url('third'));
-    expect(thrice()).toEqual(Array(3).fill(url('third')));
+    kept('third');
     replace('\n');
-    expect(thrice()).toEqual(Array(3).fill(url('third')));
+    kept('third');
     expect(warnings).toEqual([
       'DATABASE_URL_FILE: names a file that is empty; the last value is used',
-      expect.stringMatching(
-        /^DATABASE_URL_FILE: names a file that holds something else \(not shown\) than a URL/,
-      ),
+      expect.stringMatching(/names a file that holds something else \(not shown\) than a URL/),
       `DATABASE_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
       'DATABASE_URL_FILE: names a file that is empty; the last value is used',
     ]);
   });
 
-  it('stays what it was where the file has no end', async () => {
+  it('keeps its value if the file is endless', () => {
     unlinkSync(path);
     symlinkSync('/dev/zero', path);
-    const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 1001);
-    expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
-    expect(now).toHaveBeenCalled();
+    expect(secret.now()).toBe(url('first'));
     expect(warnings).toEqual([
       `DATABASE_URL_FILE: was "${path}", which cannot be read (EFBIG); the last value is used`,
     ]);
   });
 
-  it('stays what it was where the file is a pipe, to which nobody may ever write', async () => {
+  it('keeps its value if the file is a named pipe, with or without a writer', () => {
     unlinkSync(path);
     execFileSync('mkfifo', [path]);
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 1001);
-    expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+    expect(secret.now()).toBe(url('first'));
     expect(warnings).toEqual(['DATABASE_URL_FILE: names a file that is empty; the last value is used']);
     const writer = openSync(path, 'r+');
     try {
-      expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+      expect(secret.now()).toBe(url('first'));
     } finally {
       closeSync(writer);
     }
@@ -124,26 +116,46 @@ describe('a secret in a file', () => {
     ]);
   });
 
-  it('is read once a second at most where it is asked for often, and once for all who ask then', async () => {
-    const now = jest.spyOn(performance, 'now');
-    now.mockReturnValue(0);
-    secret = currentSecret({ path, variable: 'X_FILE' }, databaseUrl, url('first'), (line) =>
-      warnings.push(line),
-    );
+  it('recent() reads the file once a second at most', () => {
+    const now = jest.spyOn(performance, 'now').mockReturnValue(0);
+    const file = { path, variable: 'X_FILE' };
+    secret = currentSecret(file, databaseUrl, url('first'), (line) => warnings.push(line));
     replace(url('second'));
-    expect(await secret.recent()).toBe(url('first'));
+    expect(secret.recent()).toBe(url('first'));
     now.mockReturnValue(1001);
-    expect(await Promise.all([secret.recent(), secret.recent()])).toEqual([url('second'), url('second')]);
-    replace(url('third'));
-    expect(await secret.recent()).toBe(url('second'));
+    expect(secret.recent()).toBe(url('second'));
     unlinkSync(path);
+    expect(secret.recent()).toBe(url('second'));
+    expect(warnings).toEqual([]);
     now.mockReturnValue(2002);
-    expect(await secret.recent()).toBe(url('second'));
+    expect(secret.recent()).toBe(url('second'));
     expect(warnings).toHaveLength(1);
   });
 });
 
-it('a secret that is in no file stays as it is', async () => {
+it('a secret that is not in a file stays as it is', () => {
   const secret = currentSecret(undefined, databaseUrl, url('first'), () => undefined);
-  expect([secret.now(), await secret.recent()]).toEqual([url('first'), url('first')]);
+  expect([secret.now(), secret.recent()]).toEqual([url('first'), url('first')]);
+});
+
+describe('a file of a secret', () => {
+  let path: string;
+  beforeEach(() => {
+    path = join(mkdtempSync(join(tmpdir(), 'latchkey-secret-')), 'secret');
+  });
+  afterEach(() => rmSync(join(path, '..'), { recursive: true }));
+
+  it.each(['', 'a secret\n', 'ключ', 'x'.repeat(64 * 1024)])('is read whole', (content) => {
+    writeFileSync(path, content);
+    expect(readSecretFile(path)).toBe(content);
+  });
+
+  it.each([
+    ['/dev/zero', 'EFBIG'],
+    ['/nowhere', 'ENOENT'],
+    ['/', 'EISDIR'],
+    ['a\0b', 'ERR_INVALID_ARG_VALUE'],
+  ])('%j cannot be read: %s', (name, code) => {
+    expect(() => readSecretFile(name)).toThrow(expect.objectContaining({ code }));
+  });
 });

@@ -1,91 +1,81 @@
+import type { SecretFile } from '../settings/settings.js';
 import { unreadable } from '../settings/invalid-settings.js';
-import type { Kind } from '../settings/kinds.js';
-import type { SecretFile } from '../providers/provider-settings.js';
-import { textOfSecret, readSecretFile, readSecretFileLater, WITHOUT_WAITING } from './secret-files.js';
+import type { Parser } from '../settings/parsers.js';
+import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
-/** How old the answer of `recent` may be: a rotation takes longer than that. */
-const RECENT_MS = 1000;
+const MAX_AGE_MS = 1000;
 
-/** A secret as it is now: where it is in a file, that may be replaced while the service runs (contract §2). */
+/** A secret in a file that may be replaced while the service runs (contract §2). */
 export interface CurrentSecret<T> {
-  /** Reads the file again, at once: for a new connection, whose client is made without waiting. */
+  /** Reads the file again. */
   now(): T;
-  /** Reads the file again unless that was within the last second: for what happens often. */
-  recent(): Promise<T>;
+  /** Reads the file again if the last call did so more than 1 s ago. */
+  recent(): T;
 }
 
-/** One reader for each file, however many parts of the service use the secret: so a fault is logged once. */
+/** One reader a file: all parts of the service that use the secret share it, so that an error is logged once. */
 const readers = new WeakMap<SecretFile, CurrentSecret<unknown>>();
 
 /**
- * @param file undefined: the value stays what it is
- * @param value what it was at the start; a file that cannot be read, or holds what is not accepted, leaves the last value
- * @param warn gets one line when that begins, or has another reason; it holds the file's path, never what is in it
+ * Returns the reader of a secret.
+ *
+ * @param file undefined for a secret that is not in a file; it keeps `value`
+ * @param value at the start; stays in use while the file is unreadable or invalid
+ * @param warn receives one line for each new reason; it holds the file's path, never its content
  */
 export function currentSecret<T>(
   file: SecretFile | undefined,
-  kind: Kind<T>,
+  parser: Parser<T>,
   value: T,
   warn: (line: string) => void,
 ): CurrentSecret<T> {
-  if (!file) return { now: () => value, recent: () => Promise.resolve(value) };
+  if (!file) return { now: () => value, recent: () => value };
   const reader =
-    (readers.get(file) as CurrentSecret<T> | undefined) ?? new SecretInFile(file, kind, value, warn);
+    (readers.get(file) as CurrentSecret<T> | undefined) ?? new SecretInFile(file, parser, value, warn);
   readers.set(file, reader);
   return reader;
 }
 
 class SecretInFile<T> implements CurrentSecret<T> {
   private readAt = performance.now();
-  private reading: Promise<void> | undefined;
-  private told: string | undefined;
+  private warned: string | undefined;
 
   constructor(
     private readonly file: SecretFile,
-    private readonly kind: Kind<T>,
+    private readonly parser: Parser<T>,
     private value: T,
     private readonly warn: (line: string) => void,
   ) {}
 
   now(): T {
-    let content: string;
-    try {
-      content = readSecretFile(this.file.path, WITHOUT_WAITING);
-    } catch (error) {
-      this.keep(unreadable(this.file.path, error));
-      return this.value;
+    const reason = this.read();
+    if (reason !== undefined && reason !== this.warned) {
+      this.warn(`${this.file.variable}: ${reason}; the last value is used`);
     }
-    this.take(content);
+    this.warned = reason;
     return this.value;
   }
 
-  async recent(): Promise<T> {
-    if (performance.now() - this.readAt > RECENT_MS) await (this.reading ??= this.read());
-    return this.value;
-  }
-
-  private async read(): Promise<void> {
-    await readSecretFileLater(this.file.path).then(
-      (content) => this.take(content),
-      (error: unknown) => this.keep(unreadable(this.file.path, error)),
-    );
+  recent(): T {
+    if (performance.now() - this.readAt <= MAX_AGE_MS) return this.value;
     this.readAt = performance.now();
-    this.reading = undefined;
+    return this.now();
   }
 
-  private take(content: string): void {
-    const text = textOfSecret(content);
-    if (text === undefined) return this.keep('names a file that is empty');
+  /** @returns why the value stays as it was */
+  private read(): string | undefined {
+    let text: string | undefined;
     try {
-      this.value = this.kind.parse(text);
-      this.told = undefined;
-    } catch {
-      this.keep(`names a file that holds something else (not shown) than ${this.kind.accepts}`);
+      text = textOfSecret(readSecretFile(this.file.path, NONBLOCKING));
+    } catch (error) {
+      return unreadable(this.file.path, error);
     }
-  }
-
-  private keep(reason: string): void {
-    if (reason !== this.told) this.warn(`${this.file.variable}: ${reason}; the last value is used`);
-    this.told = reason;
+    if (text === undefined) return 'names a file that is empty';
+    try {
+      this.value = this.parser.parse(text);
+    } catch {
+      return `names a file that holds something else (not shown) than ${this.parser.accepts}`;
+    }
+    return undefined;
   }
 }

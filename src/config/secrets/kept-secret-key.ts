@@ -15,12 +15,10 @@ import {
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorCode } from '../settings/invalid-settings.js';
-import { Refused } from '../settings/kinds.js';
-import { secretKey } from './secret-key.js';
-import type { SecretKey } from './secret-key.js';
-import { readSecretFile, WITHOUT_WAITING } from './secret-files.js';
+import { Refused } from '../settings/parsers.js';
+import { secretKey, type SecretKey } from './secret-key.js';
+import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-/** The key that is kept under `DATA_DIR`. */
 export interface KeptSecretKey {
   readonly key: SecretKey;
   /** The file, if this call created it. */
@@ -30,12 +28,10 @@ export interface KeptSecretKey {
 }
 
 /**
- * The key kept under `DATA_DIR`, generated (32 random bytes, file mode 0600) at the very first call.
+ * Reads the key under `DATA_DIR`; the first call generates it (32 random bytes, file mode 0600). The file appears at once,
+ * and never replaces another one (`link`), so that processes that start at once use one key.
  *
- * The file appears whole or not at all, and only the first of two processes that start at once can
- * put it there, because `link` never replaces; both then read the same.
- *
- * @throws Refused when the file does not hold a key; the file system's error when it cannot be read or written
+ * @throws Refused if the file does not hold a key; an error of node:fs if it cannot be read or written
  */
 export function keptSecretKey(dataDir: string): KeptSecretKey {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -46,16 +42,16 @@ export function keptSecretKey(dataDir: string): KeptSecretKey {
 }
 
 /**
- * The key kept under `DATA_DIR`, where there is one: for commands, which make none.
- * @throws as `keptSecretKey` does, and the file system's error (ENOENT) where there is none
+ * Reads the key under `DATA_DIR` for a command, which generates none.
+ * @throws like `keptSecretKey`; ENOENT without a key
  */
 export function existingSecretKey(dataDir: string): KeptSecretKey {
   return readKey(join(dataDir, 'secret-key'));
 }
 
 /**
- * Why other accounts can replace what is in `DATA_DIR`: its owner, or its permissions.
- * @returns words that follow its name; undefined if only this account and root can, if there is none yet, and on Windows
+ * Returns why other accounts can replace files in `DATA_DIR` (its owner or its mode), in words that follow its name;
+ * undefined if they cannot, if it does not exist, and on Windows.
  */
 export function exposureOfDataDir(dataDir: string): string | undefined {
   try {
@@ -74,7 +70,7 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
   return mode & closed ? `has the mode ${(mode & 0o7777).toString(8)}` : undefined;
 }
 
-/** Another account may have put a link or a named pipe in place of the file: neither is followed or waited for. */
+/** Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited for. */
 function readKey(file: string): KeptSecretKey {
   let exposed: string | undefined;
   const check = (found: Stats): void => {
@@ -89,7 +85,7 @@ function readKey(file: string): KeptSecretKey {
 
 function readWithoutFollowing(file: string, check: (found: Stats) => void): string {
   try {
-    return readSecretFile(file, WITHOUT_WAITING | constants.O_NOFOLLOW, check);
+    return readSecretFile(file, NONBLOCKING | constants.O_NOFOLLOW, check);
   } catch (error) {
     if (['ELOOP', 'EMLINK'].includes(fileErrorCode(error))) throw new Refused('', 'is a symbolic link');
     throw error;

@@ -1,28 +1,25 @@
 import { resolve } from 'node:path';
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
-import { open } from 'node:fs/promises';
-import type { SecretFile } from '../providers/provider-settings.js';
+import type { SecretFile } from '../settings/settings.js';
 import { quote, unreadable } from '../settings/invalid-settings.js';
-import type { Faults } from '../settings/invalid-settings.js';
+import type { SettingErrors } from '../settings/invalid-settings.js';
 import { providerKeys } from '../providers/provider-keys.js';
 import type { Environment, Setting } from '../settings/setting-row.js';
 import { settingsTable } from '../settings/settings-table.js';
 
-/**
- * The most bytes that a file of a secret may hold: a database's URL and the longest keys are below one KiB. Not more is read: a
- * path may lead to what never ends (`/dev/zero`), which Node.js reads until the process is out of memory, and ended.
- */
-const MOST = 64 * 1024;
+/** Upper bound for a file of a secret: a path may lead to an endless file (`/dev/zero`). */
+const MAX_BYTES = 64 * 1024;
 
-/** How to open a file while the service runs: a named pipe to which nobody writes would stop it until somebody does. */
-export const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
+/** Flags for a file that is read while the service runs: a named pipe without a writer does not block. */
+export const NONBLOCKING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 /**
- * What a file of a secret holds.
- * @param path also of a pipe (`/dev/fd/63`)
- * @param flags of open(2); by default a named pipe is waited for until somebody writes to it
+ * Reads a file of a secret.
+ *
+ * @param path of a file or a pipe (`/dev/fd/63`)
+ * @param flags of open(2); by default, the call waits until a named pipe has a writer
  * @param check throws if the open file must not be read
- * @throws Error with a `code`, as those of node:fs; `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe that is not waited for
+ * @throws an error with a `code`, as node:fs has: `EFBIG` for more than 64 KiB, `EAGAIN` for a pipe without data
  */
 export function readSecretFile(
   path: string,
@@ -32,29 +29,22 @@ export function readSecretFile(
   const file = openSync(path, flags);
   try {
     check(fstatSync(file));
-    const content = new Content();
-    while (content.add(readSync(file, content.rest))) continue;
-    return content.text;
+    const bytes = Buffer.alloc(MAX_BYTES + 1);
+    let length = 0;
+    for (;;) {
+      const read = readSync(file, bytes, length, bytes.length - length, null);
+      length += read;
+      if (length > MAX_BYTES) throw Object.assign(new Error('more than 64 KiB'), { code: 'EFBIG' });
+      if (read === 0) return decodeText(bytes.subarray(0, length));
+    }
   } finally {
     closeSync(file);
   }
 }
 
-/** The same without waiting, for the disk or for a pipe. */
-export async function readSecretFileLater(path: string): Promise<string> {
-  const file = await open(path, WITHOUT_WAITING);
-  try {
-    const content = new Content();
-    while (content.add((await file.read(content.rest)).bytesRead)) continue;
-    return content.text;
-  } finally {
-    await file.close();
-  }
-}
-
 /**
  * Decodes a file of settings by its byte order mark, which PowerShell's `>` writes; without one as UTF-8.
- * @throws Error with a `code`, as those of node:fs, for bytes that are no text
+ * @throws an error with a `code` for bytes that are no text
  */
 export function decodeText(bytes: Buffer): string {
   const mark = bytes.toString('hex', 0, 2);
@@ -69,38 +59,14 @@ export function decodeText(bytes: Buffer): string {
   throw Object.assign(new Error(message), { code: message });
 }
 
-class Content {
-  private readonly bytes = Buffer.alloc(MOST + 1);
-  private length = 0;
-
-  /** Where what is read next belongs. */
-  get rest(): Buffer {
-    return this.bytes.subarray(this.length);
-  }
-
-  get text(): string {
-    return decodeText(this.bytes.subarray(0, this.length));
-  }
-
-  /** @returns whether there may be more */
-  add(read: number): boolean {
-    this.length += read;
-    if (this.length > MOST) throw Object.assign(new Error('more than 64 KiB'), { code: 'EFBIG' });
-    return read > 0;
-  }
-}
-
 interface WithSecrets {
   readonly env: Environment;
   /** By the secret's variable (`DATABASE_URL`). */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
 }
 
-/**
- * The environment with each `<NAME>_FILE` of a secret replaced by `<NAME>` and what the file holds,
- * without the line break at its end (contract §2). For providers, in both spellings.
- */
-export function readSecretFiles(env: Environment, cwd: string, faults: Faults): WithSecrets {
+/** Replaces each `<NAME>_FILE` of a secret by `<NAME>` and the file's content (contract §2); for providers in both spellings. */
+export function readSecretFiles(env: Environment, cwd: string, errors: SettingErrors): WithSecrets {
   const result: Record<string, string | undefined> = { ...env };
   const secretFiles = new Map<string, SecretFile>();
   for (const [variable, path] of Object.entries(env)) {
@@ -108,20 +74,18 @@ export function readSecretFiles(env: Environment, cwd: string, faults: Faults): 
     if (!path || secret === undefined) continue;
     delete result[variable];
     if (env[secret]) {
-      faults.add(secret, `and ${variable} are both set`, 'one of the two');
+      errors.add(secret, `and ${variable} are both set`, 'one of the two');
     } else {
       const file = { path: resolve(cwd, path), variable };
-      faults.spelled(secret, variable);
-      result[secret] = readSecret(secret, file.path, faults);
+      errors.spelled(secret, variable);
+      result[secret] = readSecret(secret, file.path, errors);
       secretFiles.set(secret, file);
     }
   }
   return { env: result, secretFiles };
 }
 
-/**
- * Content of a file without the line break at its end; undefined if it is blank.
- */
+/** Removes the line break at the end of a file's content. @returns undefined for blank content */
 export function textOfSecret(content: string): string | undefined {
   let end = content.length;
   while (content[end - 1] === '\n' || content[end - 1] === '\r') end--; // /[\r\n]+$/ takes seconds for breaks inside
@@ -129,13 +93,13 @@ export function textOfSecret(content: string): string | undefined {
   return text.trim() === '' ? undefined : text;
 }
 
-function readSecret(secret: string, path: string, faults: Faults): string | undefined {
+function readSecret(secret: string, path: string, errors: SettingErrors): string | undefined {
   try {
     const text = textOfSecret(readSecretFile(path));
     if (text !== undefined) return text;
-    faults.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
+    errors.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
   } catch (error) {
-    faults.add(secret, unreadable(path, error), `the path of a readable file that holds ${secret}`);
+    errors.add(secret, unreadable(path, error), `the path of a readable file that holds ${secret}`);
   }
   return undefined;
 }
@@ -151,7 +115,7 @@ const FILE = new RegExp(
   String.raw`^(?:(${SECRET}|PROVIDERS_[A-Z0-9]+_${PROVIDER_SECRET.toUpperCase()})_FILE|(providers\.[^.]+\.${PROVIDER_SECRET})_file)$`,
 );
 
-/** The secret whose file a variable names, or `undefined` if it does not name one. */
+/** Returns the name of the secret for the name of its file: `DATABASE_URL` for `DATABASE_URL_FILE`. */
 function secretOf(variable: string): string | undefined {
   const [, upper, dotted] = FILE.exec(variable) ?? [];
   return upper ?? dotted;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inspect } from 'node:util';
-import { Refused } from '../settings/kinds.js';
+import { Refused } from '../settings/parsers.js';
 import { SecretKey, secretKey } from './secret-key.js';
 
 const bytes = Buffer.from('fb'.repeat(33), 'hex'); // has + and / in base64, no padding

@@ -1,10 +1,7 @@
 import { hkdfSync } from 'node:crypto';
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
-/**
- * A `SECRET_KEY` (contract §2). Nothing reads its bytes, and no log shows them: each use has a key derived from it, which
- * reveals neither this one nor the key of another use.
- */
+/** A `SECRET_KEY` (contract §2). Its bytes are private, so no log shows them; each use has a derived key. */
 export class SecretKey {
   readonly #bytes: Buffer;
 
@@ -13,10 +10,9 @@ export class SecretKey {
   }
 
   /**
-   * The key for one use (HKDF-SHA256, RFC 5869).
-   *
-   * @param use e.g. `signing-keys`. Other words give another key, which cannot read what the former one encrypted.
-   * @returns 32 bytes, always the same for the same use
+   * Derives the key for one use (HKDF-SHA256, RFC 5869).
+   * @param use e.g. `signing-keys`; another word derives another key
+   * @returns 32 bytes, which depend on nothing but this key and `use`
    */
   derive(use: string): Buffer {
     return Buffer.from(hkdfSync('sha256', this.#bytes, '', `latchkey ${use}`, 32));
@@ -24,7 +20,7 @@ export class SecretKey {
 }
 
 /** `SECRET_KEY` (contract §2): hex when all characters are hex and their number is even, else base64(url). */
-export const secretKey = kind('at least 32 bytes, written as hex or base64', (text) => {
+export const secretKey = parser('at least 32 bytes, written as hex or base64', (text) => {
   const key = isHex(text) ? Buffer.from(text, 'hex') : fromBase64(text);
   return key !== undefined && key.length >= 32 ? new SecretKey(key) : undefined;
 });

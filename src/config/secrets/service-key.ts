@@ -1,4 +1,4 @@
-import { list, type Kind } from '../settings/kinds.js';
+import { list, type Parser } from '../settings/parsers.js';
 
 /** What the holder of a service key may do (contract §2, SERVICE_KEYS). */
 export type ServiceRight = 'push' | 'read' | 'users';
@@ -18,8 +18,8 @@ const entries = list(
   (entry) => (ENTRY.exec(entry)?.[2] ?? '').length >= SHORTEST,
 );
 
-/** The keys of server-to-server calls: `<key>` has all rights, `<right>:<key>` that one. */
-export const serviceKeys: Kind<readonly ServiceKey[]> = {
+/** `<key>` has all rights, `<right>:<key>` one. */
+export const serviceKeys: Parser<readonly ServiceKey[]> = {
   accepts: entries.accepts,
   parse: (value) =>
     entries.parse(value).map((entry) => {

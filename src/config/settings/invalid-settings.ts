@@ -1,38 +1,34 @@
-/** Refuses the start, with every fault of the configuration at once: one line each, without secrets. */
+/** Refuses the start, with one line for each error of the configuration, without secrets. */
 export class InvalidSettings extends Error {
   override readonly name = 'InvalidSettings';
 
-  constructor(readonly faults: readonly string[]) {
-    super(`invalid settings, nothing was started:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+  constructor(readonly errors: readonly string[]) {
+    super(`invalid settings, nothing was started:\n${errors.map((error) => `  ${error}`).join('\n')}`);
   }
 }
 
-/** Collects the faults; for each variable only the first, since others follow from it. */
-export class Faults {
+/** Collects errors, one for each variable: later ones follow from the first. */
+export class SettingErrors {
   readonly #lines = new Map<string, string>();
   readonly #spelled = new Map<string, string>();
 
-  /** From now on `variable` is named as it was spelled: its value came from another one (`SECRET_KEY_FILE`). */
+  /** Reports errors of `variable` under another name (`SECRET_KEY_FILE`). */
   spelled(variable: string, as: string): void {
     this.#spelled.set(variable, as);
   }
 
-  /**
-   * @param variable the setting that is at fault
-   * @param was what it was, in words that hold no secret (`quote` for a value)
-   * @param accepts what is accepted instead
-   */
+  /** @param was the reason, without a secret (`quote` for a value); @param accepts completes "accepted: …" */
   add(variable: string, was: string, accepts: string): void {
     const named = this.#spelled.get(variable) ?? variable;
     if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
   }
 
-  /** Whether a variable is known to be at fault: it was set, so no rule may say that it was not, or what follows from its default. */
+  /** An invalid variable was set, so no rule may report that it was unset, or compare its default. */
   has(variable: string): boolean {
     return this.#lines.has(variable);
   }
 
-  /** @throws InvalidSettings when there is a fault */
+  /** @throws InvalidSettings if there is an error */
   check(): void {
     if (this.#lines.size > 0) throw this.error();
   }
@@ -53,20 +49,18 @@ export function quote(value: string): string {
   return `was ${escaped}`;
 }
 
-/** Whether a value is in quotation marks, which `docker --env-file` leaves, or which an editor has made typographic. */
+/** Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic. */
 export function isQuoted(value: string): boolean {
   return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
 
-/** What a fault says about a secret. */
 export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
 
-/** What a fault says about a file that could not be read. */
 export function unreadable(path: string, error: unknown): string {
   return `${quote(path)}, which cannot be read (${fileErrorCode(error)})`;
 }
 
-/** The code of an error of the file system (`ENOENT`); no `instanceof`, which fails across realms. */
+/** Returns the code of an error of the file system (`ENOENT`). */
 export function fileErrorCode(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : 'no code';
 }

@@ -1,68 +1,74 @@
 import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { Faults, fileErrorCode, unreadable } from './invalid-settings.js';
-import { existingSecretKey, exposureOfDataDir, keptSecretKey } from '../secrets/kept-secret-key.js';
-import type { KeptSecretKey } from '../secrets/kept-secret-key.js';
-import { Refused } from './kinds.js';
+import { SettingErrors, fileErrorCode, unreadable } from './invalid-settings.js';
+import {
+  existingSecretKey,
+  exposureOfDataDir,
+  keptSecretKey,
+  type KeptSecretKey,
+} from '../secrets/kept-secret-key.js';
+import { Refused } from './parsers.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
 import { readSecretFiles, decodeText, readSecretFile } from '../secrets/secret-files.js';
-import type { Environment } from './setting-row.js';
 import type { Settings } from './settings.js';
-import { passOnToOpenTelemetry } from './traces.js';
 import { secretKey, type SecretKey } from '../secrets/secret-key.js';
-import { read } from './setting-row.js';
+import { read, type Environment } from './setting-row.js';
 
 delete process.env['NODE_PG_FORCE_NATIVE']; // pg, which is imported later, would load `pg-native`, which is not installed
 
 const OLD_KEY = 'OLD_SECRET_KEY';
 
 /**
- * The former SECRET_KEY: `OLD_SECRET_KEY`, or the file that `OLD_SECRET_KEY_FILE` names. It is not a setting of the service:
- * only the command that re-encrypts the signing keys asks for it.
- * @throws InvalidSettings when it is missing or not a key; the value is never shown
+ * Reads the former SECRET_KEY (`OLD_SECRET_KEY` or `OLD_SECRET_KEY_FILE`) for the command that re-encrypts the signing keys.
+ * @throws InvalidSettings if it is missing or not a key; without the value
  */
 export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
-  const faults = new Faults();
-  const text = env[OLD_KEY] || readFile(env[`${OLD_KEY}_FILE`], cwd, faults);
-  if (!text) faults.add(OLD_KEY, 'was unset', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
-  const key = read({ kind: secretKey, secret: true }, OLD_KEY, text, faults);
-  if (!key) throw faults.error();
+  const errors = new SettingErrors();
+  const text = env[OLD_KEY] || readFile(env[`${OLD_KEY}_FILE`], cwd, errors);
+  if (!text) errors.add(OLD_KEY, 'was unset', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
+  const key = read({ parser: secretKey, secret: true }, OLD_KEY, text, errors);
+  if (!key) throw errors.error();
   return key;
 }
 
-function readFile(path: string | undefined, cwd: string, faults: Faults): string | undefined {
+function readFile(path: string | undefined, cwd: string, errors: SettingErrors): string | undefined {
   if (!path) return undefined;
-  faults.spelled(OLD_KEY, `${OLD_KEY}_FILE`);
+  errors.spelled(OLD_KEY, `${OLD_KEY}_FILE`);
   try {
     return readSecretFile(resolve(cwd, path)).trim();
   } catch (error) {
-    faults.add(OLD_KEY, unreadable(path, error), 'the path of a readable file');
+    errors.add(OLD_KEY, unreadable(path, error), 'the path of a readable file');
     return undefined;
   }
 }
 
 /**
- * The settings of this process (contract §2): the environment, which wins over `.env`, then the files
- * of `<OLD_KEY>_FILE`, then the key under `DATA_DIR`.
+ * Loads the settings of this process (contract §2): the environment, `.env`, the files of `<NAME>_FILE`, the key in `DATA_DIR`.
  *
- * @param env the environment; a variable that is set and empty there hides the one in `.env`
- * @param cwd where `.env` is, and where relative paths begin
- * @throws InvalidSettings with all faults
+ * @param env overrides `.env`, also with an empty variable
+ * @param cwd directory of `.env` and of relative paths
+ * @throws InvalidSettings with all errors
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
   const settings = load(env, cwd, {
     keptSecretKey: (dataDir) => keep(dataDir, keptSecretKey),
     exposureOfDataDir,
   });
-  if (settings.traces && env === process.env) passOnToOpenTelemetry(readDotEnv(cwd, new Faults()));
+  if (settings.traces && env === process.env) passOnToOpenTelemetry(cwd);
   return settings;
 }
 
+/** Copies OpenTelemetry's variables from `.env` to the environment, from which its SDK reads them. */
+function passOnToOpenTelemetry(cwd: string): void {
+  for (const [name, value] of Object.entries(readDotEnv(cwd, new SettingErrors()))) {
+    if (name.startsWith('OTEL_')) process.env[name] ??= value;
+  }
+}
+
 /**
- * The same for a command, which makes no key under `DATA_DIR`: it uses the one that the service has made.
- *
- * @param needsKey false: where none is set, `secretKey` is a new random one, and no file is read
+ * Loads the settings for a command, which reads the key in `DATA_DIR` but never generates it.
+ * @param needsKey false: an unset `secretKey` is random, and no file is read
  */
 export function loadCommandSettings(
   needsKey: boolean,
@@ -77,25 +83,25 @@ function load(
   cwd: string,
   files: Pick<Surroundings, 'keptSecretKey' | 'exposureOfDataDir'>,
 ): Settings {
-  const faults = new Faults();
+  const errors = new SettingErrors();
   const { env: variables, secretFiles } = readSecretFiles(
-    { ...readDotEnv(cwd, faults), ...env },
+    { ...readDotEnv(cwd, errors), ...env },
     cwd,
-    faults,
+    errors,
   );
-  return parseSettings(variables, { cwd, faults, secretFiles, ...files });
+  return parseSettings(variables, { cwd, errors, secretFiles, ...files });
 }
 
-function readDotEnv(cwd: string, faults: Faults): Environment {
+function readDotEnv(cwd: string, errors: SettingErrors): Environment {
   try {
     const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
     const line = lineOutside(text);
     if (line)
-      faults.add('.env', `line ${line} is no setting (not shown, it may hold a secret)`, 'NAME=value');
+      errors.add('.env', `line ${line} is no setting (not shown, it may hold a secret)`, 'NAME=value');
     return parse(text);
   } catch (error) {
     const code = fileErrorCode(error);
-    if (code !== 'ENOENT') faults.add('.env', `cannot be read (${code})`, 'a file in UTF-8, or none');
+    if (code !== 'ENOENT') errors.add('.env', `cannot be read (${code})`, 'a file in UTF-8, or none');
     return {};
   }
 }
@@ -107,9 +113,8 @@ const ASSIGNMENT =
 const WITHOUT_VALUE = /^\s*(?:#.*|(?:export\s+)?[\w.-]+\s*)?$/;
 
 /**
- * dotenv skips what it does not understand (`set NAME=value`, or UTF-8 appended to a file in UTF-16), so that the service would
- * start with other settings than the file has.
- * @returns number of the first line that is neither an assignment nor a comment; 0: all are
+ * Returns the number of the first line that is neither an assignment nor a comment (`set NAME=value`, or UTF-8 in a file of
+ * UTF-16), or 0. dotenv skips such a line without a word.
  */
 function lineOutside(text: string): number {
   const rest = text.replaceAll(ASSIGNMENT, (assignment) => assignment.replaceAll(/.+/g, ''));
@@ -123,12 +128,12 @@ function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSec
     const file = join(dataDir, 'secret-key');
     const why =
       error instanceof Refused ? (error.was ?? 'holds no key') : `cannot be used (${fileErrorCode(error)})`;
-    const faults = new Faults();
-    faults.add(
+    const errors = new SettingErrors();
+    errors.add(
       'SECRET_KEY',
       `was unset, and the generated one in ${file} ${why}`,
       'a value, or a DATA_DIR to keep it in',
     );
-    throw faults.error();
+    throw errors.error();
   }
 }

@@ -1,5 +1,5 @@
 import { databaseUrl } from '../urls/database-url.js';
-import * as kinds from './kinds.js';
+import * as parsers from './parsers.js';
 import { redisUrl } from '../urls/redis-url.js';
 import { secretKey } from '../secrets/secret-key.js';
 import { serviceKeys } from '../secrets/service-key.js';
@@ -7,27 +7,27 @@ import type { Setting } from './setting-row.js';
 import { endpointUrl, isOrigin, isRedirectUri, origin } from '../urls/urls.js';
 
 const TEN_YEARS = 315_360_000;
-const lifetime = kinds.integer(1, TEN_YEARS, 'seconds');
-const perMinute = kinds.integer(1, 1_000_000, 'requests a minute');
+const lifetime = parsers.integer(1, TEN_YEARS, 'seconds');
+const perMinute = parsers.integer(1, 1_000_000, 'requests a minute');
 
 /**
  * Every setting of the service, declared once (contract §2). Providers: `provider-keys.ts`.
  *
- * A new setting is one entry here. It is then read, checked and named in faults; `settings.<key>` has it with the type of its
- * kind; and `npm run docs` writes it into .env.example and docs/settings.md.
+ * An entry is all that a new setting needs: `settings.<key>` has it, and `npm run docs` writes it into .env.example and
+ * docs/settings.md.
  */
 export const settingsTable = {
   nodeEnv: {
     name: 'NODE_ENV',
     section: 'Mode and address',
-    kind: kinds.oneOf('development', 'test', 'production'),
+    parser: parsers.oneOf('development', 'test', 'production'),
     default: 'development',
     doc: '`production` turns the strict rules on.',
   },
   host: {
     name: 'HOST',
     section: 'Mode and address',
-    kind: kinds.host,
+    parser: parsers.host,
     default: '127.0.0.1',
     productionDefault: '0.0.0.0',
     doc: 'Address to listen on.',
@@ -35,35 +35,35 @@ export const settingsTable = {
   port: {
     name: 'PORT',
     section: 'Mode and address',
-    kind: kinds.integer(1, 65_535),
+    parser: parsers.integer(1, 65_535),
     default: '3000',
     doc: 'Port to listen on.',
   },
   publicUrl: {
     name: 'PUBLIC_URL',
     section: 'Mode and address',
-    kind: origin,
+    parser: origin,
     defaultShown: 'http://localhost:<PORT>',
     doc: 'The address as clients see it, an origin without a path; issuer (`iss`) and audience of the tokens. In production `https:`, unless the host is loopback.',
   },
   databaseUrl: {
     name: 'DATABASE_URL',
     section: 'Storage',
-    kind: databaseUrl,
+    parser: databaseUrl,
     secret: true,
     doc: 'PostgreSQL, as libpq writes it (docs/production.md: TLS, sockets, passwords). Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
   },
   databasePooler: {
     name: 'DATABASE_POOLER',
     section: 'Storage',
-    kind: kinds.oneOf('session', 'transaction'),
+    parser: parsers.oneOf('session', 'transaction'),
     default: 'session',
     doc: '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode (or its like), so nothing is used that lives as long as a session. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
   },
   databaseDirectUrl: {
     name: 'DATABASE_DIRECT_URL',
     section: 'Storage',
-    kind: databaseUrl,
+    parser: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
     doc: 'The way around a pooler to the same database, for migrations and for the connection that listens.',
@@ -71,28 +71,28 @@ export const settingsTable = {
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
     section: 'Storage',
-    kind: kinds.integer(1, 1000),
+    parser: parsers.integer(1, 1000),
     default: '10',
     doc: 'Connections in the pool.',
   },
   dataDir: {
     name: 'DATA_DIR',
     section: 'Storage',
-    kind: kinds.directory,
+    parser: parsers.directory,
     default: './data',
     doc: 'Directory of the embedded database and of generated secrets (mode 0600). Other accounts must not own it or write to it.',
   },
   redisUrl: {
     name: 'REDIS_URL',
     section: 'Storage',
-    kind: redisUrl,
+    parser: redisUrl,
     secret: true,
     doc: 'Redis: makes rate limits exact across instances, and carries pushes between many of them; without it the database does (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, by its Sentinels.',
   },
   secretKey: {
     name: 'SECRET_KEY',
     section: 'Secrets',
-    kind: secretKey,
+    parser: secretKey,
     secret: true,
     defaultShown: 'generated into `DATA_DIR`; required in production',
     doc: 'At least 32 bytes: hex when all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
@@ -100,14 +100,14 @@ export const settingsTable = {
   serviceKeys: {
     name: 'SERVICE_KEYS',
     section: 'Secrets',
-    kind: serviceKeys,
+    parser: serviceKeys,
     secret: true,
     doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect, hear of ended sessions and read metrics, `users:<key>` only sign out and remove users.',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',
     section: 'Clients',
-    kind: kinds.list(
+    parser: parsers.list(
       'absolute http(s) URLs or URIs of a private scheme with a dot (com.example.app:/callback), without fragment and user info',
       isRedirectUri,
     ),
@@ -117,41 +117,44 @@ export const settingsTable = {
   corsOrigins: {
     name: 'CORS_ORIGINS',
     section: 'Clients',
-    kind: kinds.list('origins as browsers send them: scheme://host[:port], lower case, no path', isOrigin),
+    parser: parsers.list(
+      'origins as browsers send them: scheme://host[:port], lower case, no path',
+      isOrigin,
+    ),
     defaultShown: 'loopback origins; none in production',
     doc: 'Comma-separated allow-list of browser origins, for HTTP and sockets alike. The origin of `PUBLIC_URL` is always allowed.',
   },
   accessTokenTtl: {
     name: 'ACCESS_TOKEN_TTL',
     section: 'Lifetimes',
-    kind: lifetime,
+    parser: lifetime,
     default: '3600',
     doc: 'Validity of an access token in seconds.',
   },
   refreshTokenTtl: {
     name: 'REFRESH_TOKEN_TTL',
     section: 'Lifetimes',
-    kind: lifetime,
+    parser: lifetime,
     default: '2592000',
     doc: 'Validity of a refresh token in seconds; a refresh never extends it.',
   },
   stateTtl: {
     name: 'STATE_TTL',
     section: 'Lifetimes',
-    kind: lifetime,
+    parser: lifetime,
     default: '600',
     doc: 'Seconds a sign-in may take from authorize to token.',
   },
   trustProxy: {
     name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
-    kind: kinds.trustProxy,
+    parser: parsers.trustProxy,
     doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits on it must be set, and not to `true`.",
   },
   rateLimit: {
     name: 'RATE_LIMIT',
     section: 'Proxy and rate limits',
-    kind: kinds.onOff,
+    parser: parsers.onOff,
     default: 'off',
     productionDefault: 'on',
     doc: 'Rate limits `on` or `off`. An address is an IPv4 address or the /64 of an IPv6 address; beyond a limit it gets `slow_down` (429) with `Retry-After`.',
@@ -159,63 +162,63 @@ export const settingsTable = {
   rateLimitAuthorize: {
     name: 'RATE_LIMIT_AUTHORIZE',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '300',
     doc: 'Authorize calls per minute and address.',
   },
   rateLimitToken: {
     name: 'RATE_LIMIT_TOKEN',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '300',
     doc: 'Token calls per minute and address.',
   },
   rateLimitRefresh: {
     name: 'RATE_LIMIT_REFRESH',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '1200',
     doc: 'Refresh calls per minute and address.',
   },
   rateLimitBadToken: {
     name: 'RATE_LIMIT_BAD_TOKEN',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '120',
     doc: 'Refused bearer tokens and revocations per minute and address; a valid token is never refused.',
   },
   rateLimitConnect: {
     name: 'RATE_LIMIT_CONNECT',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '600',
     doc: 'Handshakes of sockets per minute and address.',
   },
   rateLimitWrite: {
     name: 'RATE_LIMIT_WRITE',
     section: 'Proxy and rate limits',
-    kind: perMinute,
+    parser: perMinute,
     default: '60',
     doc: 'Renames of devices per minute and user. Sign-outs are never refused.',
   },
   channelHistory: {
     name: 'CHANNEL_HISTORY',
     section: 'Operation',
-    kind: kinds.integer(1, 1_000_000, 'events'),
+    parser: parsers.integer(1, 1_000_000, 'events'),
     default: '1000',
     doc: "Events that a user's history keeps, whatever their `ttl`; older ones are removed at every hundredth new one.",
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     section: 'Operation',
-    kind: kinds.integer(0, 3600, 'seconds'),
+    parser: parsers.integer(0, 3600, 'seconds'),
     default: '0',
     doc: 'Seconds of further service after SIGTERM, while readiness already answers 503.',
   },
   demoEnabled: {
     name: 'DEMO_ENABLED',
     section: 'Operation',
-    kind: kinds.boolean,
+    parser: parsers.boolean,
     default: 'true',
     productionDefault: 'false',
     doc: 'The demo page at `/`, with its callback at `/callback` (always an allowed redirect URI while it is on).',
@@ -223,28 +226,28 @@ export const settingsTable = {
   metricsPort: {
     name: 'METRICS_PORT',
     section: 'Operation',
-    kind: kinds.integer(1, 65_535),
+    parser: parsers.integer(1, 65_535),
     defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
     doc: 'A port of its own at `HOST` for `GET /metrics`, and for nothing else. It asks for no key: keep it inside (docs/metrics.md).',
   },
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     section: 'Operation',
-    kind: endpointUrl,
+    parser: endpointUrl,
     defaultShown: 'no traces',
     doc: "Where OpenTelemetry's traces go (OTLP). All of OpenTelemetry's own variables for traces hold as well (docs/metrics.md).",
   },
   logLevel: {
     name: 'LOG_LEVEL',
     section: 'Operation',
-    kind: kinds.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
+    parser: parsers.oneOf('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
     default: 'info',
     doc: 'The least severe messages to log: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, or `silent`.',
   },
   logFormat: {
     name: 'LOG_FORMAT',
     section: 'Operation',
-    kind: kinds.oneOf('json', 'text'),
+    parser: parsers.oneOf('json', 'text'),
     defaultShown: 'json in production, unless it runs at a terminal; text in development',
     doc: '`json`: one object per line, for programs. `text`: one readable line each, with colours at a terminal unless `NO_COLOR` is set.',
   },

@@ -7,11 +7,7 @@ const NAME = 'settings';
 /** `@Inject(SETTINGS) private readonly settings: Settings` */
 export const SETTINGS = getConfigToken(NAME);
 
-/**
- * Offers the settings to every module, as the same object that `loadSettings` made.
- *
- * Neither `.env` nor the environment is read again: both were read, and checked, before Nest began.
- */
+/** Provides the loaded settings to every module; neither `.env` nor the environment is read again. */
 export function settingsModule(settings: Settings): Promise<DynamicModule> {
   return ConfigModule.forRoot({
     isGlobal: true,

@@ -1,5 +1,5 @@
 import { databaseUrl } from './database-url.js';
-import { Refused } from '../settings/kinds.js';
+import { Refused } from '../settings/parsers.js';
 
 it.each([
   'postgres://db.example',
@@ -19,12 +19,12 @@ it.each([
   'mysql://db.example',
   'postgres:/db.example',
   'postgres://db.example:port/x',
-  // fuzz-settings.spec.ts: the start ended with "URI malformed", and with "Invalid URL"
+  // pg would throw, …
   'postgres://u:%ff@db.example/x',
   'postgres://db.example/%c3x',
   'postgres://u:100%@[2001:db8::1]/x',
   'postgres://u:a%2Fb@db.example/my db',
-  'postgres://u:a%2Fb@db.example/x?application_name=50%-x', // … or pg used the password a%2Fb
+  'postgres://u:a%2Fb@db.example/x?application_name=50%-x', // … or use the password a%2Fb
 ])('%j is refused', (url) => {
   expect(() => databaseUrl.parse(url)).toThrow(Refused);
 });

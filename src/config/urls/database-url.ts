@@ -1,11 +1,11 @@
-import { type Kind, Refused } from '../settings/kinds.js';
+import { type Parser, Refused } from '../settings/parsers.js';
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
-// Of several hosts pg would make one name; libpq tries them in turn.
+// libpq tries several hosts in turn; pg takes them as one name.
 const SEVERAL = /^[^/?]*,/;
 
-/** Where PostgreSQL is, as libpq writes it (https://www.postgresql.org/docs/current/libpq-connect.html); kept as it is. */
-export const databaseUrl: Kind<string> = {
+/** A URL as libpq writes it (https://www.postgresql.org/docs/current/libpq-connect.html), unchanged. */
+export const databaseUrl: Parser<string> = {
   accepts:
     'a URL that begins with postgres:// or postgresql:// and names one host; of several servers, the host of a proxy that leads to the primary, such as HAProxy',
   parse(value) {
@@ -19,7 +19,7 @@ export const databaseUrl: Kind<string> = {
   },
 };
 
-/** Whether each `%` begins an escape, and all are of UTF-8, as for libpq. With others, as with blanks, pg fails or reads another password. */
+/** Whether all escapes are UTF-8, as for libpq; for others, pg throws or reads another password. */
 function isEscaped(url: string): boolean {
   try {
     decodeURIComponent(url);

@@ -1,17 +1,15 @@
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
-/** Where Sentinels know a Redis that may move from one machine to another. */
+/** Address of Sentinels, which know the Redis that is the master now. */
 export interface SentinelUrl {
-  /** Whether Sentinels and Redis are spoken to over TLS. */
+  /** For Sentinels and Redis. */
   readonly tls: boolean;
   readonly sentinels: readonly { readonly host: string; readonly port: number }[];
-  /** What the Sentinels call the master. */
+  /** Of the master. */
   readonly name: string;
   readonly db: number;
-  /** Of Redis itself. */
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Of the Sentinels, where they want one. */
   readonly sentinelUsername: string | undefined;
   readonly sentinelPassword: string | undefined;
 }
@@ -23,8 +21,8 @@ const SENTINEL =
 const NODE = /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(\d{1,5}))?$/;
 const SENTINEL_OPTIONS = ['sentinel_username', 'sentinel_password'];
 
-/** Redis by its own URL, kept as it is; or by that of its Sentinels, taken apart. */
-export const redisUrl = kind(
+/** The URL of a Redis, unchanged, or of its Sentinels, parsed. */
+export const redisUrl = parser(
   'redis:// or rediss:// with host and, after /, the number of a database; or ' +
     'redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>] (rediss+sentinel:// with TLS); ' +
     'user and password percent-encoded',
@@ -37,7 +35,7 @@ export const redisUrl = kind(
   },
 );
 
-/** What ioredis would stumble over, or pass over in silence, is refused here. */
+/** Refuses what ioredis would throw at or ignore. */
 function plainUrl(value: string): string | undefined {
   if (!REDIS.test(value)) return undefined;
   const { username, password, hostname, pathname } = new URL(value);
@@ -69,7 +67,7 @@ function sentinelUrl(value: string): SentinelUrl | undefined {
 /** @throws on what is no host with a port */
 function node(text: string): SentinelUrl['sentinels'][number] {
   const [, host = '', port] = NODE.exec(text) ?? [];
-  const { hostname } = new URL(`redis://${text}`); // judges IPv6, and the port
+  const { hostname } = new URL(`redis://${text}`); // throws for an invalid IPv6 address or port
   if (host === '' || hostname === '' || Number(port) === 0) throw new TypeError('not an address');
   return { host: host.replaceAll(/[[\]]/g, ''), port: Number(port ?? SENTINEL_PORT) };
 }

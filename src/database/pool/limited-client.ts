@@ -1,7 +1,7 @@
 import type { Client, ClientConfig } from 'pg';
 import type { EndSpan } from '../../spans.js';
 import { errorCode } from '../statements/error-facts.js';
-import { CommitUnconfirmed, isUnconfirmed, StatementGivenUp } from '../statements/statement-errors.js';
+import { CommitUnconfirmed, isUnconfirmed, StatementTimedOut } from '../statements/statement-errors.js';
 import { beginStatement } from '../statements/statement-span.js';
 import { cancelWaitingCommits } from './waiting-commits.js';
 
@@ -9,16 +9,16 @@ const DISK_FULL = '53100';
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
- * pg's client with a limit of time for statements (`query_timeout`): afterwards it closes the connection, and the server ends what
- * still runs (`statement_timeout`, waiting-commits.ts). A commit without its wait for the standby fails (CommitUnconfirmed). Emits
- * `disk full` if the server has no room for a statement. Not for pg's Query, cursors and streams.
+ * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the statement
+ * (`statement_timeout`, waiting-commits.ts). A commit that did not wait for the standby fails (CommitUnconfirmed). Emits
+ * `disk full` for that error of the server. Not for pg's Query, cursors and streams.
  */
 export function limited(Base: typeof Client): typeof Client {
   return class LimitedClient extends Base {
-    private unconfirmed = false; // the server has said so of the statement under way
+    private unconfirmed = false; // notice of the current statement
 
     constructor(private readonly config: ClientConfig = {}) {
-      super({ ...config, query_timeout: 0 }); // pg's own timer keeps the connection
+      super({ ...config, query_timeout: 0 }); // pg's own time-out keeps the connection
       this.on('notice', (notice) => (this.unconfirmed ||= isUnconfirmed(notice)));
     }
 
@@ -40,22 +40,22 @@ export function limited(Base: typeof Client): typeof Client {
         if (isOver) return;
         isOver = true;
         clearTimeout(timer);
-        const fault = error || (this.unconfirmed ? new CommitUnconfirmed() : undefined);
+        const failure = error || (this.unconfirmed ? new CommitUnconfirmed() : undefined);
         this.unconfirmed = false;
-        if (errorCode(fault) === DISK_FULL) this.emit('disk full');
-        endSpan?.(fault);
-        callback(fault, fault ? undefined : result);
+        if (errorCode(failure) === DISK_FULL) this.emit('disk full');
+        endSpan?.(failure);
+        callback(failure, failure ? undefined : result);
       };
-      const giveUp = (): void => {
+      const onTimeout = (): void => {
         if (isOver) return;
-        void this.end(); // closes the socket at once, since a statement is under way
+        void this.end(); // closes the socket at once, because a statement is running
         void cancelWaitingCommits(Base, this.config, 0.9 * limit);
-        settle(new StatementGivenUp());
+        settle(new StatementTimedOut());
       };
       const returned = (super.query as (...call: unknown[]) => never).call(this, query, rest[0], settle);
       endSpan = beginStatement(query);
-      // What has arrived is read before `setImmediate`, also after a busy turn of the event loop.
-      if (limit > 0) timer = setTimeout(() => setImmediate(giveUp), limit);
+      // An answer that has arrived during a busy turn of the event loop is read before `setImmediate`.
+      if (limit > 0) timer = setTimeout(() => setImmediate(onTimeout), limit);
       return returned;
     }
   };

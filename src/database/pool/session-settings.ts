@@ -2,8 +2,8 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig } from 'pg';
 
 /**
- * Settings that change what a statement does or how a result is printed. A role, a database, `PGOPTIONS` or the options of a
- * URL may have set them for other applications. The third column is the pattern of the values that serve as well.
+ * Settings that change the meaning of a statement or the format of a result. A role, a database, `PGOPTIONS` or the options
+ * of a URL may have set them for other applications. The third column is the pattern of accepted values.
  */
 const RELIED_ON: readonly (readonly [name: string, value: string, accepted: string])[] = [
   ['default_transaction_isolation', 'read committed', '^read (un)?committed$'],
@@ -15,17 +15,17 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
   ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // statement-errors.ts needs the warning
 ];
 
-/** Limits of time that would end statements or connections of the service. It has its own. */
+/** Time-outs that would end statements or connections of the service. */
 const NO_LIMITS = ['lock_timeout', 'transaction_timeout', 'idle_session_timeout'] as const;
 
 const PATH = `current_setting('search_path')`;
-/** A path that begins with a schema in which no table can be made, or none that lasts. PostgreSQL searches both first anyway. */
+/** A path that begins with a schema in which no lasting table can be created; PostgreSQL searches both first anyway. */
 const OF_POSTGRES = '^( *"?pg_(catalog|temp)"? *(, *|$))+';
 /** SQL condition: the path begins with such a schema. */
 export const BEGINS_WITH_POSTGRES = `${PATH} ~ '${OF_POSTGRES}'`;
-/** A path that names no schema of the operator's own. */
+/** A path without a schema of the operator. */
 const NAMES_NONE = `${PATH} ~ '^(pg_catalog|pg_temp|[ ,"]|[$]user)*$'`;
-/** The default of PostgreSQL in place of none, and without those that no table can be made in. */
+/** Sets PostgreSQL's default if no schema is named, and removes PostgreSQL's own schemas. */
 const USABLE_PATH = `
     SELECT set_config('search_path', CASE WHEN ${NAMES_NONE} THEN '"$user", public'
       ELSE regexp_replace(${PATH}, '${OF_POSTGRES}', '') END, false)
@@ -34,7 +34,6 @@ const USABLE_PATH = `
 const table = (rows: readonly (readonly string[])[]): string =>
   `(VALUES ${rows.map((row) => `('${row.join("', '")}')`).join(', ')}) AS relied_on (name, value, accepted)`;
 
-/** Names and values of the settings that differ from what the service relies on. */
 const DIFFERENT = `
   SELECT name, value, current_setting(name, true) AS found FROM ${table(RELIED_ON)}
   WHERE current_setting(name, true) !~ accepted
@@ -42,7 +41,7 @@ const DIFFERENT = `
 
 type Connected = (error: Error, client?: Client) => void;
 
-/** Each connection sets what the service relies on, before its first use: one statement. */
+/** Sets what the service relies on before the first use of a connection, in one statement. */
 export class SessionClient extends Client {
   private readonly statement: string;
 
@@ -59,14 +58,14 @@ export class SessionClient extends Client {
   }
 
   private async connectAndSet(): Promise<Client> {
-    const ignore = (): void => undefined; // the statement fails as well
+    const ignore = (): void => undefined; // the statement rejects, too
     this.on('error', ignore);
     await super.connect();
     try {
-      // The query() of a subclass is not used: the time limit for connecting covers this statement.
+      // Not the query() of a subclass: the time-out of connecting covers this statement.
       await super.query(this.statement);
     } catch (error) {
-      super.end().catch(ignore); // pg's pool leaves a connection open that fails here
+      super.end().catch(ignore); // pg's pool would leave the connection open
       throw error;
     }
     this.off('error', ignore);
@@ -74,7 +73,7 @@ export class SessionClient extends Client {
   }
 }
 
-/** The limits of the connection itself are set, too: a pooler in session mode may have ignored them as startup parameters. */
+/** Includes the connection's time-outs: a pooler in session mode may have ignored the startup parameters. */
 function settingStatement(config: ClientConfig): string {
   const { statement_timeout: statement, idle_in_transaction_session_timeout: idle } = config;
   const rows = [
@@ -89,9 +88,7 @@ function settingStatement(config: ClientConfig): string {
 }
 
 /**
- * Compares the settings behind a pooler in transaction mode, where a session must not be changed.
- *
- * @param query runs one statement by way of the pooler
+ * Checks the settings behind a pooler in transaction mode: its sessions must not be changed.
  * @throws with the name of a setting that has another value, and how to reset it
  */
 export async function requireSettings(
@@ -107,13 +104,13 @@ export async function requireSettings(
   );
 }
 
-// Set for the role, the database or the connection; a server that is configured so is known to its operator.
+// Only for the role, the database or the connection: the operator knows the server's configuration.
 const LOSES_COMMITS = `
   SELECT setting FROM pg_settings
   WHERE name = 'synchronous_commit' AND source IN ('database', 'user', 'database user', 'client')
     AND (setting = 'off' OR setting = 'local' AND current_setting('synchronous_standby_names') <> '')`;
 
-/** @returns a warning if PostgreSQL confirms commits of the service that a crash or a failover may lose */
+/** @returns a warning if PostgreSQL confirms commits that a crash or a failover may lose */
 export async function commitWarning(
   query: (text: string) => Promise<readonly { setting: string }[]>,
 ): Promise<string | undefined> {

@@ -5,12 +5,11 @@ const WAITING_COMMITS = `
   WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - $1 * interval '1 ms'
     AND usename = session_user AND application_name = current_setting('application_name')`;
 
-/** Whether one is under way, which is enough. */
 let isBusy = false;
 
 /**
- * Cancels the commits of the service that wait for a standby for longer than `waitedMs`. `statement_timeout` does not end them, nor
- * does the end of their connection; without this each takes a connection of the server until the standby is back. Never rejects.
+ * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server until the standby is back.
  */
 export async function cancelWaitingCommits(
   Base: typeof Client,
@@ -19,7 +18,7 @@ export async function cancelWaitingCommits(
 ): Promise<void> {
   if (isBusy) return;
   isBusy = true;
-  const ignore = (): void => undefined; // the next statement that is given up tries again
+  const ignore = (): void => undefined; // the next time-out tries again
   const client = new Base({ ...config, query_timeout: waitedMs, connectionTimeoutMillis: waitedMs });
   client.on('error', ignore);
   await client

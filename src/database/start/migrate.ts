@@ -4,29 +4,27 @@ import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 
 import type { DatabaseClient } from '../pool/client.js';
 import { type DatabaseOptions, keepsSession } from '../pool/data-source.js';
 import { errorCode, errorMessage } from '../statements/error-facts.js';
-import { liftTimeouts } from './lift-timeouts.js';
-import { LOCK_NOT_AVAILABLE, patiently, type Patience } from './patiently.js';
+import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
 import { requireOwnTables, requireUsable } from './require-usable.js';
-import { settingFault } from './setting-fault.js';
 
 const MIN_CONNECT_MS = 100;
 const MAX_CONNECT_MS = 5000;
 const NO_CONNECTION = '08001'; // sqlclient_unable_to_establish_sqlconnection
 
-// Any fixed number, the same in every version of the service.
+// Number of an advisory lock, which must not change between versions.
 const MIGRATION_LOCK = '7165934107325011';
 const POLL_MS = 100;
 
-/** A statement that waits for a lock on a table is in front of every later one: each may be late by so much. */
+/** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
 
-const ONE_PATIENT_CONNECTION = {
+const ONE_CONNECTION = {
   poolSize: 1,
   connectTimeoutMS: 10_000,
-  logger: 'debug' as const, // silent: a failure is thrown, so it need not be printed as well
+  logger: 'debug' as const, // silent: failures are thrown
 };
 
-// A request must fail soon, but building an index may take hours.
+// Building an index may take hours.
 const NO_TIMEOUTS = {
   statement_timeout: undefined,
   query_timeout: undefined,
@@ -34,32 +32,44 @@ const NO_TIMEOUTS = {
   idle_in_transaction_session_timeout: undefined,
 };
 
-/**
- * Applies the migrations that the database lacks. Of several instances that start at once, one does it and the others wait
- * (otherwise all would apply the same one, and fail). Without pending migrations this takes about 50 ms.
- *
- * @param options timeouts and pool size in them do not apply to the migrations
- * @param patience with a database that is not available yet, and with locks of others
- * @returns the names of migrations that a newer version has applied
- * @throws the database's error; if it is not reachable in time, one with its address and the reason, never the password
- */
-export function migrate(options: DatabaseOptions, patience: Patience): Promise<string[]> {
-  return patiently((msLeft) => migrateOnce(options, msLeft, patience.signal), patience);
+const TIMEOUTS = [
+  'statement_timeout',
+  'lock_timeout',
+  'idle_in_transaction_session_timeout',
+  'transaction_timeout', // new in PostgreSQL 17
+];
+
+/** SQL that removes every time-out of the database, the role and the URL, for one transaction or the whole session. */
+export function liftTimeouts(scope: 'transaction' | 'session'): string {
+  return `
+    SELECT set_config(name, '0', ${scope === 'transaction'})
+    FROM unnest(ARRAY['${TIMEOUTS.join("', '")}']) AS name
+    WHERE current_setting(name, true) IS NOT NULL`;
 }
 
-/** One attempt at it, for a caller that is patient itself. */
+/**
+ * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
+ *
+ * @param options their timeouts and pool size do not apply to the migrations
+ * @returns the names of migrations that a newer version has applied
+ * @throws the database's error, or after the time-out one with its address and the reason, never the password
+ */
+export function migrate(options: DatabaseOptions, retries: RetryOptions): Promise<string[]> {
+  return retry((msLeft) => migrateOnce(options, msLeft, retries.signal), retries);
+}
+
+/** Applies the missing migrations, without retries. */
 export async function migrateOnce(
   options: DatabaseOptions,
   msLeft: number,
   signal: AbortSignal,
 ): Promise<string[]> {
-  // A second connection, since not every migration runs in a transaction.
-  const lock = await connect(options.extra.Client, msLeft);
+  const lock = await connect(options.extra.Client, msLeft); // not every migration runs in a transaction that could hold it
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
     const extra: object = { ...options.extra, ...NO_TIMEOUTS };
-    const dataSource = new DataSource({ ...options, ...ONE_PATIENT_CONNECTION, extra });
+    const dataSource = new DataSource({ ...options, ...ONE_CONNECTION, extra });
     const newer = await applyMigrations(dataSource);
     await lock.query('COMMIT'); // so that a pooler may keep the session
     return newer;
@@ -78,7 +88,7 @@ async function connect(Client: DatabaseClient, msLeft: number): Promise<Client> 
     return client;
   } catch (error) {
     client.end().catch(() => undefined);
-    if (error instanceof DatabaseError || settingFault(error)) throw error;
+    if (error instanceof DatabaseError || describeWrongSetting(error)) throw error;
     const reason = errorMessage(error) || String(errorCode(error)); // no message if there are several addresses
     const unreachable = new Error(`no database at ${client.host}:${client.port}: ${reason}`, {
       cause: error,
@@ -88,11 +98,11 @@ async function connect(Client: DatabaseClient, msLeft: number): Promise<Client> 
 }
 
 /**
- * Takes the lock under which one instance migrates, until the end of the client's transaction: a lock of the session would stay
- * behind a pooler in transaction mode, which hands the session to others.
+ * Takes the migration lock until the end of the client's transaction: behind a pooler in transaction mode, a lock of the
+ * session would stay with a session of other clients.
  *
- * It polls. Waiting inside a statement would hold a snapshot, and a `CREATE INDEX CONCURRENTLY` of the instance that migrates
- * would wait for the end of that snapshot: both would wait forever. At this isolation level an idle transaction holds none.
+ * It polls: a statement that waits holds a snapshot, and `CREATE INDEX CONCURRENTLY` of the migrating instance would wait
+ * forever for its end. At this isolation level, an idle transaction holds no snapshot.
  */
 async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -126,8 +136,8 @@ async function applyMigrations(dataSource: DataSource): Promise<string[]> {
 /** Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a lock. */
 async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
   if (migration.instance?.transaction === false) {
-    // `CREATE INDEX CONCURRENTLY` is in no other statement's way, and leaves an invalid index if it is given up. So it has no
-    // limit, except through a pooler in transaction mode, which shares its sessions (docs/production.md).
+    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out. Not behind a pooler in
+    // transaction mode, which shares its sessions (docs/production.md).
     if (keepsSession(runner.dataSource)) await runner.query(liftTimeouts('session'));
     await executor.executeMigration(migration);
     return;

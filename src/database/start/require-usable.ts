@@ -15,11 +15,7 @@ interface Facts {
   readonly schema: string | null;
 }
 
-/**
- * Refuses a database on which the service would fail later.
- *
- * @throws with the code 25006 if it is read-only: a server that is failing over, or a standby that is not yet promoted
- */
+/** @throws a sentence if the service cannot use the database; with the code 25006 if it is read-only (failover, standby) */
 export async function requireUsable(client: Client): Promise<void> {
   const { rows } = await client.query<Facts>(FACTS);
   const { readOnly, encoding, path, schema } = rows[0]!;
@@ -37,13 +33,13 @@ export async function requireUsable(client: Client): Promise<void> {
   if (readOnly !== 'off') throw Object.assign(new Error('it cannot be written to'), { code: READ_ONLY });
 }
 
-// Whether it is one of TypeORM's: other tools have tables of that name, too.
+// Other tools have tables of that name, too.
 const MIGRATIONS = `
   SELECT n.nspname AS schema, 3 = (
     SELECT count(*) FROM pg_attribute WHERE attrelid = c.oid AND attname IN ('id', 'timestamp', 'name')) AS "isTypeOrms"
   FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = to_regclass('migrations')`;
 
-// Types as well: each table has one of its name.
+// Each table has a type of its name.
 const TAKEN = `
   WITH own AS (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
   SELECT relname AS name FROM pg_class, own WHERE relnamespace = own.oid AND relname = ANY ($1)
@@ -53,7 +49,7 @@ const TAKEN = `
 const MAKES = /\bCREATE (?:UNLOGGED |UNIQUE )?(?:TABLE|INDEX) (\w+)/g;
 
 /**
- * Refuses a schema in which another application has a table or an index of a name that a migration would use, before anything is changed.
+ * Refuses, before any change, a schema in which another application has a table or an index that a migration would create.
  *
  * @param migrations of this version, by name: if one is applied, the table `migrations` is the service's
  */
@@ -71,7 +67,7 @@ export async function requireOwnTables(
   if (table?.schema === own && !areOurs && (!table.isTypeOrms || applied.length > 0))
     throw taken('migrations', own);
   const names = new Set(areOurs ? applied.map(({ name }) => name) : []);
-  // A migration is applied as a whole or not at all, so a table of one that is not applied is not the service's.
+  // Migrations are atomic, so a table of a pending one is not the service's.
   const pending = [...migrations].filter(([name]) => !names.has(name));
   // oxlint-disable-next-line typescript/unbound-method -- only its source is read
   const made = pending.flatMap(([, { up }]) => [...String(up).matchAll(MAKES)].map(([, name]) => name));

@@ -7,21 +7,21 @@ import { isDatabaseAway } from '../../errors/database-error.js';
 import { errorCode, errorMessage } from '../statements/error-facts.js';
 import { Sql } from '../statements/sql.js';
 
-/** A write that succeeded answers for so long: at most one a second, however many ask. */
+/** A successful write is the result of all checks for this time. */
 const FRESH_MS = 1000;
-/** A write that is slow counts when none has succeeded for so long: a slow moment must not take all instances out at once. */
+/** A slow write counts only this long after a successful one: a short delay must not stop all instances at once. */
 const SLOW_MOMENT_MS = 2000;
-/** How long a question waits for the server while the last write is fresh. A server that is gone refuses at once. */
+/** A check waits this long for the server while the last write is fresh; a stopped server refuses at once. */
 const PROMPT_MS = 250;
-/** A disk without room for a table's next page may still take our small write: what other statements saw of it counts. */
+/** A full disk may accept this small write, so disk errors of other statements count for this time. */
 const DISK_FULL_MS = 10_000;
 
 const READ_ONLY = '25006';
-// undefined_function, feature_not_supported, insufficient_privilege: a relative of PostgreSQL, which has answered.
+// undefined_function, feature_not_supported, insufficient_privilege: a database that is only similar to PostgreSQL.
 const CANNOT_TELL = new Set<unknown>(['42883', '0A000', '42501']);
 
-// The smallest thing that is written as durably as a token: one record of the write-ahead log, which the commit flushes and
-// waits for the standby with. It needs no table and leaves nothing to vacuum. (The heartbeat's table is unlogged.)
+// One record of the write-ahead log is as durable as a token: the commit flushes it and waits for the standby. It needs no
+// table, and leaves nothing to vacuum.
 const WRITE = {
   name: 'write-check',
   text: `
@@ -29,7 +29,7 @@ const WRITE = {
       WHEN 'off' THEN pg_logical_emit_message(true, 'latchkey', '') END IS NULL AS "isReadOnly"`,
 };
 
-/** Between two writes: whether there is still a server. */
+/** Between two writes, checks that the server answers. */
 const READ = { name: 'read-check', text: 'SELECT' };
 
 // Errors of a slow or full server, and of a connection that has ended.
@@ -52,21 +52,18 @@ export class WriteCheck {
     this.pool = (dataSource.driver as PostgresDriver).master as BoundedPool;
   }
 
-  /** @throws why nothing can be written: within 2 s */
+  /** @throws within 2 s if nothing can be written, with the reason */
   async check(): Promise<void> {
     const now = performance.now();
     if (now - this.pool.diskFullAt < DISK_FULL_MS) throw new Error('the disk of the database is full');
     const isFresh = now - this.succeededAt < FRESH_MS;
     this.underWay ??= this.ask(isFresh).finally(() => (this.underWay = undefined));
     if (!isFresh) return this.underWay;
-    this.underWay.catch(() => undefined); // it may be over later than this question
+    this.underWay.catch(() => undefined); // it may end after this check
     await Promise.race([this.underWay, delay(PROMPT_MS)]);
   }
 
-  /**
-   * A connection that was lost says nothing of the server: an operator may have ended it. So it is tried again, also on another
-   * that is lost and not known to be; a server that is gone then refuses.
-   */
+  /** Retries on a lost connection, which an operator may have ended; other connections of the pool may be lost, too. */
   private async ask(isFresh: boolean): Promise<void> {
     for (let lost = 0; ; lost++) {
       try {
@@ -97,7 +94,7 @@ function isSlow(error: unknown): boolean {
   return TIMEOUT.test(errorMessage(error));
 }
 
-/** Whether a connection has ended that there was. */
+/** Whether an open connection has ended. */
 function isLost(error: unknown): boolean {
   const code = errorCode(error);
   if (typeof code === 'string') return LOST.has(code);

@@ -1,7 +1,6 @@
 /**
- * For an answer that says "that is done already" and so writes nothing: what was read may be a commit whose wait for the
- * standby was cancelled, which is lost if the standby takes over now. This statement, after the reading, writes one record where
- * commits wait for a standby, and nothing elsewhere; when its own commit is on the standby, all that came before it is too.
+ * Follows a read with the result "already done". The commit that was read may not be on the standby, because its wait was
+ * cancelled. This statement writes one record if commits wait for a standby; earlier commits reach the standby before it.
  */
 export const CONFIRM_READ = {
   name: 'confirm-read',

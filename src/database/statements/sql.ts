@@ -7,24 +7,18 @@ import { coalesce } from './coalesce.js';
 import { keepsSession } from '../pool/data-source.js';
 import { statementFacts } from './statement-span.js';
 
-/**
- * A statement that PostgreSQL parses and plans once per connection, unless a pooler hands each transaction another one:
- * `name` must be unique for its `text`.
- */
+/** A prepared statement, except behind a pooler in transaction mode; `name` must be unique for its `text`. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
-/**
- * SQL by hand for the hot paths, on the pool that TypeORM owns: a named statement costs a third of a repository call.
- * Everywhere else, TypeORM's repositories.
- */
+/** SQL for the hot paths, on TypeORM's pool; other code uses TypeORM's repositories. */
 export class Sql {
   private readonly pool: Pool;
   private readonly named: boolean;
 
-  /** @param distributed whether the tables are spread over a Citus cluster: some statements have another form there */
+  /** @param distributed whether the tables are on a Citus cluster, on which some statements have another form */
   constructor(
     dataSource: DataSource,
     readonly distributed = false,
@@ -34,19 +28,18 @@ export class Sql {
     this.named = keepsSession(dataSource);
   }
 
-  /** Runs one statement, in a transaction of its own, and returns its rows. */
+  /** Runs one statement in its own transaction, and returns its rows. */
   async query<Row extends QueryResultRow>({ name, text }: Statement, values: unknown[]): Promise<Row[]> {
     const statement = this.named ? { name, text, values } : { text, values };
     return (await this.pool.query<Row>(statement)).rows;
   }
 
   /**
-   * Makes one statement of calls that arrive together (coalesce.ts), and tells of each.
+   * Batches concurrent calls into one statement (coalesce.ts), and reports it to the metrics. On Citus, each call is a batch,
+   * because a statement for rows of many nodes commits in two phases on all of them.
    *
-   * @param name of what it does, for metrics
-   * @param run takes what was called with, and returns the results in the same order. It is one statement, or one transaction: where
-   *   it fails for what may be a fault of one item's row, it is called again with fewer of them, so that the others succeed. On Citus
-   *   each item is a batch of its own: a statement for rows of many nodes would commit in two phases on all of them
+   * @param name for metrics and spans
+   * @param run as for `coalesce`
    */
   together<Item, Result>(
     name: string,
@@ -63,6 +56,6 @@ export class Sql {
       }
     });
     const facts = statementFacts(name);
-    return (item) => inSpan(name, facts, () => call(item)); // with the wait, and the others
+    return (item) => inSpan(name, facts, () => call(item)); // including the wait
   }
 }

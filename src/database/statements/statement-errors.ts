@@ -1,9 +1,8 @@
-// PostgreSQL's query_canceled, so that errors/database-error.ts takes both for errors of the server.
+// query_canceled, for errors/database-error.ts
 const CANCELED = '57014';
 
-/** A statement that was not answered in time. */
-export class StatementGivenUp extends Error {
-  override readonly name = 'StatementGivenUp';
+export class StatementTimedOut extends Error {
+  override readonly name = 'StatementTimedOut';
   readonly code = CANCELED;
 
   constructor() {
@@ -11,10 +10,7 @@ export class StatementGivenUp extends Error {
   }
 }
 
-/**
- * The commit did not wait for the standby, because the wait was cancelled. PostgreSQL calls that a success with a warning; here
- * it is none: what only one server has can be lost with it.
- */
+/** The commit's wait for the standby was cancelled. For PostgreSQL a success with a warning, but one server may lose it. */
 export class CommitUnconfirmed extends Error {
   override readonly name = 'CommitUnconfirmed';
   readonly code = CANCELED;
@@ -25,8 +21,8 @@ export class CommitUnconfirmed extends Error {
 }
 
 /**
- * Whether a notice says that a commit has not waited for the standby. The name of PostgreSQL's function, since messages are
- * translated (`lc_messages`); the message as well, since Citus hands on those of its workers under another name.
+ * Whether a notice reports that a commit has not waited for the standby: by PostgreSQL's function, since messages are
+ * translated (`lc_messages`), or by the message, since Citus forwards the workers' messages under another function.
  */
 export function isUnconfirmed(notice: {
   readonly routine?: string | undefined;

@@ -2,15 +2,12 @@ import { currentTracer, type EndSpan } from '../../spans.js';
 
 const WORDS = /^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|START|BEGIN|COMMIT|ROLLBACK|SET)\b/i;
 
-/** What spans tell of a statement: its name. Never its text, in which TypeORM might write a value. */
+/** Attributes of a statement's span; not its text, which may hold a value. */
 export function statementFacts(name: string): Readonly<Record<string, string>> {
   return { 'db.system.name': 'postgresql', 'db.operation.name': name };
 }
 
-/**
- * Begins the span of a statement, where one is wanted.
- * @param query what pg's client is asked: a text, or an object with `text`, and perhaps `name`
- */
+/** Begins the span of a statement if traces are on. @param query the first argument of pg's `query` */
 export function beginStatement(query: unknown): EndSpan | undefined {
   const tracer = currentTracer();
   if (!tracer) return undefined;
@@ -19,6 +16,6 @@ export function beginStatement(query: unknown): EndSpan | undefined {
     text?: unknown;
   };
   const [, word] = WORDS.exec(typeof text === 'string' ? text : '') ?? [];
-  const told = typeof name === 'string' && name !== '' ? name : (word?.toUpperCase() ?? 'statement');
-  return tracer.begin(told, statementFacts(told));
+  const label = typeof name === 'string' && name !== '' ? name : (word?.toUpperCase() ?? 'statement');
+  return tracer.begin(label, statementFacts(label));
 }

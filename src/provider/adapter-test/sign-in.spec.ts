@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AuthorizationRequest, AuthorizationUrl, ExchangeRequest } from '../provider-adapter.js';
 import type { Play } from './play.js';
 import { CODE, REDIRECT_URI, SECRET, STATE } from './secrets.js';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderAdapter, ProviderIdentity } from '../provider-adapter.js';
 import type { Play } from './play.js';
 import { CODE, REDIRECT_URI, SECRET, STATE } from './secrets.js';

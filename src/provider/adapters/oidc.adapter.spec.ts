@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { jest } from '@jest/globals';
 import type { ServerMetadata } from 'openid-client';
 import { OpenIdStub, type Said } from '../../../test/support/openid-stub.js';
-import type { ProviderSettings } from '../../config/providers/provider-settings.js';
+import type { ProviderSettings } from '../../config/settings/settings.js';
 import type { AdapterMemory, ProviderIdentity } from '../provider-adapter.js';
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';

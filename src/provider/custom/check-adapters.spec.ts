@@ -40,7 +40,7 @@ describe('adapters that are no part of the service', () => {
       () => [],
       (error: unknown) => {
         expect(error).toMatchObject({ name: 'InvalidSettings' });
-        return (error as InvalidSettings).faults;
+        return (error as InvalidSettings).errors;
       },
     );
     return { faults, warnings };

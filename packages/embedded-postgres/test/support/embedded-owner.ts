@@ -1,6 +1,6 @@
 import { startEmbeddedPostgres } from '../../src/embedded-postgres.js';
 
-// A process that owns an embedded PostgreSQL, as the service does: it reports to its parent, and stops when told to.
+// A process that owns an embedded PostgreSQL, as the service does. It reports to its parent, and stops at a message.
 const [dataDir] = process.argv.slice(2);
 
 try {

@@ -17,7 +17,7 @@ export interface EmbeddedProcess {
   readonly error: string;
   /** What it has logged until then. */
   readonly log: readonly string[];
-  /** Tells it to stop, and resolves with its exit code. */
+  /** Stops it, and resolves with its exit code. */
   stop(): Promise<unknown>;
 }
 

@@ -2,17 +2,16 @@ import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
-/** How the text of a setting is read, and the words for what it accepts. */
-export interface Kind<T> {
-  /** Completes "accepted: …" in a fault. */
+export interface Parser<T> {
+  /** Completes "accepted: …" in an error. */
   readonly accepts: string;
-  /** @throws Refused when the text is not accepted */
+  /** @throws Refused */
   readonly parse: (text: string) => T;
 }
 
-/** Thrown by a `Kind`; carries the part that was refused. The message holds no value: it may be a secret. */
+/** Thrown by a `Parser` with the refused part, which is not in the message: it may be a secret. */
 export class Refused extends Error {
-  /** @param was what is wrong with it, in words that hold no value, where that helps */
+  /** @param was the reason, without the value */
   constructor(
     readonly part: string,
     readonly was?: string,
@@ -21,8 +20,8 @@ export class Refused extends Error {
   }
 }
 
-/** A `Kind` from a function that answers `undefined` for what it refuses. */
-export function kind<T>(accepts: string, read: (text: string) => T | undefined): Kind<T> {
+/** Makes a `Parser` from a function that returns `undefined` for a refused text. */
+export function parser<T>(accepts: string, read: (text: string) => T | undefined): Parser<T> {
   const parse = (text: string): T => {
     const value = read(text);
     if (value === undefined) throw new Refused(text);
@@ -31,47 +30,39 @@ export function kind<T>(accepts: string, read: (text: string) => T | undefined):
   return { accepts, parse };
 }
 
-/** `true` or `false`. */
 export const boolean = words('true', 'false');
 
-/** `on` or `off`. */
 export const onOff = words('on', 'off');
 
-/** A whole number within bounds. */
-export function integer(min: number, max: number, unit = ''): Kind<number> {
-  return kind(`a whole number from ${min} to ${max}${unit && ` (${unit})`}`, (text) => {
+export function integer(min: number, max: number, unit = ''): Parser<number> {
+  return parser(`a whole number from ${min} to ${max}${unit && ` (${unit})`}`, (text) => {
     const value = /^\d{1,10}$/.test(text) ? Number(text) : NaN;
     return value >= min && value <= max ? value : undefined;
   });
 }
 
-/** One of some words. */
-export function oneOf<T extends string>(...accepted: readonly T[]): Kind<T> {
-  return kind(accepted.join(', '), (value) => accepted.find((word) => word === value));
+export function oneOf<T extends string>(...accepted: readonly T[]): Parser<T> {
+  return parser(accepted.join(', '), (value) => accepted.find((word) => word === value));
 }
 
-/** Text on one line that is not blank. */
-export const text = kind('text on one line, not blank', (value) =>
+export const text = parser('text on one line, not blank', (value) =>
   // oxlint-disable-next-line no-control-regex -- control characters are what is refused
   value.trim() === '' || /[\u0000-\u001f\u007f]/.test(value) ? undefined : value,
 );
 
-/**
- * A directory that may have to be made. Below /proc none can be, and Node.js would try without end (`mkdir` with `recursive`).
- * Only a shell expands `~`, not a file `.env`.
- */
-export const directory = kind('a directory on a disk, without ~ for a home directory', (value) =>
+/** Not below /proc, where Node.js would try without end to make a directory; `.env` does not expand `~`. */
+export const directory = parser('a directory on a disk, without ~ for a home directory', (value) =>
   /^\/proc(?:\/|$)/.test(resolve(value)) || /^~[^/]*(?:\/|$)/.test(value) ? undefined : text.parse(value),
 );
 
-/** An address or host name to listen on, without brackets. It is written into URLs, which know neither zones nor all dotted numbers. */
-export const host = kind('an IP address without a zone, or a host name', (value) => {
+/** An address or host name without brackets. URLs know neither zones nor all dotted numbers. */
+export const host = parser('an IP address without a zone, or a host name', (value) => {
   const isHost = isIP(value) !== 0 || /^[A-Za-z0-9][A-Za-z0-9.-]{0,252}$/.test(value);
   return isHost && URL.canParse(`http://${isIPv6(value) ? `[${value}]` : value}`) ? value : undefined;
 });
 
-/** One or more entries, separated by commas; blanks around them are dropped. */
-export function list(entries: string, accepts: (entry: string) => boolean): Kind<readonly string[]> {
+/** One or more entries, separated by commas. */
+export function list(entries: string, accepts: (entry: string) => boolean): Parser<readonly string[]> {
   const parse = (value: string): readonly string[] => {
     const all = value.split(',').map((entry) => entry.trim());
     const given = all.filter((entry) => entry !== '');
@@ -85,8 +76,8 @@ export function list(entries: string, accepts: (entry: string) => boolean): Kind
 
 const RANGES_OF_EXPRESS = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
-/** The values of Express's `trust proxy`: everything accepted here, Express accepts too. */
-export const trustProxy = kind(
+/** Accepts only values that Express accepts for `trust proxy`. */
+export const trustProxy = parser(
   'true, false, a number of hops from 0 to 99, or a comma-separated list of addresses, subnets (10.0.0.0/8), loopback, linklocal, uniquelocal',
   (value): boolean | number | string | undefined => {
     if (value === 'true' || value === 'false') return value === 'true';
@@ -97,14 +88,11 @@ export const trustProxy = kind(
   },
 );
 
-function words(yes: string, no: string): Kind<boolean> {
-  return kind(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
+function words(yes: string, no: string): Parser<boolean> {
+  return parser(`${yes} or ${no}`, (value) => (value === yes ? true : value === no ? false : undefined));
 }
 
-/**
- * An address, or an address and a prefix length; a length of 0 (everybody) is refused, as Express does.
- * @returns IPv6 in hexadecimal: of the forms that end in an IPv4 address (`64:ff9b::192.0.2.1`), Express reads only some
- */
+/** Express refuses a prefix length of 0 and some IPv6 addresses that end in an IPv4 address (`64:ff9b::192.0.2.1`). */
 function readSubnet(entry: string): string | undefined {
   const [address = '', prefix, more] = entry.split('/');
   if (!isIP(address) || address.includes('%') || more !== undefined) return undefined;

@@ -1,5 +1,5 @@
-import { parseSettings } from './settings/parse-settings.js';
-import type { Environment } from './settings/setting-row.js';
+import { parseSettings } from '../settings/parse-settings.js';
+import type { Environment } from '../settings/setting-row.js';
 
 const idp = {
   PROVIDERS_IDP_URL: 'https://idp.example/base/',
@@ -157,7 +157,7 @@ describe('adapters', () => {
   });
 });
 
-describe('faults', () => {
+describe('errors', () => {
   it.each<[string, Environment, string]>([
     [
       'no url',
@@ -165,24 +165,11 @@ describe('faults', () => {
       'PROVIDERS_IDP_URL: was unset',
     ],
     ['no client id', { ...idp, PROVIDERS_IDP_CLIENT_ID: '' }, 'PROVIDERS_IDP_CLIENT_ID: was unset'],
-    [
-      'no client secret',
-      { ...idp, PROVIDERS_IDP_CLIENT_SECRET: '' },
-      'PROVIDERS_IDP_CLIENT_SECRET: was unset',
-    ],
-    ['query in url', { ...idp, PROVIDERS_IDP_URL: 'https://idp.example?a' }, 'PROVIDERS_IDP_URL: was'],
-    ['fragment in url', { ...idp, PROVIDERS_IDP_URL: 'https://idp.example#a' }, 'PROVIDERS_IDP_URL: was'],
     ['user info in url', { ...idp, PROVIDERS_IDP_URL: 'https://a@idp.example' }, 'PROVIDERS_IDP_URL: was'],
-    ['another scheme', { ...idp, PROVIDERS_IDP_URL: 'ldap://idp.example' }, 'PROVIDERS_IDP_URL: was'],
     [
       'an adapter that is neither a name nor a file',
       { ...idp, PROVIDERS_IDP_ADAPTER: 'My Adapter' },
       'PROVIDERS_IDP_ADAPTER: was "My Adapter"; accepted: contract, oidc, oauth2, github, discord, google, a file',
-    ],
-    [
-      'an OpenID provider without its issuer',
-      { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_ENABLED: 'true' },
-      'PROVIDERS_IDP_URL: was unset',
     ],
     [
       'a URL of OAuth 2.0 left out',
@@ -199,14 +186,9 @@ describe('faults', () => {
       { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'private_key_jwt' },
       'providers.idp.token_endpoint_auth_method: was "private_key_jwt"; accepted: client_secret_basic, client_secret_post',
     ],
-    [
-      'redirect list',
-      { ...idp, PROVIDERS_IDP_REDIRECT_URIS: 'data:x' },
-      'PROVIDERS_IDP_REDIRECT_URIS: was "data:x"',
-    ],
     ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER: was "idp.example"'],
     [
-      'a password without a user', // fuzz-settings.spec.ts
+      'a password without a user',
       { ...idp, PROVIDERS_IDP_ISSUER: 'https://:s3cret@idp.example' },
       'PROVIDERS_IDP_ISSUER: was "https://***@idp.example"',
     ],
@@ -216,23 +198,12 @@ describe('faults', () => {
       'PROVIDERS_IDP_MODE: was "window"; accepted: iframe, popup, redirect',
     ],
     [
-      'label',
-      { ...idp, PROVIDERS_IDP_LABEL: ' ' },
-      'PROVIDERS_IDP_LABEL: was " "; accepted: text on one line',
-    ],
-    [
       'pkce of the contract',
       { ...idp, PROVIDERS_IDP_PKCE: 'true' },
       'PROVIDERS_IDP_PKCE: was "true"; accepted: on or off',
     ],
-    [
-      'nonce of OpenID Connect',
-      { ...idp, PROVIDERS_IDP_ADAPTER: 'oidc', PROVIDERS_IDP_NONCE: 'no' },
-      'PROVIDERS_IDP_NONCE: was "no"; accepted: on or off',
-    ],
     ['pkce of a preset', { ...oauth2, 'providers.idp.pkce': 'S256' }, 'providers.idp.pkce: was "S256"'],
     ['pkce of mock', { PROVIDERS_MOCK_PKCE: 'ON' }, 'PROVIDERS_MOCK_PKCE: was "ON"'],
-    ['mode of mock', { PROVIDERS_MOCK_MODE: 'x' }, 'PROVIDERS_MOCK_MODE: was "x"'],
     ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
     [
       'conflict',
@@ -243,12 +214,11 @@ describe('faults', () => {
     ['no key', { 'providers.idp': 'x' }, 'providers.idp: is not the name'],
   ])('%s', (_, env, line) => {
     expect(() => parseSettings(env)).toThrow(
-      expect.objectContaining({ name: 'InvalidSettings', faults: [expect.stringContaining(line)] }),
+      expect.objectContaining({ name: 'InvalidSettings', errors: [expect.stringContaining(line)] }),
     );
   });
 
-  // fuzz-settings.spec.ts: what else was wrong was told at the next start
-  it('are all told at once, also where the credentials are lacking', () => {
+  it('are all reported at once, even if the credentials are missing', () => {
     const env = {
       PROVIDERS_IDP_URL: 'http://idp.example',
       PROVIDERS_IDP_MODE: 'window',
@@ -256,7 +226,7 @@ describe('faults', () => {
     };
     expect(() => parseSettings(env)).toThrow(
       expect.objectContaining({
-        faults: expect.arrayContaining(
+        errors: expect.arrayContaining(
           ['URL', 'MODE', 'CLIENT_ID', 'CLIENT_SECRET'].map((key) =>
             expect.stringMatching(`^PROVIDERS_IDP_${key}: `),
           ),

@@ -1,4 +1,4 @@
-import { fewAtATime } from './few-at-a-time.js';
+import { forEachLimited } from './concurrency-limit.js';
 
 const ITEMS = Array.from({ length: 1000 }, (_, i) => i);
 
@@ -9,7 +9,7 @@ describe('a few at a time', () => {
       if (item % 3 === 0) throw new Error('its node is away');
       done.push(item);
     };
-    await expect(fewAtATime(ITEMS, work)).rejects.toThrow('its node is away');
+    await expect(forEachLimited(ITEMS, work)).rejects.toThrow('its node is away');
     expect(done).toHaveLength(666);
   });
 
@@ -19,7 +19,7 @@ describe('a few at a time', () => {
       tried++;
       throw new Error('the database is away');
     };
-    await expect(fewAtATime(ITEMS, work)).rejects.toThrow('the database is away');
+    await expect(forEachLimited(ITEMS, work)).rejects.toThrow('the database is away');
     expect(tried).toBeLessThan(30);
   });
 });

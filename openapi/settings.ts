@@ -1,6 +1,8 @@
-import { adapterKeys, providerKeys } from '../providers/provider-keys.js';
-import type { Setting } from './setting-row.js';
-import { settingsTable } from './settings-table.js';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { adapterKeys, providerKeys } from '../src/config/providers/provider-keys.js';
+import type { Setting } from '../src/config/settings/setting-row.js';
+import { settingsTable } from '../src/config/settings/settings-table.js';
 
 type Row = Setting<unknown>;
 
@@ -28,8 +30,7 @@ const SAMPLE_PROVIDER = `# The built-in sample provider, called mock: on outside
 # PROVIDERS_MOCK_ACCOUNTS=
 `;
 
-/** The whole of `.env.example`. */
-export function envExample(): string {
+function envExample(): string {
   const sections = [...new Set(SETTINGS.map(({ section }) => section))].map((section) => {
     const rows = SETTINGS.filter((row) => row.section === section);
     return `# --- ${section} ---\n\n${rows.map((row) => envLines(row, row.name)).join('\n')}`;
@@ -38,8 +39,7 @@ export function envExample(): string {
   return [INTRODUCTION, ...sections, `${PROVIDERS}\n${keys}`, SAMPLE_PROVIDER].join('\n');
 }
 
-/** The whole of `docs/settings.md`. */
-export function settingsPage(): string {
+function settingsPage(): string {
   const sections = [...new Set(SETTINGS.map(({ section }) => section))].flatMap((section) => [
     `## ${section}`,
     table(
@@ -49,7 +49,7 @@ export function settingsPage(): string {
   ]);
   const parts = [
     '# Settings',
-    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](maintenance.md#rotating-secrets) while the service runs.',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each error. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](maintenance.md#rotating-secrets) while the service runs.',
     'In development nothing has to be set. What production asks for is in [running in production](production.md).',
     ...sections,
     '## Providers',
@@ -89,4 +89,19 @@ function cellsOf(row: Row): readonly string[] {
     .join(' ')
     .replace(/\bdocs\/([\w-]+)\.md/g, '[$1]($1.md)'); // it lies among them
   return [`\`${row.name}\``, defaults, meaning];
+}
+
+/** `npm run docs`: writes the documents that follow from the table of settings; with `--check`, only compares them. */
+const documents = [
+  { file: new URL('../.env.example', import.meta.url), text: envExample() },
+  { file: new URL('../docs/settings.md', import.meta.url), text: settingsPage() },
+];
+
+for (const { file, text } of documents) {
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file, text);
+  } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
+    process.stderr.write(`${fileURLToPath(file)} does not match the settings: run \`npm run docs\`\n`);
+    process.exitCode = 1;
+  }
 }

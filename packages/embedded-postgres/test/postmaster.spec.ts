@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { disownStalePid, readPostmaster } from './postmaster.js';
+import { disownStalePid, readPostmaster } from '../src/postmaster.js';
 
 describe('postmaster.pid', () => {
   let path: string;
@@ -28,19 +28,19 @@ describe('postmaster.pid', () => {
   describe('of a process that is no server', () => {
     const file = () => join(path, 'postmaster.pid');
 
-    it('is made harmless', () => {
+    it('gets the number of this process', () => {
       writeFileSync(file(), '42\n/data\n17\n');
       expect(disownStalePid(path, 42)).toBe(true);
       expect(readFileSync(file(), 'utf8')).toBe(`${process.pid}\n/data\n17\n`);
     });
 
-    it('is left alone where it has become another server’s', () => {
+    it('is unchanged if it belongs to another server', () => {
       writeFileSync(file(), '43\n/data\n18\n');
       expect(disownStalePid(path, 42)).toBe(false);
       expect(readFileSync(file(), 'utf8')).toBe('43\n/data\n18\n');
     });
 
-    it('is not made anew where the server that just ended took it along', () => {
+    it('is not created if the server has removed it', () => {
       expect(disownStalePid(path, 42)).toBe(false);
       expect(existsSync(file())).toBe(false);
     });

@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { refuseSpecialFiles } from './cluster.js';
-import { makeFileFor, readOwnFile } from './own-file.js';
+import { refuseSpecialFiles } from '../src/cluster.js';
+import { makeFileFor, readOwnFile } from '../src/own-file.js';
 
 describe('a name that another program has replaced', () => {
   let path: string;

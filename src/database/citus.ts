@@ -1,0 +1,21 @@
+import { Reflector } from '@nestjs/core';
+import type { DataSource } from 'typeorm';
+
+/**
+ * Marks an entity: on a Citus cluster, every node has all of its few rows. All other tables are distributed by the first
+ * column of their primary key (`npm run distribute`).
+ */
+export const ReferenceTable = Reflector.createDecorator();
+
+// Two queries: without Citus, the table of the second one does not exist.
+const HAS_CITUS = `SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL AS yes`;
+const HAS_TABLES = `
+  SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass(name)) AS yes FROM unnest($1::text[]) AS name`;
+
+/** Whether the service's tables are distributed over a Citus cluster: some statements have another form there. */
+export async function isDistributed(dataSource: DataSource): Promise<boolean> {
+  const [citus] = await dataSource.query<{ yes: boolean }[]>(HAS_CITUS);
+  if (!citus!.yes) return false;
+  const names = dataSource.entityMetadatas.map(({ tableName }) => tableName);
+  return (await dataSource.query<{ yes: boolean }[]>(HAS_TABLES, [names])).some(({ yes }) => yes);
+}
