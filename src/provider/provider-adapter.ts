@@ -1,5 +1,7 @@
 import type { ProviderSettings } from '../config/providers/provider-settings.js';
 
+export type { ProviderSettings };
+
 /**
  * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; other adapters are for
  * "supporting different provider paths" (spec §4.6). An adapter keeps nothing of a sign-in itself, since another
