@@ -63,13 +63,13 @@ export class AuthorizeController {
       const message = 'Please enter your user name and your password.';
       return this.sendForm(response, request, { status: 422, login, message });
     }
-    const verdict = await this.passwords.verify({ login, network: networkOf(address) }, password);
-    if (verdict.kind === 'refused') {
+    const result = await this.passwords.verify({ login, network: networkOf(address) }, password);
+    if (result.kind === 'refused') {
       const message = 'The user name or the password is not right. Please try again.';
       return this.sendForm(response, request, { status: 422, login, message });
     }
-    if (verdict.kind === 'wait') {
-      const { seconds } = verdict;
+    if (result.kind === 'wait') {
+      const { seconds } = result;
       response.setHeader('Retry-After', seconds);
       const message = `Too many attempts. Please try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
       return this.sendForm(response, request, { status: 429, login, message });
@@ -77,7 +77,7 @@ export class AuthorizeController {
     const code = await this.codes.issue({
       clientId: request.client_id,
       redirectUri: request.redirect_uri,
-      providerUserId: verdict.account.provider_user_id,
+      providerUserId: result.account.provider_user_id,
     });
     sendRedirect(response, request.redirect_uri, { code, state: request.state });
   }
