@@ -58,7 +58,7 @@ const CONTENTS: Record<Packed, Contents> = {
   },
   'check-provider': {
     most: 62_000,
-    files: [new RegExp(`^dist/(?:rules/(?:[a-z-]+/)?)?${COMPILED}$`)],
+    files: [new RegExp(`^dist/(?:(?:rules|sign-in)/)?${COMPILED}$`)],
     exports: ['./package.json'],
     dependencies: [],
   },

@@ -102,7 +102,10 @@ describe('what is not supported', () => {
   it('is what the documents list, word for word', () => {
     const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
     const [, section = ''] = text.split('\n### Not supported\n');
-    const rows = section.split('\nWhere ')[0]!.matchAll(/^\| (\S[^|]*?) +\| (\S[^|]*?) +\|/gm);
+    const rows = section
+      .split('\n\n')
+      .find((block) => block.startsWith('|'))!
+      .matchAll(/^\| (\S[^|]*?) +\| (\S[^|]*?) +\|/gm);
     const listed = [...rows].map(([, found, change]) => [found, change]).slice(2);
     expect(listed).toEqual(Object.values(UNSUPPORTED));
   });

@@ -16,7 +16,7 @@ export function queryOf({ url, redirectUri }: Pick<Arrival, 'url' | 'redirectUri
   return url.startsWith(start) ? url.slice(start.length) : undefined;
 }
 
-/** All parameters of the address, whatever it begins with. */
+/** All parameters of the address. */
 export function parametersOf({ url }: Pick<Arrival, 'url'>): URLSearchParams {
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? [];
   return new URLSearchParams(query);

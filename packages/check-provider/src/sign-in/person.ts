@@ -1,16 +1,16 @@
-/** Where a person's browser came back to. */
+/** Address to which a person's browser returned. */
 export interface Return {
   readonly url: string;
   readonly method: string;
 }
 
-/** Signs in where the provider shows a real login page. */
+/** Signs in at a real login page. */
 export interface Person {
   /** The callback that the person's browser comes back to. */
   readonly redirectUri: string;
   /**
    * Sends the person to an authorization page, and waits for the return.
-   * @throws CannotRun when nobody comes back in time.
+   * @throws CannotRun after the time for a sign-in
    */
   signIn(address: URL): Promise<Return>;
   /** No more sign-ins. */

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { CannotRun } from './cannot-run.js';
+import { CannotRun } from '../cannot-run.js';
 import { invitation, type Person, type Return } from './person.js';
 
 /**
@@ -85,7 +85,7 @@ export class LoopbackPerson implements Person {
 const HEADERS = { 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', Connection: 'close' };
 
 function redirect(response: ServerResponse, { href }: URL): void {
-  response.writeHead(303, { ...HEADERS, Location: href }).end(); // 303: the browser sends a GET, whatever its method was
+  response.writeHead(303, { ...HEADERS, Location: href }).end(); // 303: the browser sends a GET
 }
 
 function page(response: ServerResponse, text: string): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { codeOf, misreadIn, type Arrival, type Spelling } from './arrival.js';
-import type { Options } from './arguments.js';
-import { CannotRun } from './cannot-run.js';
+import type { Options } from '../arguments.js';
+import { CannotRun } from '../cannot-run.js';
 import { land, type Landing } from './landing.js';
 import type { Person } from './person.js';
 

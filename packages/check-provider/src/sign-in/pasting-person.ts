@@ -1,5 +1,5 @@
 import { createInterface, type Interface } from 'node:readline';
-import { CannotRun } from './cannot-run.js';
+import { CannotRun } from '../cannot-run.js';
 import { invitation, type Person, type Return } from './person.js';
 
 /** A person whose browser ends at a callback elsewhere, and who pastes its address from the address bar. */

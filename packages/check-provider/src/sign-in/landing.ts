@@ -1,8 +1,7 @@
-import { open } from './call.js';
-import { Cookies } from './cookies.js';
-import type { NoAnswer } from './reply.js';
+import { open } from '../call.js';
+import type { NoAnswer } from '../reply.js';
 
-/** Where a browser ends that opens the authorization address without being signed in. */
+/** Answer to the authorization address for a browser without a session. */
 export type Landing =
   | { readonly kind: 'page'; readonly status: number; readonly headers: Headers }
   /** Sent back to the callback at once: no person is needed. */
@@ -27,7 +26,7 @@ export async function land(address: URL, redirectUri: string): Promise<Landing> 
     const headers = { Accept: ACCEPT, ...cookies.headerFor(url) };
     const response = await open(url.href, { headers });
     if (!(response instanceof Response)) return { kind: 'none', ...response };
-    await response.body?.cancel(); // a page may be large, and is not judged
+    await response.body?.cancel(); // a page may be large, and its text does not matter
     cookies.keep(url, response.headers);
     const { status } = response;
     if (!REDIRECTS.has(status)) return { kind: 'page', status, headers: response.headers };
@@ -52,4 +51,24 @@ function nowhere(problem: string): Landing {
 function isCallback(location: string, { searchParams }: URL, redirectUri: string): boolean {
   const isThere = location.startsWith(redirectUri.split('?')[0]!);
   return isThere || (searchParams.has('code') && searchParams.has('state'));
+}
+
+/** Session cookies on the way to a login page, by host; only the part of RFC 6265 that one visit needs. */
+class Cookies {
+  private readonly byHost = new Map<string, Map<string, string>>();
+
+  keep({ host }: URL, headers: Headers): void {
+    const jar = this.byHost.get(host) ?? new Map<string, string>();
+    this.byHost.set(host, jar);
+    for (const line of headers.getSetCookie()) {
+      const [, name, value] = /^([^=;]+)=([^;]*)/.exec(line) ?? [];
+      if (name !== undefined) jar.set(name.trim(), value ?? '');
+    }
+  }
+
+  headerFor({ host }: URL): { Cookie?: string } {
+    const jar = this.byHost.get(host);
+    if (!jar || jar.size === 0) return {};
+    return { Cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') };
+  }
 }
