@@ -3,7 +3,7 @@ import type { Rule } from './rule.js';
 import { RULES } from './rules.js';
 
 /** Line of the report. `advice`: good practice that is not followed; the check does not fail. */
-export interface Result extends Pick<Rule, 'id' | 'clause' | 'title' | 'level'> {
+interface Result extends Pick<Rule, 'id' | 'clause' | 'title' | 'level'> {
   readonly verdict: 'pass' | 'fail' | 'advice' | 'skipped';
   readonly seen: string;
   /** How to mend a failure; else null. */

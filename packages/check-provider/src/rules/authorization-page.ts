@@ -2,7 +2,7 @@ import { type Rule, fail, pass, quote, skip } from '../rule.js';
 import { isWilling } from '../sign-in/sign-ins.js';
 
 /** The values of X-Frame-Options, in capitals; a header may come twice. */
-export function frameOptions(headers: Headers): string[] {
+function frameOptions(headers: Headers): string[] {
   const values = headers.get('X-Frame-Options')?.split(',') ?? [];
   return values.map((value) => value.trim().toUpperCase());
 }

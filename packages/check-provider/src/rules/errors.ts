@@ -3,7 +3,7 @@ import { type Answer, type Reply, describe, errorOf, isAnswer, isSuccess, member
 import { type Finding, type Rule, fail, pass, skip } from '../rule.js';
 
 export const NOT_TRIED = 'not tried: something before it went wrong';
-export const UNREADABLE = 'its error cannot be read: see "errors are JSON"';
+const UNREADABLE = 'its error cannot be read: see "errors are JSON"';
 
 /** Checks the error code of a refusal (spec §7.3); other rules check body and status. */
 export function expectError(reply: Reply | undefined, error: string, mend: string): Finding {

@@ -3,11 +3,11 @@ import { isSuccess, membersOf } from '../reply.js';
 import { type Rule, fail, pass, skip } from '../rule.js';
 
 /** The members of the first identity; undefined when none was given. */
-export function identityOf({ exchanges: { first } }: Evidence): Record<string, unknown> | undefined {
+function identityOf({ exchanges: { first } }: Evidence): Record<string, unknown> | undefined {
   return first && isSuccess(first) ? membersOf(first) : undefined;
 }
 
-export const NO_IDENTITY = 'no identity was given';
+const NO_IDENTITY = 'no identity was given';
 
 export const userId: Rule = {
   id: 'user-id',
