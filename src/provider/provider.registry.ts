@@ -47,7 +47,7 @@ export class ProviderRegistry {
   }
 
   /**
-   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` tells which of them issued a code.
+   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them issued a code.
    * Outside production the sample provider does not count.
    */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {

@@ -110,7 +110,7 @@ describe('a provider', () => {
     });
   });
 
-  // contract §3: mapped by `error`, whatever the status.
+  // contract §3: mapped by `error`, not by status.
   describe('an error of the adapter', () => {
     const credentials = 'the provider does not accept the client credentials';
     const fault = 'the identity provider cannot be used right now';

@@ -29,7 +29,7 @@ const DEADLINE_MS = 5000;
 /** Milliseconds for the discovery document at a sign-out, which works without it. */
 const LOGOUT_MS = 2000;
 
-// Errors of a provider are mapped by their code, whatever the status (contract §3).
+// Errors of a provider are mapped by their code, not by status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
 const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
 const REFUSALS = new Map<unknown, Refusal>([
@@ -160,7 +160,7 @@ export class Provider {
       warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /** Settings with the current client secret (contract §2); the same object until the secret changes. */
+  /** Settings with the current client secret (contract §2); one object until the secret changes. */
   private async current(): Promise<ProviderSettings> {
     const clientSecret = await this.clientSecret.recent();
     if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };

@@ -293,7 +293,7 @@ describe('the adapter oidc', () => {
       proxy.reset();
       await refused({ ...posted, iss: 'https://evil.example' }, 401, 'invalid_grant');
       expect(proxy.count('/token')).toBe(0);
-      await token(await callback('gina')).expect(200); // whose iss is the right one
+      await token(await callback('gina')).expect(200); // with the right iss
     });
   });
 

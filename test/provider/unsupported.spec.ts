@@ -156,7 +156,7 @@ describe('what is not supported', () => {
       return request(service.url).post('/oauth2/token').send(Object.fromEntries(callback.searchParams));
     }
 
-    /** The causes that were logged meanwhile. */
+    /** Causes that were logged since then. */
     async function logged(work: () => Promise<unknown>): Promise<unknown[]> {
       const before = service.log.length;
       await work();

@@ -14,7 +14,7 @@ import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
-/** GitHub's error codes, instead of those of RFC 6749 §5.2; their status is 200. */
+/** GitHub's error codes, instead of the codes of RFC 6749 §5.2; their status is 200. */
 const GITHUB_CODES = new Map<unknown, string>([
   ['bad_verification_code', 'invalid_grant'],
   ['redirect_uri_mismatch', 'invalid_grant'],

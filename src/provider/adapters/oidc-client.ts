@@ -15,7 +15,7 @@ import { clientAuthentication } from './client-authentication.js';
 import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
 
-/** Milliseconds for a document. Several requests may wait for it, so it has a deadline of its own. */
+/** Milliseconds for a document. Several requests may wait for it, so their signals do not end it. */
 const DOCUMENT_MS = 5000;
 
 /**

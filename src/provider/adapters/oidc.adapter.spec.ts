@@ -302,7 +302,7 @@ describe('the adapter oidc', () => {
     });
   });
 
-  // The form where the provider takes it (contract §6); Basic is the default of OpenID Connect Discovery §3.
+  // The form if the provider lists it (contract §6); Basic is the default of OpenID Connect Discovery §3.
   it.each<[unknown, string | undefined, boolean]>([
     [undefined, undefined, false],
     [['client_secret_basic'], undefined, false],
@@ -403,7 +403,7 @@ describe('the adapter oidc', () => {
       expect((await failure(exchange())).message).toContain('JWT signature verification failed');
     });
 
-    // contract §3: an error is known by its code, whatever its status and its type.
+    // contract §3: an error is known by its code, not by status and type.
     it.each<[number, Record<string, string>]>([
       [403, { 'Content-Type': 'application/json' }],
       [200, { 'Content-Type': 'application/json' }],

@@ -14,7 +14,7 @@ const TIMES = { load: 30_000, check: CHECK_MS };
 
 /**
  * Loads and checks the adapters of integrators, concurrently, before anything is started (contract §2, §6). Node.js caches the
- * modules, so the registry gets the same objects later.
+ * modules, so the registry gets these objects later.
  *
  * @param warn receives a line for each provider that could not be checked
  * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
@@ -57,7 +57,7 @@ async function errorsOf(
  * Loads an integrator's adapter (contract §2, `adapter`): the default export of a package or file.
  *
  * @param name package, or absolute path of the file
- * @throws an error whose message completes "The adapter …"
+ * @throws an error; its message completes "The adapter …"
  */
 export async function loadAdapter(name: string): Promise<ProviderAdapter> {
   const adapter = await importDefault(isAbsolute(name) ? pathToFileURL(name).href : name);

@@ -36,7 +36,7 @@ export class KeptKeys {
   /** Latest fetch for an unknown key. */
   private refetch?: Fetch;
 
-  /** @param load fetches the keys; must end by itself */
+  /** @param load fetches the keys; must have a time limit */
   constructor(
     private readonly load: () => Promise<Verification>,
     readonly now: () => number = () => performance.now(),

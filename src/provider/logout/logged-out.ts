@@ -90,7 +90,7 @@ const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(prov
 /** SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else of it. */
 export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
   return createHash('sha256')
-    .update(JSON.stringify([provider, ...names])) // JSON: no other names give the same text
+    .update(JSON.stringify([provider, ...names])) // JSON: different names give different texts
     .digest();
 }
 
@@ -98,10 +98,10 @@ export function hashIfNamed(provider: string, name: string | null): Buffer | nul
   return name === null ? null : hashOfName(provider, name);
 }
 
-/** Seconds beyond the token's end, for instances whose clock differs. */
+/** Seconds beyond the token's end, for differences between clocks. */
 const LONGER_S = 60;
 
-// The second of two transactions with the same token waits for the first.
+// Of two transactions with one token, the second waits for the first.
 const REMEMBER_TOKEN = `
   INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
   ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;

@@ -4,7 +4,7 @@ import { isName } from '../identity/identity.js';
 /** Validated claims of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */
 export interface Logout {
   readonly jti: string;
-  /** `sub` and `sid`, of which at least one is present. */
+  /** `sub` and `sid`; at least one is present. */
   readonly subject: string | null;
   readonly session: string | null;
   /** Seconds since the epoch, by the database's clock: from then on the token is rejected. */
