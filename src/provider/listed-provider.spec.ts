@@ -4,7 +4,7 @@ import { listed } from './listed-provider.js';
 import { ProvidersController } from './providers.controller.js';
 import type { ProviderRegistry } from './provider.registry.js';
 
-/** What GET /oauth2/providers tells (contract §4): an iframe only where spec §4.5.1 demands that it works. */
+/** GET /oauth2/providers (contract §4): an iframe only if spec §4.5.1 requires that it works. */
 describe('a provider in the list', () => {
   it.each<[string, Partial<ProviderSettings>, object]>([
     ['the contract', { adapter: 'contract' }, { mode: 'iframe', label: 'corp' }],

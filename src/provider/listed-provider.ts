@@ -23,10 +23,7 @@ export class ProviderList {
   providers!: ListedProvider[];
 }
 
-/**
- * What is told of a provider.
- * @param settings completed from its preset: none of the presets has adapter `contract`, whose page alone must allow frames (spec §4.5.1)
- */
+/** Only `contract` requires pages that may be framed (spec §4.5.1), so it alone has `iframe` by default. */
 export function listed({ name, adapter, mode, label }: ProviderSettings): ListedProvider {
   return { name, mode: mode ?? (adapter === 'contract' ? 'iframe' : 'popup'), label: label ?? name };
 }

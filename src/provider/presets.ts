@@ -1,13 +1,12 @@
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { isOpenId, PRESET_ADAPTERS, type PresetName } from '../config/providers/provider-keys.js';
 
-/** A provider whose addresses and habits are known, so that credentials are all it needs (contract §6). */
+/** Addresses and peculiarities of a known product; only credentials are missing (contract §6). */
 interface Preset {
-  /** The brand, for people. */
   readonly label: string;
   readonly url?: string;
   readonly options: Readonly<Record<string, string>>;
-  /** What `iss` in the callback is (RFC 9207), where the adapter does not know it itself. */
+  /** Expected `iss` of the callback (RFC 9207), if the adapter does not define it. */
   readonly issuer?: string;
 }
 
@@ -41,13 +40,13 @@ const PRESETS: Readonly<Record<PresetName, Preset>> = {
   google: { label: 'Google', url: 'https://accounts.google.com', options: {} },
 };
 
-/** The settings, completed from their preset, with its adapter in place of its name. Without a preset: unchanged. */
+/** Completes settings from their preset, and replaces its name by its adapter. Returns other settings unchanged. */
 export function withPreset(provider: ProviderSettings): ProviderSettings {
   if (!isPreset(provider.adapter)) return provider;
   const adapter = PRESET_ADAPTERS[provider.adapter];
   const { label, url, issuer, options: usual } = PRESETS[provider.adapter];
   const options = { ...usual, ...provider.options };
-  // With another server (GitHub Enterprise) the issuer is foreign: codes that it made must not go there (RFC 9700 §4.4).
+  // For another server (GitHub Enterprise) the preset's issuer is foreign: its codes must not go there (RFC 9700 §4.4).
   const isSameServer = ['authorize_url', 'token_url'].every(
     (key) => originOf(options[key]) === originOf(usual[key]),
   );
@@ -65,11 +64,11 @@ function isPreset(adapter: string): adapter is PresetName {
   return Object.hasOwn(PRESETS, adapter);
 }
 
-/** The providers that can send logout tokens (contract §6). */
+/** Names of the providers that can send logout tokens (contract §6). */
 export function openIdProviders({ providers }: Pick<Settings, 'providers'>): string[] {
   return [...providers.values()].filter(({ adapter }) => isOpenId(adapter)).map(({ name }) => name);
 }
 
 function originOf(url?: string): string | undefined {
-  return url && new URL(url).origin; // config has judged it
+  return url && new URL(url).origin;
 }

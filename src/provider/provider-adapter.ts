@@ -1,41 +1,40 @@
 import type { ProviderSettings } from '../config/settings/settings.js';
 
+export type { ProviderSettings };
+
 /**
- * How Latchkey speaks to one kind of identity provider. The default, `contract`, is spec §4.5; other adapters are for
- * "supporting different provider paths" (spec §4.6). An adapter keeps nothing of a sign-in itself, since another
- * instance may get the code: what it must remember between the two calls goes into `memory`. Each call has 5 s.
- * Nor does it keep `provider.clientSecret`: each call is given the one that holds then.
+ * Speaks to one kind of identity provider; `latchkey/adapter` exports these types. The default, `contract`, is spec §4.5; other
+ * adapters are for "supporting different provider paths" (spec §4.6). An adapter stores nothing of a sign-in, since another
+ * instance may receive the code: use `memory`. It does not keep `provider.clientSecret` either: each call passes the current one.
  */
 export interface ProviderAdapter {
   /**
-   * The address of the provider's authorization page (spec §4.2 `redirect_url`, §4.5.1).
-   * @returns a URL, or `{url, memory}`: `memory` is kept with the state and comes back at `exchange`.
+   * Returns the address of the provider's authorization page (spec §4.2 `redirect_url`, §4.5.1), within 5 s.
+   * @returns a URL, or `{url, memory}`: `memory` is stored with the state and passed to `exchange`
    */
   authorizationUrl(provider: ProviderSettings, request: AuthorizationRequest): MaybePromise<AuthorizationUrl>;
 
   /**
-   * Redeems an authorization code for the user's identity (spec §4.5.2).
-   * @returns the identity with the field names of spec §2.5; the service judges it itself.
-   * @throws an error whose `error` is a code of spec §7.3 (`invalid_grant`, …) when the provider refused;
-   *   any other error means that it could not be asked or broke its contract.
+   * Redeems an authorization code for the user's identity (spec §4.5.2), within 5 s.
+   * @returns the identity with the field names of spec §2.5; the service validates it
+   * @throws an error whose `error` is a code of spec §7.3 (`invalid_grant`, …) if the provider refused; any other error means
+   *   that the provider is away or broke its contract
    */
   exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity>;
 
   /**
-   * May be left out: what `iss` in the callback must be (RFC 9207). The service compares it, as an exact string, before
-   * it calls `exchange`. It is called only where a callback has an `iss`.
-   * @returns the issuer; or `undefined`, as if the method were not there: then the setting `issuer` counts, and
-   *   without that a callback with an `iss` is refused (RFC 9700 §4.4).
+   * Optional: returns the expected `iss` of the callback (RFC 9207). The service compares it byte for byte before it calls
+   * `exchange`, if the callback has an `iss`. With `undefined` the setting `issuer` counts; without both, the callback is refused
+   * (RFC 9700 §4.4).
    *
-   * Or the word `'own'` in place of the method: `exchange` compares `request.iss` itself, before the code goes anywhere.
+   * `'own'` instead of a method: `exchange` itself compares `request.iss` before it sends the code.
    */
   readonly issuer?: 'own' | ((provider: ProviderSettings) => MaybePromise<string | undefined>);
 
   /**
-   * May be left out: looks at the settings once, before the service starts.
-   * @throws an error whose `error` is `invalid_request` or `invalid_client` when the settings cannot work: the service
-   *   does not start. Any other error, or no answer within 5 s, is a warning in the log: a provider that is away for a
-   *   moment must not keep the service from starting.
+   * Optional: checks the settings once, before the service starts.
+   * @throws an error whose `error` is `invalid_request` or `invalid_client` to prevent the start. Any other error, or no answer
+   *   within 5 s, is a warning: a provider that is away for a moment must not prevent the start
    */
   readonly check?: (provider: ProviderSettings) => MaybePromise<void>;
 }
@@ -43,13 +42,13 @@ export interface ProviderAdapter {
 type MaybePromise<T> = T | Promise<T>;
 
 export interface AuthorizationRequest {
-  /** 64 hex characters, to be echoed back unchanged. */
+  /** 64 hex characters, to be echoed unchanged. */
   readonly state: string;
-  /** Where the provider sends the user afterwards; on the provider's allow-list already. */
+  /** On the provider's allow-list already. */
   readonly redirectUri: string;
 }
 
-/** A small JSON object of the adapter's own: a PKCE verifier, a nonce. */
+/** Small JSON object of the adapter: a PKCE verifier, a nonce. */
 export type AdapterMemory = Record<string, unknown>;
 
 export type AuthorizationUrl = URL | { readonly url: URL; readonly memory: AdapterMemory };
@@ -57,27 +56,24 @@ export type AuthorizationUrl = URL | { readonly url: URL; readonly memory: Adapt
 export interface ExchangeRequest {
   readonly code: string;
   readonly state: string;
-  /** The one of the authorization request. */
+  /** As in the authorization request. */
   readonly redirectUri: string;
-  /** `iss` of the callback, where the client passed it on (RFC 9207); compared already, unless `issuer` is `'own'`. */
+  /** `iss` of the callback, if the client passed it on (RFC 9207); compared already, unless `issuer` is `'own'`. */
   readonly iss?: string;
   readonly memory?: AdapterMemory;
-  /** Aborts when the provider's time is over. */
+  /** Aborts after 5 s. */
   readonly signal: AbortSignal;
 }
 
-/** The fields of spec §2.5, whether the e-mail address is verified, and by what the provider may end the session. */
+/** Identity with the fields of spec §2.5. */
 export interface ProviderIdentity {
   provider_user_id: string;
   username?: string;
   email?: string;
-  /** False: the provider calls the address unverified, so it is dropped (contract §6). */
+  /** `false`: the provider calls the address unverified, so it is dropped (contract §6). */
   email_verified?: boolean;
   avatar_url?: string;
-  /**
-   * What the provider calls the user, and the user's session with it, in its logout tokens (contract §6): the claims `sub` and
-   * `sid` of an ID token. 1 to 255 characters, else dropped. Kept, as hashes, where it can send such tokens: adapter `oidc`.
-   */
+  /** Claims `sub` and `sid` of the ID token, by which logout tokens name user and session (contract §6); adapter `oidc` only. */
   subject?: string;
   session?: string;
 }

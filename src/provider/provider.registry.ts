@@ -1,4 +1,5 @@
 import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
+import { ADAPTERS } from '../config/providers/provider-keys.js';
 import { siblingVariable } from '../config/providers/provider-variables.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -9,9 +10,8 @@ import { Provider } from './provider.js';
 import type { ProviderAdapter } from './provider-adapter.js';
 import { shareRedirectUri } from './redirect-uris.js';
 import { sampleProvider } from './sample-provider.js';
-import { ADAPTERS } from '../config/providers/provider-keys.js';
 
-/** The providers that are configured and enabled (spec §4.6). */
+/** Configured and enabled providers (spec §4.6). */
 export class ProviderRegistry {
   private constructor(
     private readonly providers: ReadonlyMap<string, Provider>,
@@ -19,9 +19,8 @@ export class ProviderRegistry {
   ) {}
 
   /**
-   * Gives each provider its adapter. Adapters of integrators were checked before the start (custom-adapters.ts).
-   * Sends nothing to any provider.
-   * @param builtIn the adapters that come with the service, by name
+   * Gives each provider its adapter; sends no request. Custom adapters were checked before (custom-adapters.ts).
+   * @param builtIn adapters of the service, by name
    */
   static async load(
     settings: Settings,
@@ -39,11 +38,8 @@ export class ProviderRegistry {
   }
 
   /**
-   * Lets the adapters that come with the service look at their providers, all at once; those of integrators were asked before
-   * the start. Never throws, and ends within the time of one check: nobody needs to wait for it, since what another party
-   * publishes must not keep the service from starting.
-   *
-   * @param warn gets a line for each thing that was found
+   * Checks the providers of built-in adapters, concurrently. Never throws; an unusable discovery document is only a warning.
+   * @param warn receives a line for each finding
    */
   async check(warn: (line: string) => void): Promise<void> {
     const builtIn = [...this.providers.values()].filter(({ settings }) => ADAPTERS.has(settings.adapter));
@@ -51,46 +47,42 @@ export class ProviderRegistry {
   }
 
   /**
-   * Warns of mix-up (RFC 9700 §4.4): with one redirect URI for two providers, only `iss` says which of them made a code.
-   * Outside production the built-in sample provider is not counted.
+   * Warns of mix-up (RFC 9700 §4.4): if two providers share a redirect URI, only `iss` shows which of them issued a code.
+   * Outside production the sample provider does not count.
    */
   private async checkRedirectUris(warn: (line: string) => void): Promise<void> {
     const { production, sampleProvider: isServed } = this.appSettings;
     const all = [...this.providers.values()].filter(
       ({ settings }) => production || !isServed || settings.name !== SAMPLE_PROVIDER,
     );
-    const isShared = (one: Provider, other: Provider): boolean =>
-      one !== other && shareRedirectUri(this.appSettings, one.settings, other.settings);
-    const sharing = all.filter((one) => all.some((other) => isShared(one, other)));
-    const sends = new Map(
-      await Promise.all(sharing.map(async (one) => [one, await one.sendsIssuer()] as const)),
-    );
-    const atRisk = sharing.filter((one) =>
-      sharing.some((other) => isShared(one, other) && !(sends.get(one) && sends.get(other))),
-    );
+    const pairs = all
+      .flatMap((one, i) => all.slice(i + 1).map((other) => [one, other] as const))
+      .filter(([one, other]) => shareRedirectUri(this.appSettings, one.settings, other.settings));
+    const sharing = [...new Set(pairs.flat())];
+    const sends = await Promise.all(sharing.map((provider) => provider.sendsIssuer()));
+    const withoutIssuer = sharing.filter((_, i) => !sends[i]);
+    const unsafe = pairs.filter((pair) => pair.some((one) => withoutIssuer.includes(one))).flat();
+    const atRisk = all.filter((provider) => unsafe.includes(provider)).map(({ settings }) => settings);
     if (atRisk.length === 0) return;
-    const names = atRisk.map(({ settings }) => settings.name).join(', ');
-    const variables = atRisk.map(({ settings }) =>
-      siblingVariable(settings.variables.adapter, 'redirect_uris'),
-    );
+    const names = atRisk.map(({ name }) => name).join(', ');
+    const variables = atRisk.map(({ variables: { adapter } }) => siblingVariable(adapter, 'redirect_uris'));
     warn(
       `Providers ${names} share a redirect URI, and not all of them send iss in the callback: one of them could get codes of another (mix-up, RFC 9700 §4.4). Give each its own: ${variables.join(', ')}`,
     );
   }
 
-  /** @throws OAuthError `invalid_request` when no provider of that name is configured and enabled. */
+  /** @throws OAuthError `invalid_request` if no such provider is configured and enabled */
   get(name: string): Provider {
     const provider = this.find(name);
     if (!provider) throw new OAuthError('invalid_request', 'provider is unknown or disabled');
     return provider;
   }
 
-  /** All of them, in the order of the configuration; the built-in one first. */
+  /** Settings of all providers, the built-in first, then in the order of the configuration. */
   list(): readonly ProviderSettings[] {
     return [...this.providers.values()].map(({ settings }) => settings);
   }
 
-  /** @returns undefined when no provider of that name is configured and enabled */
   find(name: string): Provider | undefined {
     return this.providers.get(name);
   }

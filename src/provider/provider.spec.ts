@@ -17,15 +17,14 @@ import { ProviderHttp } from './transport/provider-http.js';
 
 const REQUEST = { state: 's', redirectUri: 'https://app.example/cb' };
 const CODE = { ...REQUEST, code: 'c' };
-/** Whose secret is in none of the words of a test. */
-const checked = providerSettings('corp', { clientSecret: 's3cret' });
+const secretive = providerSettings('corp', { clientSecret: 's3cret' });
 const PAGE = new URL('https://id.example/login');
 const never = (): Promise<never> => new Promise(() => undefined);
 
 const redeem: ProviderAdapter['exchange'] = () =>
   Promise.resolve({ provider_user_id: 'u', subject: 'sub', session: 'sid' });
 
-/** An adapter that is good but for what a test wants of it. */
+/** Working adapter with some own methods. */
 const adapterOf = (own: Partial<ProviderAdapter> = {}): ProviderAdapter => ({
   authorizationUrl: () => PAGE,
   exchange: redeem,
@@ -47,12 +46,12 @@ const failure = (work: Promise<unknown>): Promise<OAuthError> =>
 const refusal = (error: unknown): Error => Object.assign(new Error('refused'), { error });
 
 describe('a provider', () => {
-  describe('is asked for its page', () => {
+  describe('authorizationUrl', () => {
     it.each([
       ['a URL', PAGE, { url: PAGE }],
       ['a promise of one', Promise.resolve(PAGE), { url: PAGE }],
       ['a URL and memory', { url: PAGE, memory: { a: 1 } }, { url: PAGE, memory: { a: 1 } }],
-    ])('and makes %s of a state', async (_name, answer, expected) => {
+    ])('accepts %s', async (_name, answer, expected) => {
       const settings = providerSettings('corp');
       const authorizationUrl = jest.fn(() => answer);
       expect(await providerOf({ authorizationUrl }, { settings }).authorizationUrl(REQUEST)).toEqual(
@@ -64,14 +63,14 @@ describe('a provider', () => {
     it.each([
       ['text', { url: 'https://id.example' as never, memory: {} }, 'the adapter made no URL'],
       ['something else', {} as never, 'the adapter made no URL'],
-    ])('and %s is none', async (_name, answer, message) => {
+    ])('rejects %s', async (_name, answer, message) => {
       const error = await failure(providerOf({ authorizationUrl: () => answer }).authorizationUrl(REQUEST));
       expect(error).toMatchObject({ error: 'server_error', cause: new Error(message) });
     });
   });
 
-  describe('redeems a code', () => {
-    it('with all that the callback brought, and a signal', async () => {
+  describe('exchange', () => {
+    it('passes the callback and a signal to the adapter', async () => {
       const settings = providerSettings('corp', { issuer: 'https://id.example' });
       const exchange = jest.fn(redeem);
       const more = { ...CODE, iss: 'https://id.example', memory: { a: 1 } };
@@ -81,12 +80,12 @@ describe('a provider', () => {
       ]);
     });
 
-    // Only a provider of adapter `oidc` can send the logout tokens that these are kept for (contract §6).
+    // contract §6: only `oidc` has logout tokens.
     it.each([
       ['contract', { subject: null, session: null }],
       ['oauth2', { subject: null, session: null }],
       ['oidc', { subject: 'sub', session: 'sid' }],
-    ])('for an identity that adapter %s tells of', async (adapter, names) => {
+    ])('returns subject and session for oidc only: %s', async (adapter, names) => {
       const settings = providerSettings('corp', { adapter });
       expect(await providerOf({}, { settings }).exchange(CODE)).toEqual({
         providerUserId: 'u',
@@ -97,12 +96,12 @@ describe('a provider', () => {
       });
     });
 
-    it('only for one that can be kept (contract §6)', async () => {
+    it('rejects an unusable identity (contract §6)', async () => {
       const exchange = (): Promise<never> => Promise.resolve({ provider_user_id: 7 } as never);
       expect(await failure(providerOf({ exchange }).exchange(CODE))).toMatchObject({ error: 'server_error' });
     });
 
-    it('not where the callback names another issuer: nothing is sent (RFC 9700 §4.4)', async () => {
+    it('sends nothing if the callback names another issuer (RFC 9700 §4.4)', async () => {
       const exchange = jest.fn(redeem);
       const issuer = (): string => 'https://id.example';
       const work = providerOf({ exchange, issuer }).exchange({ ...CODE, iss: 'https://evil.example' });
@@ -111,8 +110,8 @@ describe('a provider', () => {
     });
   });
 
-  // contract §3: mapped by `error`, whatever the status.
-  describe('whose adapter throws', () => {
+  // contract §3: mapped by `error`, not by status.
+  describe('an error of the adapter', () => {
     const credentials = 'the provider does not accept the client credentials';
     const fault = 'the identity provider cannot be used right now';
     it.each<[string, unknown, string, string]>([
@@ -137,7 +136,7 @@ describe('a provider', () => {
       ['text', 'invalid_grant', 'server_error', fault],
       ['null', null, 'server_error', fault],
       ['undefined', undefined, 'server_error', fault],
-    ])('%s is told as it is meant', async (_name, thrown, error, description) => {
+    ])('%s is mapped', async (_name, thrown, error, description) => {
       const throwing = (): never => {
         throw thrown;
       };
@@ -146,17 +145,17 @@ describe('a provider', () => {
         // oxlint-disable-next-line prefer-promise-reject-errors -- an adapter may throw anything
         providerOf({ exchange: () => Promise.reject(thrown) }).exchange(CODE),
       ]) {
-        const told = await failure(work);
-        expect(told).toBeInstanceOf(OAuthError);
-        expect(told).toMatchObject({ error, description });
-        expect(told.cause).toBe(thrown);
+        const mapped = await failure(work);
+        expect(mapped).toBeInstanceOf(OAuthError);
+        expect(mapped).toMatchObject({ error, description });
+        expect(mapped.cause).toBe(thrown);
       }
     });
   });
 
-  // contract §3: slow is as bad as away, 5 s in all.
-  describe('that does not answer', () => {
-    it('is given up at the deadline, and its adapter is told', async () => {
+  // contract §3: 5 s in all.
+  describe('the deadline', () => {
+    it('rejects the exchange and aborts the signal', async () => {
       let seen: ExchangeRequest | undefined;
       let aborted: unknown;
       const exchange = (_settings: unknown, request: ExchangeRequest): Promise<never> => {
@@ -164,20 +163,20 @@ describe('a provider', () => {
         return new Promise((_, reject) =>
           request.signal.addEventListener('abort', () => {
             aborted = request.signal.reason;
-            reject(refusal('invalid_grant')); // what it says then comes too late
+            reject(refusal('invalid_grant')); // too late
           }),
         );
       };
       const error = await failure(providerOf({ exchange }, { ms: 50 }).exchange(CODE));
       expect(error).toMatchObject({
         error: 'server_error',
-        cause: { message: 'no answer within 50 ms', code: 'ETIMEDOUT' },
+        cause: { message: 'timed out after 50 ms', code: 'ETIMEDOUT' },
       });
       expect(seen?.signal.aborted).toBe(true);
       expect(aborted).toBeDefined();
     });
 
-    it('in time gets no code afterwards', async () => {
+    it('prevents that the code is sent later', async () => {
       const exchange = jest.fn(redeem);
       let late: (issuer: string) => void = () => undefined;
       const issuer = (): Promise<string> => new Promise((resolve) => (late = resolve));
@@ -188,14 +187,7 @@ describe('a provider', () => {
       expect(exchange).not.toHaveBeenCalled();
     });
 
-    it('is given up at the deadline for its page as well', async () => {
-      const error = await failure(
-        providerOf({ authorizationUrl: never }, { ms: 20 }).authorizationUrl(REQUEST),
-      );
-      expect(error).toMatchObject({ error: 'server_error', cause: { code: 'ETIMEDOUT' } });
-    });
-
-    it('has 5 s by default, and nothing of that is left over once it has answered', async () => {
+    it('is 5 s by default, and its timer is cleared', async () => {
       jest.useFakeTimers();
       try {
         const provider = new Provider(providerSettings('corp'), adapterOf({ authorizationUrl: never }));
@@ -203,7 +195,7 @@ describe('a provider', () => {
         await jest.advanceTimersByTimeAsync(4999);
         expect(jest.getTimerCount()).toBe(1);
         await jest.advanceTimersByTimeAsync(1);
-        expect((await work).cause).toMatchObject({ message: 'no answer within 5000 ms' });
+        expect((await work).cause).toMatchObject({ message: 'timed out after 5000 ms' });
         await new Provider(providerSettings('corp'), adapterOf()).exchange(CODE);
         expect(jest.getTimerCount()).toBe(0);
       } finally {
@@ -212,7 +204,7 @@ describe('a provider', () => {
     });
   });
 
-  describe('is judged by its callback', () => {
+  describe('the issuer of the callback', () => {
     let stub: OpenIdStub;
     let http: ProviderHttp;
     let settings: ProviderSettings;
@@ -231,7 +223,7 @@ describe('a provider', () => {
     const announced = { authorization_response_iss_parameter_supported: true };
 
     // RFC 9207 §2.4; contract §4: `iss` is required at our callback if the provider's discovery announces it.
-    it('which must name the issuer where that is announced, at ours', async () => {
+    it('is required at our callback if the provider announces it', async () => {
       stub.metadata = announced;
       const error = await failure(oidc().exchange({ ...CODE, memory: {} }, true));
       expect(error).toMatchObject({
@@ -242,36 +234,36 @@ describe('a provider', () => {
       expect(stub.paths).not.toContain('/token');
     });
 
-    it('which need not name it where a client of the specification has taken it', async () => {
+    it('is optional at a callback of the client', async () => {
       stub.metadata = announced;
       const memory = { codeVerifier: 'v'.repeat(43), nonce: 'n' };
       expect(await oidc().exchange({ ...CODE, memory })).toMatchObject({ providerUserId: 'ada' });
     });
 
-    it('which need not name it where that is not announced', async () => {
+    it('is optional if the provider does not announce it', async () => {
       await expect(oidc().checkIssuer(undefined)).resolves.toBeUndefined();
     });
 
-    it('which need not name it where the adapter cannot know', async () => {
+    it('is optional with another adapter', async () => {
       const provider = new Provider(providerSettings('corp'), adapterOf());
       await expect(provider.checkIssuer(undefined)).resolves.toBeUndefined();
       await expect(provider.exchange(CODE, true)).resolves.toMatchObject({ providerUserId: 'u' });
     });
 
     const ISS = 'https://id.example';
-    const judged = (issuer: unknown, own?: string): Promise<void> =>
+    const compared = (issuer: unknown, own?: string): Promise<void> =>
       providerOf({ issuer } as Partial<ProviderAdapter>, {
         settings: providerSettings('corp', own === undefined ? {} : { issuer: own }),
       }).checkIssuer(ISS);
 
     it.each<[string, unknown, string?]>([
-      ['the adapter itself', 'own'],
-      ['what the adapter says', () => ISS],
-      ['what the adapter finds out', () => Promise.resolve(ISS)],
-      ['what was set, where the adapter has none', undefined, ISS],
-      ['what was set, where the adapter does not know', () => undefined, ISS],
-    ])('by %s', async (_name, issuer, ...[own]) => {
-      await expect(judged(issuer, own)).resolves.toBeUndefined();
+      ["'own'", 'own'],
+      ['a method', () => ISS],
+      ['a promise', () => Promise.resolve(ISS)],
+      ['the setting', undefined, ISS],
+      ['the setting, with a method that returns undefined', () => undefined, ISS],
+    ])('is compared with: %s', async (_name, issuer, ...[own]) => {
+      await expect(compared(issuer, own)).resolves.toBeUndefined();
     });
 
     it.each<[string, unknown, string, string?]>([
@@ -279,17 +271,17 @@ describe('a provider', () => {
       ['another server, though it was set', () => 'https://other.example', 'names another issuer', ISS],
       ['another server than was set', undefined, 'names another issuer', 'https://other.example'],
       ['one that only begins alike', () => `${ISS}/`, 'names another issuer'],
-      ['one that cannot be compared', undefined, 'the issuer of the callback cannot be judged'],
-    ])('and refused if it names %s', async (_name, issuer, message, ...[own]) => {
+      ['one that cannot be compared', undefined, 'the issuer of the callback cannot be compared'],
+    ])('is rejected: %s', async (_name, issuer, message, ...[own]) => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-      const error = await failure(judged(issuer, own)).finally(() => warn.mockRestore());
+      const error = await failure(compared(issuer, own)).finally(() => warn.mockRestore());
       expect(error).toMatchObject({ error: 'invalid_grant' });
       expect((error.cause as Error).message).toContain(message);
     });
 
-    it('and the log says what to set if it cannot be compared', async () => {
+    it('causes a log line that names the setting if it cannot be compared', async () => {
       const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-      await failure(judged(undefined));
+      await failure(compared(undefined));
       expect(warn.mock.calls[0]).toEqual([
         'a callback of provider corp has an iss, and was refused: set providers.corp.issuer to what it must be',
       ]);
@@ -297,30 +289,30 @@ describe('a provider', () => {
       warn.mockRestore();
     });
 
-    it('of an adapter that says a number, which is its fault', async () => {
-      const error = await failure(judged(() => 7));
+    it('is server_error if the adapter returns a number', async () => {
+      const error = await failure(compared(() => 7));
       expect(error).toMatchObject({
         error: 'server_error',
-        cause: { message: 'the adapter has an issuer that is not text' },
+        cause: { message: 'the issuer of the adapter is not a string' },
       });
     });
 
-    it('which is compared where it names one', async () => {
+    it('is compared by the adapter oidc', async () => {
       await expect(oidc().checkIssuer(stub.url)).resolves.toBeUndefined();
       expect(await failure(oidc().checkIssuer('https://evil.example'))).toMatchObject({
         error: 'invalid_grant',
       });
     });
 
-    it('which cannot be judged while it is away', async () => {
+    it('is server_error while the provider is away', async () => {
       stub.said = { '/.well-known/openid-configuration': [500, '{}'] };
       expect(await failure(oidc().checkIssuer(undefined))).toMatchObject({ error: 'server_error' });
     });
 
-    describe('and says where a session ends', () => {
+    describe('logoutUrl', () => {
       const bye = { redirectUri: 'https://app.example/bye', hint: 'ada' };
 
-      it('as adapter `oidc` knows it', async () => {
+      it('is the page of adapter oidc', async () => {
         stub.metadata = { end_session_endpoint: `${stub.url}/bye` };
         const events = new Events();
         const asked = jest.fn();
@@ -329,7 +321,7 @@ describe('a provider', () => {
         expect(asked.mock.calls).toMatchObject([[{ operation: 'logout', error: undefined }]]);
       });
 
-      it('while no other adapter does: nothing is asked', async () => {
+      it('is undefined for any other adapter, which is not asked', async () => {
         const events = new Events();
         const asked = jest.fn();
         events.on('provider.asked', asked);
@@ -338,22 +330,22 @@ describe('a provider', () => {
         expect(asked).not.toHaveBeenCalled();
       });
 
-      it('within 2 s: somebody waits who can do without', async () => {
+      it('times out after 2 s', async () => {
         stub.seen = () => false;
         const began = performance.now();
         const error = await failure(oidc().logoutUrl(bye));
-        expect(error.cause).toMatchObject({ message: 'no answer within 2000 ms' });
+        expect(error.cause).toMatchObject({ message: 'timed out after 2000 ms' });
         expect(performance.now() - began).toBeLessThan(4500);
       });
     });
   });
 
-  it('is looked at: a line for each thing that is wrong', async () => {
+  it('check reports a line for each error', async () => {
     const check = (): never => {
       throw new AggregateError([new Error('away'), refusal('invalid_client'), new Error('slow')]);
     };
     const lines: string[] = [];
-    await providerOf({ check }, { settings: checked }).check((line) => void lines.push(line));
+    await providerOf({ check }, { settings: secretive }).check((line) => void lines.push(line));
     expect(lines).toEqual([
       'Provider corp cannot be used now: refused',
       'Provider corp cannot be used now: away',
@@ -361,14 +353,18 @@ describe('a provider', () => {
     ]);
   });
 
-  it('is looked at for as long as it has', async () => {
+  it('check has the deadline', async () => {
     const lines: string[] = [];
-    await providerOf({ check: never }, { settings: checked, ms: 20 }).check((line) => void lines.push(line));
-    expect(lines).toEqual(['Provider corp cannot be used now: was not done within 20 ms']);
+    await providerOf({ check: never }, { settings: secretive, ms: 20 }).check(
+      (line) => void lines.push(line),
+    );
+    expect(lines).toEqual([
+      'Provider corp cannot be used now: timed out after 20 ms; look at providers.corp.url',
+    ]);
   });
 
-  // contract §2: what stands in a file may be replaced while the service runs.
-  describe('whose client secret is in a file', () => {
+  // contract §2: the file may be replaced while the service runs.
+  describe('a client secret in a file', () => {
     let directory: string;
     beforeAll(() => {
       directory = mkdtempSync(join(tmpdir(), 'latchkey-secret-'));
@@ -376,7 +372,7 @@ describe('a provider', () => {
     afterAll(() => rmSync(directory, { recursive: true }));
     afterEach(() => jest.restoreAllMocks());
 
-    it('gives its adapter the one that holds now', async () => {
+    it('is read again', async () => {
       const path = join(directory, 'secret');
       const clientSecretFile = { path, variable: 'F', parser: providerKeys.clientSecret.parser };
       const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
@@ -395,48 +391,21 @@ describe('a provider', () => {
         await provider.authorizationUrl(REQUEST);
       }
       expect(seen[0]).toEqual({ ...settings, clientSecret: 'second' });
-      expect(seen[1]).toBe(seen[0]); // what an adapter keeps by this object stays
+      expect(seen[1]).toBe(seen[0]); // an adapter may use the object as a key
       expect(seen[2]).toBe(seen[0]);
       expect(warn.mock.calls).toEqual([['F: names a file that is empty; the last value is used']]);
       expect(warn.mock.contexts[0]).toMatchObject({ context: 'Provider' });
     });
-
-    it('takes no other than was accepted at the start', async () => {
-      const path = join(directory, 'short');
-      writeFileSync(path, 'short');
-      const parse = (text: string): string => {
-        if (text.length < 16) throw new Error('short');
-        return text;
-      };
-      const clientSecretFile = { path, variable: 'F', parser: { accepts: '16 characters', parse } };
-      const settings = providerSettings('corp', { clientSecret: 'first', clientSecretFile });
-      const exchange = jest.fn(redeem);
-      const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
-      const provider = providerOf({ exchange }, { settings });
-      jest.spyOn(performance, 'now').mockReturnValue(performance.now() + 2000);
-      await provider.exchange(CODE);
-      expect(exchange.mock.calls[0]?.[0].clientSecret).toBe('first');
-      expect(warn.mock.calls).toEqual([
-        ['F: names a file that holds something else (not shown) than 16 characters; the last value is used'],
-      ]);
-    });
-
-    it('has its settings as they are until then', async () => {
-      const settings = providerSettings('corp');
-      const exchange = jest.fn(redeem);
-      await providerOf({ exchange }, { settings }).exchange(CODE);
-      expect(exchange.mock.calls[0]?.[0]).toBe(settings);
-    });
   });
 
-  describe('is counted', () => {
+  describe('metrics', () => {
     const seen: unknown[] = [];
     const events = new Events();
     events.on('provider.asked', (event) => void seen.push(event));
     beforeEach(() => void (seen.length = 0));
     const seconds: unknown = expect.any(Number);
 
-    it('each time it was asked, with what went wrong', async () => {
+    it('have an event for each request, with its error', async () => {
       const exchange = (): Promise<never> => Promise.reject(refusal('invalid_grant'));
       const provider = providerOf({ exchange }, { events });
       await provider.authorizationUrl(REQUEST);
@@ -449,19 +418,7 @@ describe('a provider', () => {
       ]);
     });
 
-    it('in seconds', async () => {
-      await failure(providerOf({ exchange: never }, { events, ms: 100 }).exchange(CODE));
-      const [event] = seen as [{ seconds: number }];
-      expect(event.seconds).toBeGreaterThan(0.09);
-      expect(event.seconds).toBeLessThan(1);
-    });
-
-    it('nowhere where nobody counts', async () => {
-      const provider = new Provider(providerSettings('corp'), adapterOf());
-      await expect(provider.authorizationUrl(REQUEST)).resolves.toEqual({ url: PAGE });
-    });
-
-    it('in traces, if they are wanted', async () => {
+    it('have spans', async () => {
       const begin = jest.fn<Tracer['begin']>();
       traceWith({ begin } as unknown as Tracer);
       await providerOf({}).authorizationUrl(REQUEST);

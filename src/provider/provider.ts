@@ -1,34 +1,35 @@
 import { Logger } from '@nestjs/common';
 import { currentSecret, type CurrentSecret } from '../config/secrets/current-secret.js';
-import { providerKeys, ADAPTERS } from '../config/providers/provider-keys.js';
+import { ADAPTERS, providerKeys } from '../config/providers/provider-keys.js';
 import type { ProviderSettings } from '../config/settings/settings.js';
 import { OAuthError, type ErrorCode } from '../errors/oauth-error.js';
 import type { Events, ProviderOperation } from '../events.js';
 import { inSpan } from '../spans.js';
 import { OidcAdapter, type LogoutRequest } from './adapters/oidc.adapter.js';
-import { checkAdapter, oneLine, within } from './custom/check-adapter.js';
+import { checkAdapter } from './custom/check-adapter.js';
+import { within } from './deadline.js';
 import { parseIdentity, type Identity } from './identity/identity.js';
-import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
+import { oneLine, refusalLine } from './log-line.js';
 import type {
   AdapterMemory,
   AuthorizationRequest,
   ExchangeRequest,
   ProviderAdapter,
 } from './provider-adapter.js';
-import { refusalLine } from './refusal-line.js';
+import { askedOf, isAway, ProviderRefusal } from './transport/provider-answer.js';
 
 const logger = new Logger('Provider');
 const issuerLogger = new Logger('CallbackIssuer');
-/** Anyone can cause these with a bad code. The log limits the lines of each context, so that they hide no others. */
+/** Bad codes cause these lines, so anyone can; the log limits the lines of each context. */
 const codeLogger = new Logger('ProviderCode');
 
-/** The time that a provider has for a whole exchange (contract §3). */
+/** Milliseconds for a whole exchange (contract §3). */
 const DEADLINE_MS = 5000;
 
-/** The time for its discovery document when somebody signs out: they wait for it, and can do without. */
+/** Milliseconds for the discovery document at a sign-out, which works without it. */
 const LOGOUT_MS = 2000;
 
-// Provider errors are mapped by their code, whatever their status (contract §3).
+// Errors of a provider are mapped by their code, not by status (contract §3).
 type Refusal = readonly [error: ErrorCode, description: string];
 const CREDENTIALS: Refusal = ['invalid_client', 'the provider does not accept the client credentials'];
 const REFUSALS = new Map<unknown, Refusal>([
@@ -38,7 +39,7 @@ const REFUSALS = new Map<unknown, Refusal>([
   ['invalid_request', ['invalid_request', 'the provider does not accept the request']],
 ]);
 
-/** One configured provider, with the limits that hold for every adapter. */
+/** Configured provider, with the limits of every adapter. */
 export class Provider {
   private readonly clientSecret: CurrentSecret<string>;
   private latest: ProviderSettings;
@@ -55,7 +56,7 @@ export class Provider {
     this.clientSecret = currentSecret(file, accepted, clientSecret, (line) => logger.warn(line));
   }
 
-  /** The provider's authorization page for a state, and what the adapter wants kept with it. */
+  /** Returns the provider's authorization page for a state, and the memory of the adapter. */
   async authorizationUrl(request: AuthorizationRequest): Promise<{ url: URL; memory?: AdapterMemory }> {
     return this.ask('authorize', async () => {
       const answer = await this.adapter.authorizationUrl(this.current(), request);
@@ -66,9 +67,9 @@ export class Provider {
   }
 
   /**
-   * Redeems a code. Answers when the deadline has passed even if the adapter does not.
-   * @param isOurCallback whether the browser came to us with it; a client of the specification may not have passed `iss` on
-   * @throws OAuthError as the table above maps it, `server_error` for every other error.
+   * Redeems a code.
+   * @param isOurCallback the browser returned to the service itself; a client of the specification need not pass `iss` on
+   * @throws OAuthError by the table above; `server_error` for any other error
    */
   async exchange(request: Omit<ExchangeRequest, 'signal'>, isOurCallback = false): Promise<Identity> {
     const { code, state, memory } = request;
@@ -77,34 +78,30 @@ export class Provider {
     );
     const work = async ({ signal }: AbortController): Promise<Identity> => {
       const settings = this.current();
-      await this.judgeIssuer(settings, request.iss, isOurCallback);
-      signal.throwIfAborted(); // once the deadline has passed, the code is not sent
+      await this.validateIssuer(settings, request.iss, isOurCallback);
+      signal.throwIfAborted(); // after the deadline the code is not sent
       const identity = parseIdentity(await this.adapter.exchange(settings, { ...request, signal }));
-      // Only there can a provider send what these are kept for: a logout token (contract §6).
+      // Only `oidc` has the logout tokens for which these are stored (contract §6).
       return settings.adapter === 'oidc' ? identity : { ...identity, subject: null, session: null };
     };
     return this.ask('exchange', work, this.deadlineMs, secrets);
   }
 
-  /** Logs an error that the provider sent in a callback of ours (RFC 6749 §4.1.2.1). */
+  /** Logs an error of the provider in a callback to the service itself (RFC 6749 §4.1.2.1). */
   warnOfCallback(error: string, description: string | undefined): void {
-    const refusal = new ProviderRefusal(error, 'the callback says', {
-      url: 'the callback',
-      error,
-      description,
-    });
-    this.warn('authorize', refusal, []);
+    const asked = { url: 'the callback', error, description };
+    this.warn('authorize', new ProviderRefusal(error, 'the callback says', asked), []);
   }
 
   /**
-   * Judges `iss` of a callback that came to us with an error; `exchange` does so where it came with a code.
-   * @throws OAuthError `invalid_grant`; `server_error` when the provider could not be asked
+   * Validates `iss` of a callback with an error; `exchange` validates it if the callback has a code.
+   * @throws OAuthError `invalid_grant`; `server_error` if the provider is away
    */
   async checkIssuer(iss: string | undefined): Promise<void> {
-    await this.ask('issuer', async () => this.judgeIssuer(this.current(), iss, true));
+    await this.ask('issuer', async () => this.validateIssuer(this.current(), iss, true));
   }
 
-  /** Whether its callbacks are known to have an `iss`, which is then compared (RFC 9207 §2.4). Never throws. */
+  /** Whether every callback has an `iss` that is compared (RFC 9207 §2.4). Never throws. */
   async sendsIssuer(): Promise<boolean> {
     const { adapter, latest } = this;
     const isKnown = async (): Promise<boolean> => {
@@ -112,16 +109,14 @@ export class Provider {
       if (adapter.issuer === 'own') return true;
       return ((await adapter.issuer?.(latest)) ?? latest.issuer) !== undefined;
     };
-    return within(this.deadlineMs, isKnown()).catch(() => false);
+    return within(this.deadlineMs, isKnown).catch(() => false);
   }
 
   /**
-   * Checks `iss` of a callback before its code is sent anywhere (contract §6; RFC 9207 §2.4): in a mix-up attack another server
-   * made the code, and this provider would learn it (RFC 9700 §4.4). In a callback of ours it is required if the provider
-   * announces it.
-   * @throws ProviderRefusal `invalid_grant` if it names another server, is missing, or cannot be compared
+   * Validates `iss` before the code is sent (contract §6; RFC 9207 §2.4). In a mix-up attack another server issued the code, and
+   * this provider would receive it (RFC 9700 §4.4). A callback to the service needs `iss` if the provider announces it.
    */
-  private async judgeIssuer(
+  private async validateIssuer(
     settings: ProviderSettings,
     iss: string | undefined,
     isOurCallback: boolean,
@@ -139,17 +134,16 @@ export class Provider {
       issuerLogger.warn(
         `a callback of provider ${name} has an iss, and was refused: set ${variables.issuer} to what it must be`,
       );
-      throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be judged');
+      throw new ProviderRefusal('invalid_grant', 'the issuer of the callback cannot be compared');
     }
-    if (typeof expected !== 'string') throw new Error('the adapter has an issuer that is not text');
+    if (typeof expected !== 'string') throw new Error('the issuer of the adapter is not a string');
     if (iss !== expected) throw new ProviderRefusal('invalid_grant', 'the callback names another issuer');
   }
 
   /**
-   * Where the browser ends the user's session with the provider itself. Only adapter `oidc` can know that (contract §4: the
-   * provider's `end_session_endpoint`), so it is no method of `ProviderAdapter` (§6).
-   * @returns undefined where the provider has no such page
-   * @throws OAuthError `server_error` when it could not be asked
+   * Returns the page on which the user signs out at the provider (contract §4, `end_session_endpoint`): adapter `oidc` only.
+   * @returns undefined if the provider has no such page
+   * @throws OAuthError `server_error` if the provider is away
    */
   async logoutUrl(request: LogoutRequest): Promise<URL | undefined> {
     const { adapter } = this;
@@ -157,16 +151,16 @@ export class Provider {
     return this.ask('logout', async () => adapter.logoutUrl(this.current(), request), LOGOUT_MS);
   }
 
-  /** Lets the adapter look at the provider. @param warn gets a line for each thing that it found, or that it could not */
+  /** Lets the adapter check the provider. @param warn receives a line for each error */
   async check(warn: (line: string) => void): Promise<void> {
     const lineOf = (error: unknown, settings: ProviderSettings): string =>
       isOfProvider(error) ? refusalLine(error, settings) : oneLine(error, settings);
     const { refused, warned } = await checkAdapter(this.adapter, this.latest, this.deadlineMs, lineOf);
-    for (const line of [...refused.map((fault) => fault.line), ...warned])
+    for (const line of [...refused.map((one) => one.line), ...warned])
       warn(`Provider ${this.settings.name} cannot be used now: ${line}`);
   }
 
-  /** With the client secret that holds now (contract §2); the same object as long as it is the same secret. */
+  /** Settings with the current client secret (contract §2); one object until the secret changes. */
   private current(): ProviderSettings {
     const clientSecret = this.clientSecret.recent();
     if (clientSecret !== this.latest.clientSecret) this.latest = { ...this.latest, clientSecret };
@@ -180,51 +174,27 @@ export class Provider {
     secrets: readonly string[] = [],
   ): Promise<T> {
     const began = performance.now();
+    const provider = this.settings.name;
     let error: OAuthError | undefined;
     try {
-      const attributes = { 'latchkey.provider': this.settings.name };
-      return await inSpan(`provider ${operation}`, attributes, () => this.askWithin(deadlineMs, work));
+      const attributes = { 'latchkey.provider': provider };
+      return await inSpan(`provider ${operation}`, attributes, () => within(deadlineMs, work));
     } catch (cause) {
       this.warn(operation, cause, secrets);
       throw (error = this.mapError(cause));
     } finally {
       const seconds = (performance.now() - began) / 1000;
-      this.events?.emit('provider.asked', {
-        provider: this.settings.name,
-        operation,
-        error: error?.error,
-        seconds,
-      });
+      this.events?.emit('provider.asked', { provider, operation, error: error?.error, seconds });
     }
   }
 
-  private async askWithin<T>(
-    deadlineMs: number,
-    work: (deadline: AbortController) => Promise<T>,
-  ): Promise<T> {
-    const deadline = new AbortController(); // makes its signal where it is asked for: 3 of the 8 µs of an authorization URL
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        reject(Object.assign(new Error(`no answer within ${deadlineMs} ms`), { code: 'ETIMEDOUT' }));
-        deadline.abort();
-      }, deadlineMs);
-    });
-    try {
-      return await Promise.race([work(deadline), late]);
-    } finally {
-      clearTimeout(timer); // an AbortSignal.timeout would be kept, and would fire, long after the answer
-    }
-  }
-
-  /** Logs a warning that names the settings to look at; the client gets none of it (contract §6). */
+  /** Logs a warning that names the settings to look at; the client receives none of it (contract §6). */
   private warn(operation: ProviderOperation, cause: unknown, secrets: readonly string[]): void {
-    const isOwn = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
-    if (!isOfProvider(cause) && !isOwn) return;
-    const { name } = this.settings;
+    const isCustom = !ADAPTERS.has(this.settings.adapter) && cause instanceof Error && 'error' in cause;
+    if (!isOfProvider(cause) && !isCustom) return;
     const { error } = cause as { readonly error?: unknown };
     (error === 'invalid_grant' ? codeLogger : logger).warn(
-      `provider ${name} failed (${operation}): ${refusalLine(cause, this.latest, secrets)}`,
+      `provider ${this.settings.name} failed (${operation}): ${refusalLine(cause, this.latest, secrets)}`,
     );
   }
 
@@ -235,7 +205,7 @@ export class Provider {
   }
 }
 
-/** Whether the provider caused an error, by its answer or by none; the others are about a sign-in, or faults of adapters. */
+/** Whether the provider caused an error, by its answer or its absence. */
 function isOfProvider(error: unknown): boolean {
   return askedOf(error) !== undefined || isAway(error);
 }

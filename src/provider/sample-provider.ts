@@ -2,10 +2,8 @@ import { SAMPLE_PROVIDER } from '../config/providers/enabled-providers.js';
 import type { ProviderSettings, Settings } from '../config/settings/settings.js';
 
 /**
- * The settings with which the service uses the built-in provider: addresses of its own, and a secret that every instance can
- * derive. The provider itself takes its client's credentials from here as well.
- *
- * @returns undefined where this service does not serve it
+ * Returns the settings of the built-in provider: own addresses, and a secret that every instance can derive.
+ * @returns undefined if this service does not serve it
  */
 export function sampleProvider(settings: Settings): ProviderSettings | undefined {
   const { sampleProvider: given, host, port, publicUrl, secretKey } = settings;
@@ -23,7 +21,7 @@ export function sampleProvider(settings: Settings): ProviderSettings | undefined
   };
 }
 
-/** The listening address as the service itself can call it. */
+/** Host by which the service can call itself. */
 function reachable(host: string): string {
   const anywhere: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
   const address = anywhere[host] ?? host;

@@ -2,29 +2,24 @@ import { Body, Controller, Get, Ip, Post, Query, Res, UseFilters } from '@nestjs
 import type { Response } from 'express';
 import { Public } from '../token/guard/access.js';
 import { Accounts } from './accounts/accounts.js';
-import { AuthorizationPageDto } from './authorization-page.dto.js';
+import { AuthorizationPageDto, SignInFormDto } from './authorize.dto.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
 import { loginPage } from './page/login-page.js';
-import { sendPage } from './page/send-page.js';
-import { sendRedirect } from './page/send-redirect.js';
-import { PageErrorFilter } from './page-error.filter.js';
+import { PageErrorFilter } from './page/page-error.filter.js';
+import { sendPage } from './page/page.js';
 import { PasswordCheck } from './passwords/password-check.js';
-import { SignInFormDto } from './sign-in-form.dto.js';
 import { networkOf } from '../http/network.js';
 
-/** Why the form is shown again. */
+/** Reason to show the form again. */
 interface Retry {
   readonly status: number;
   readonly login?: string | undefined;
   readonly message: string;
 }
 
-/**
- * The sample provider's authorization page (spec §4.5.1). The form posts to its own address, so the query of the
- * authorization request is checked in the same way before the page is shown and before a code is issued.
- */
+/** The sample provider's authorization page (spec §4.5.1). The form posts to its own address, with the query of the request. */
 @Public()
 @Controller('providers/mock/oauth2')
 @UseFilters(PageErrorFilter)
@@ -53,7 +48,7 @@ export class AuthorizeController {
     @Res() response: Response,
   ): Promise<void> {
     this.client.checkAuthorization(request);
-    // In production, and with an accounts file, there is none.
+    // Empty in production and with an accounts file.
     const { login, password } = this.accounts.demo.find((account) => account.login === demo) ?? form;
     if (!this.csrf.isValid(csrf_token, request)) {
       const message = 'This page was open for too long. Please sign in again.';
@@ -63,13 +58,13 @@ export class AuthorizeController {
       const message = 'Please enter your user name and your password.';
       return this.sendForm(response, request, { status: 422, login, message });
     }
-    const verdict = await this.passwords.verify({ login, network: networkOf(address) }, password);
-    if (verdict.kind === 'refused') {
+    const result = await this.passwords.verify({ login, network: networkOf(address) }, password);
+    if (result.kind === 'refused') {
       const message = 'The user name or the password is not right. Please try again.';
       return this.sendForm(response, request, { status: 422, login, message });
     }
-    if (verdict.kind === 'wait') {
-      const { seconds } = verdict;
+    if (result.kind === 'wait') {
+      const { seconds } = result;
       response.setHeader('Retry-After', seconds);
       const message = `Too many attempts. Please try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
       return this.sendForm(response, request, { status: 429, login, message });
@@ -77,9 +72,9 @@ export class AuthorizeController {
     const code = await this.codes.issue({
       clientId: request.client_id,
       redirectUri: request.redirect_uri,
-      providerUserId: verdict.account.provider_user_id,
+      providerUserId: result.account.provider_user_id,
     });
-    sendRedirect(response, request.redirect_uri, { code, state: request.state });
+    sendCode(response, request, code);
   }
 
   private sendForm(response: Response, request: AuthorizationPageDto, retry?: Retry): void {
@@ -90,4 +85,14 @@ export class AuthorizeController {
       loginPage({ request, csrfToken: this.csrf.make(request), retry, demo }),
     );
   }
+}
+
+/** Redirects to `<redirect_uri>?code=<code>&state=<state>` (spec §4.5.1, 3); the URI's own query is kept. */
+function sendCode(response: Response, { redirect_uri, state }: AuthorizationPageDto, code: string): void {
+  const separator = redirect_uri.includes('?') ? '&' : '?';
+  const query = `code=${encodeURIComponent(code)}&state=${encodeURIComponent(state)}`;
+  response.removeHeader('Content-Security-Policy'); // it forbids frames, and this answer comes in a frame
+  response.setHeader('Content-Type', 'text/html; charset=utf-8');
+  response.setHeader('Location', redirect_uri + separator + query);
+  response.status(302).end();
 }

@@ -5,30 +5,30 @@ import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import { allowsRedirectUri, providerCallback } from '../provider/redirect-uris.js';
 import { sampleProvider } from '../provider/sample-provider.js';
-import type { AuthorizationPageDto } from './authorization-page.dto.js';
+import type { AuthorizationPageDto } from './authorize.dto.js';
 import type { ExchangeDto } from './exchange.dto.js';
 
-/** The sample provider's only client: this service itself. */
+/** The sample provider's only client: this service. */
 @Injectable()
 export class ClientService {
   private readonly registered: ProviderSettings;
 
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {
-    this.registered = sampleProvider(settings)!; // this module is loaded only where it is set
+    this.registered = sampleProvider(settings)!; // the module is loaded only with it
   }
 
-  /** @throws OAuthError when the browser must not be sent to the request's redirect_uri (RFC 6749 §4.1.2.1). */
+  /** @throws OAuthError if the browser must not be redirected (RFC 6749 §4.1.2.1) */
   checkAuthorization({ client_id, redirect_uri }: AuthorizationPageDto): void {
     if (client_id !== this.registered.clientId)
       throw new OAuthError('invalid_request', 'client_id is unknown');
-    // Where the service itself receives the code it is always allowed (contract §4).
+    // The service's own callback is always allowed (contract §4).
     if (redirect_uri === providerCallback(this.settings, this.registered.name)) return;
     if (!allowsRedirectUri(this.settings, this.registered, redirect_uri)) {
       throw new OAuthError('invalid_request', 'redirect_uri is not on the allow-list');
     }
   }
 
-  /** @throws OAuthError `invalid_client`; takes the same time whatever is wrong. */
+  /** Compares in constant time. @throws OAuthError `invalid_client` */
   authenticate({ client_id, client_secret }: ExchangeDto): void {
     const idMatches = isSameText(client_id, this.registered.clientId);
     const secretMatches = isSameText(client_secret, this.registered.clientSecret);

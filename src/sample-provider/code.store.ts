@@ -5,7 +5,7 @@ import type { Repository } from 'typeorm';
 import { Sql } from '../database/statements/sql.js';
 import { SampleCode } from './sample-code.entity.js';
 
-/** What a code is bound to (spec §4.5.2, code rules). */
+/** Values that a code is bound to (spec §4.5.2, code rules). */
 export interface CodeBinding {
   readonly clientId: string;
   readonly redirectUri: string;
@@ -15,8 +15,8 @@ export interface CodeBinding {
 /** Seconds; spec §4.5.2 recommends 10 minutes or less, and the service redeems at once. */
 const CODE_TTL = 60;
 
-// One statement, since deleting spends the code: of all exchanges that race for it, one gets the row. If that exchange is too
-// late or bound to something else, the code is spent all the same: it is no longer a secret.
+// Atomic: of concurrent exchanges one gets the row. An exchange that is late or has other values spends the code as well, since it
+// is no longer a secret.
 const REDEEM = {
   name: 'sample-code-redeem',
   text: `
@@ -26,10 +26,7 @@ const REDEEM = {
     FROM spent`,
 };
 
-/**
- * The sample provider's authorization codes: rows, so that any instance can redeem them; hashed, so that nobody can redeem
- * them with a copy of the database.
- */
+/** Authorization codes of the sample provider: rows, so that any instance can redeem them; hashed, against a stolen database. */
 @Injectable()
 export class CodeStore {
   constructor(
@@ -37,7 +34,7 @@ export class CodeStore {
     private readonly sql: Sql,
   ) {}
 
-  /** A new code: 256 random bits, good for one exchange within 60 s. */
+  /** Issues a code of 256 random bits, valid for one exchange within 60 s. */
   async issue({ clientId, redirectUri, providerUserId }: CodeBinding): Promise<string> {
     const code = randomBytes(32).toString('base64url');
     const expiresAt = () => `now() + interval '${CODE_TTL} seconds'`; // the database's clock, which all instances share
@@ -47,7 +44,7 @@ export class CodeStore {
 
   /**
    * Spends a code.
-   * @returns the `provider_user_id` it was for; undefined when it is unknown, spent, expired, or bound to something else.
+   * @returns its `provider_user_id`; undefined if the code is unknown, spent, expired, or bound to other values
    */
   async redeem(code: string, bound: Omit<CodeBinding, 'providerUserId'>): Promise<string | undefined> {
     const [row] = await this.sql.query<CodeBinding & { fresh: boolean }>(REDEEM, [hash(code)]);

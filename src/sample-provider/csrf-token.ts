@@ -3,15 +3,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Settings } from '../config/settings/settings.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import { Clock } from '../database/clock.js';
-import type { AuthorizationPageDto } from './authorization-page.dto.js';
+import type { AuthorizationPageDto } from './authorize.dto.js';
 
 const VALID_MS = 10 * 60 * 1000;
 const FORMAT = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
 /**
- * Proves that a form was made by this provider, a short while ago, for exactly this authorization request.
- * Signed instead of kept in a cookie: browsers block cookies of third parties in frames, and the page must work in one
- * (spec §4.5.1). Any instance can check another's tokens, since key and clock are the same.
+ * Tokens of the login form, bound to the authorization request. Signed, without a cookie: browsers block third-party cookies in
+ * frames (spec §4.5.1). Key and clock are shared by all instances.
  */
 @Injectable()
 export class CsrfTokens {
@@ -30,7 +29,7 @@ export class CsrfTokens {
     return `${made}.${this.sign(made, request).toString('base64url')}`;
   }
 
-  /** Whether a token was made here for this request, at most 10 minutes ago. */
+  /** Whether a token was made for this request at most 10 minutes ago. */
   isValid(token: string, request: AuthorizationPageDto): boolean {
     const match = FORMAT.exec(token);
     if (!match) return false;
@@ -40,7 +39,7 @@ export class CsrfTokens {
   }
 
   private sign(made: number, { client_id, redirect_uri, state }: AuthorizationPageDto): Buffer {
-    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // as JSON: clear where one ends and the next begins
+    const signed = JSON.stringify([made, client_id, redirect_uri, state]); // JSON: no other values give this text
     return createHmac('sha256', this.key).update(signed).digest();
   }
 }

@@ -7,7 +7,7 @@ import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { ExchangeDto } from './exchange.dto.js';
 
-/** Spec §7.3: two statuses of a provider are not those of the service itself (§7.2). */
+/** Spec §7.3: two statuses differ from the service's own (§7.2). */
 const EXCHANGE_STATUS = { ...ERROR_STATUS, invalid_grant: 400, invalid_client: 401 };
 
 /** The fields of spec §2.5, and nothing else of the account. */

@@ -9,7 +9,7 @@ export class ExchangeDto {
   @RequiredText({ max: 1024 })
   client_secret!: string;
 
-  /** As long as the service accepts (contract §3), so that an unknown code is an `invalid_grant`. */
+  /** The service's own limit (contract §3), so that a long unknown code is `invalid_grant`. */
   @RequiredText({ max: 16_384 })
   code!: string;
 

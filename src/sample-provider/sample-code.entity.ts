@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** An authorization code of the sample provider: a hashed row, so that any instance can redeem it (contract §2). */
+/** Authorization code of the sample provider (contract §2). */
 @Expires()
 @Entity('sample_codes')
 export class SampleCode {

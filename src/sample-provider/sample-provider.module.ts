@@ -30,6 +30,6 @@ export class SampleProviderModule {}
 function loadAccounts({ sampleProvider, production }: Settings): Accounts {
   const file = sampleProvider?.accountsFile;
   if (file !== undefined) return new Accounts(readAccountsFile(file));
-  if (production) throw new Error('there are no demo accounts in production'); // config has refused it already
+  if (production) throw new Error('there are no demo accounts in production'); // a setting requires the file
   return new Accounts(demoAccounts, demoAccounts);
 }

@@ -87,7 +87,7 @@ describe('CAS', () => {
     return body as { redirect_url: string; state: string };
   }
 
-  /** Where the browser arrives. */
+  /** Returns the address at which the browser arrives. */
   async function arrive(page: string): Promise<URL> {
     const { headers } = await fetch(page, { redirect: 'manual' });
     return new URL(headers.get('location')!);
@@ -166,7 +166,7 @@ describe('CAS', () => {
     ])('a ticket is %s', async (_name, came, left) => {
       const page = await browser.newPage();
       await page.goto(`${app.url}/callback${came}`);
-      await page.getByText('invalid_state').waitFor(); // nobody here began it
+      await page.getByText('invalid_state').waitFor(); // it was not begun here
       expect(page.url()).toBe(app.url + left);
       await page.close();
     });

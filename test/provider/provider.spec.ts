@@ -11,7 +11,7 @@ import { beginSignIn, signIn } from '../support/sign-in.js';
 import { providerSettings, StubProvider } from '../support/stub-provider.js';
 import { until } from '../support/waiting.js';
 
-/** The default adapter against a provider that does as it is told (spec §4.5.2, §7.3; contract §3, §6). */
+/** The default adapter and a scripted provider (spec §4.5.2, §7.3; contract §3, §6). */
 describe('a provider of the contract', () => {
   let provider: StubProvider;
   let service: TestService;

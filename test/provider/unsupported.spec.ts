@@ -102,7 +102,10 @@ describe('what is not supported', () => {
   it('is what the documents list, word for word', () => {
     const text = readFileSync(new URL('../../docs/providers.md', import.meta.url), 'utf8');
     const [, section = ''] = text.split('\n### Not supported\n');
-    const rows = section.split('\nWhere ')[0]!.matchAll(/^\| (\S[^|]*?) +\| (\S[^|]*?) +\|/gm);
+    const rows = section
+      .split('\n\n')
+      .find((block) => block.startsWith('|'))!
+      .matchAll(/^\| (\S[^|]*?) +\| (\S[^|]*?) +\|/gm);
     const listed = [...rows].map(([, found, change]) => [found, change]).slice(2);
     expect(listed).toEqual(Object.values(UNSUPPORTED));
   });
@@ -153,7 +156,7 @@ describe('what is not supported', () => {
       return request(service.url).post('/oauth2/token').send(Object.fromEntries(callback.searchParams));
     }
 
-    /** The causes that were logged meanwhile. */
+    /** Causes that were logged since then. */
     async function logged(work: () => Promise<unknown>): Promise<unknown[]> {
       const before = service.log.length;
       await work();

@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, scryptSync } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
-import { hashPassword } from '../../src/sample-provider/passwords/password-hash.js';
 import { dump, query } from '../support/database.js';
 import { startServiceProcess } from '../support/service-process.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -16,13 +15,46 @@ const STATE = '0f'.repeat(32);
 const good = { client_id: 'latchkey', redirect_uri: CALLBACK, state: STATE };
 const ada = { login: 'ada', password: 'analytical-engine' };
 
+/** Hash of a password at the lowest cost. */
+function cheapHash(password: string): string {
+  const salt = Buffer.alloc(16);
+  const hash = scryptSync(password, salt, 32, { N: 2, r: 1, p: 1 });
+  return `scrypt$2$1$1$${salt.toString('base64url')}$${hash.toString('base64url')}`;
+}
+const ACCOUNTS = [
+  {
+    provider_user_id: 'a-1',
+    login: 'ada',
+    password_hash: cheapHash('analytical-engine'),
+    username: 'Ada Lovelace',
+    email: 'ada@example.com',
+  },
+  { provider_user_id: 'g-1', login: 'grace', password_hash: cheapHash('first-compiler') },
+  {
+    provider_user_id: 'z-1',
+    login: 'zoë',
+    password_hash: cheapHash('une clé'),
+    avatar_url: 'https://img.example/7.png',
+  },
+];
+
+const directory = mkdtempSync(join(tmpdir(), 'latchkey-accounts-'));
 let service: TestService;
+/** Second instance, with the demo accounts. */
+let demo: TestService;
 
 beforeAll(async () => {
+  const file = join(directory, 'accounts.json');
+  writeFileSync(file, JSON.stringify(ACCOUNTS));
   const uris = [CALLBACK, 'https://app.example/cb?keep=1', 'com.example.app:/callback'];
-  service = await startTestService({ REDIRECT_URIS: uris.join(',') });
+  service = await startTestService({ REDIRECT_URIS: uris.join(','), PROVIDERS_MOCK_ACCOUNTS: file });
+  demo = await startTestService({ DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK });
 });
-afterAll(() => service?.close());
+afterAll(async () => {
+  await demo?.close();
+  await service?.close();
+  rmSync(directory, { recursive: true });
+});
 
 function page(asked: Record<string, string> = good, url = service.url): request.Test {
   return request(url).get(PAGE).query(asked);
@@ -223,7 +255,7 @@ describe('the login form', () => {
 
   it('does not count what succeeds', async () => {
     for (let i = 0; i < 11; i++) {
-      expect((await submit({ login: 'linus', password: 'just-for-fun' })).status).toBe(302);
+      expect((await submit({ login: 'zoë', password: 'une clé' })).status).toBe(302);
     }
   });
 });
@@ -235,7 +267,7 @@ describe('the exchange (spec §4.5.2)', () => {
     expect(first.headers['content-type']).toBe('application/json; charset=utf-8');
     expect(first.headers['cache-control']).toBe('no-store');
     expect(first.body).toEqual({
-      provider_user_id: 'demo-ada',
+      provider_user_id: 'a-1',
       username: 'Ada Lovelace',
       email: 'ada@example.com',
     });
@@ -254,12 +286,9 @@ describe('the exchange (spec §4.5.2)', () => {
   });
 
   it('redeems at any instance', async () => {
-    const other = await startTestService({ DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK });
-    try {
-      await exchange({ code: await codeFor(good, service.url) }, other.url).expect(200);
-    } finally {
-      await other.close();
-    }
+    const code = await codeFor();
+    await query(service.databaseUrl, `UPDATE sample_codes SET provider_user_id = 'demo-ada'`);
+    await exchange({ code }, demo.url).expect(200);
   });
 
   it('keeps only a hash of the code', async () => {
@@ -336,62 +365,43 @@ describe('the exchange (spec §4.5.2)', () => {
 });
 
 describe('its accounts (contract §2)', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'latchkey-accounts-'));
-  const file = join(directory, 'accounts.json');
-  afterAll(() => rmSync(directory, { recursive: true }));
-
-  it('shows demo accounts with passwords that work', async () => {
-    const { text } = await page();
+  it('are demo accounts without a file, with passwords on the page', async () => {
+    const { text } = await page(good, demo.url);
     const shown = [...text.matchAll(/<code>([^<]+)<\/code>/g)].map(([, word]) => word!);
     expect(shown).toEqual(['ada', 'analytical-engine', 'grace', 'first-compiler', 'linus', 'just-for-fun']);
-  });
-
-  it('has a button for each demo account, which needs a token like every form, and no password', async () => {
-    const { text } = await page();
     const logins = [...text.matchAll(/name="demo" value="([^"]+)"/g)].map(([, login]) => login);
     expect(logins).toEqual(['ada', 'grace', 'linus']);
-    const { status, headers } = await submit({ demo: 'linus', login: 'half of a na', password: '' });
-    expect(status).toBe(302);
-    const code = new URL(headers['location'] as string).searchParams.get('code')!;
-    expect((await exchange({ code }).expect(200)).body).toMatchObject({ provider_user_id: 'demo-linus' });
-    expect((await submit({ demo: 'linus', csrf_token: '' })).status).toBe(403);
-    expect((await submit({ demo: 'nobody' })).status).toBe(422);
+    expect((await submit(ada, good, demo.url)).status).toBe(302);
   });
 
-  it('come from a file, and then no demo accounts are left', async () => {
-    const own = {
-      provider_user_id: '7',
-      login: 'zoë',
-      password_hash: await hashPassword('une clé'),
-      avatar_url: 'https://img.example/7.png',
-    };
-    writeFileSync(file, JSON.stringify([own]));
-    const env = { PROVIDERS_MOCK_ACCOUNTS: file, DATABASE_URL: service.databaseUrl, REDIRECT_URIS: CALLBACK };
-    const other = await startTestService(env);
-    try {
-      expect((await page(good, other.url)).text).not.toContain('analytical-engine');
-      expect((await page(good, other.url)).text).not.toContain('name="demo"');
-      expect((await submit(ada, good, other.url)).status).toBe(422);
-      expect((await submit({ demo: 'ada' }, good, other.url)).status).toBe(422);
-      const { headers } = await submit({ login: 'zoë', password: 'une clé' }, good, other.url);
-      const code = new URL(headers['location'] as string).searchParams.get('code')!;
-      const { body } = await exchange({ code }, other.url).expect(200);
-      expect(body).toEqual({ provider_user_id: '7', avatar_url: 'https://img.example/7.png' });
+  it('have a button each as demo accounts, which needs a CSRF token and no password', async () => {
+    const fields = { demo: 'linus', login: 'half of a na', password: '' };
+    const { status, headers } = await submit(fields, good, demo.url);
+    expect(status).toBe(302);
+    const code = new URL(headers['location'] as string).searchParams.get('code')!;
+    const { body } = await exchange({ code }, demo.url).expect(200);
+    expect(body).toMatchObject({ provider_user_id: 'demo-linus' });
+    expect((await submit({ demo: 'linus', csrf_token: '' }, good, demo.url)).status).toBe(403);
+    expect((await submit({ demo: 'nobody' }, good, demo.url)).status).toBe(422);
+  });
 
-      const foreign = await codeFor(); // of an account that this instance does not know
-      expect((await exchange({ code: foreign }, other.url).expect(400)).body).toMatchObject({
-        error: 'invalid_grant',
-      });
-    } finally {
-      await other.close();
-    }
+  it('come from a file, which replaces the demo accounts', async () => {
+    const { text } = await page();
+    expect(text).not.toMatch(/analytical-engine|name="demo"/);
+    expect((await submit({ demo: 'ada' })).status).toBe(422);
+    const { headers } = await submit({ login: 'zoë', password: 'une clé' });
+    const code = new URL(headers['location'] as string).searchParams.get('code')!;
+    const { body } = await exchange({ code }).expect(200);
+    expect(body).toEqual({ provider_user_id: 'z-1', avatar_url: 'https://img.example/7.png' });
+    const removed = await codeFor();
+    await query(service.databaseUrl, `UPDATE sample_codes SET provider_user_id = 'demo-linus'`);
+    expect((await exchange({ code: removed }).expect(400)).body).toMatchObject({ error: 'invalid_grant' });
   });
 
   it('stop the start when the file is wrong', async () => {
-    writeFileSync(
-      file,
-      JSON.stringify([{ provider_user_id: '7', login: 'z', password_hash: 'plain-password' }]),
-    );
+    const file = join(directory, 'wrong.json');
+    const account = { provider_user_id: '7', login: 'z', password_hash: 'plain-password' };
+    writeFileSync(file, JSON.stringify([account]));
     const start = startTestService({ PROVIDERS_MOCK_ACCOUNTS: file, DATABASE_URL: service.databaseUrl });
     const message = await start.then(
       () => 'started',

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { codeOf, type Spelling } from './arrival.js';
+import { codeOf, type Spelling } from './sign-in/arrival.js';
 import type { Options } from './arguments.js';
 import { CannotRun } from './cannot-run.js';
 import type { Evidence, Exchanges } from './evidence.js';
 import { exchange, isMissing, type ExchangeForm } from './exchange.js';
-import { LiveCode } from './live-code.js';
-import type { Person } from './person.js';
-import { isSuccess, type Reply } from './reply.js';
-import { hexState, isWilling, SignIns } from './sign-ins.js';
+import type { Person } from './sign-in/person.js';
+import { errorOf, isAnswer, isSuccess, type Reply } from './reply.js';
+import { hexState, isWilling, SignIns } from './sign-in/sign-ins.js';
 
 /** Sign-ins that `collect` needs, unless the provider drops codes. */
 export function plannedSignIns({ slow }: Pick<Options, 'slow'>): number {
@@ -110,4 +109,40 @@ async function oddSignIn(signIns: SignIns, redirectUri: string): Promise<NonNull
   const query = isWilling(await signIns.look(hexState(), withQuery));
   const arrival = await signIns.signIn(state ? ODD_STATE : hexState(), query ? withQuery : redirectUri);
   return { state, query, ...(arrival && { arrival }) };
+}
+
+/**
+ * One code for several attempts that must fail, so that a person need not sign in for each. A provider may drop a code
+ * after a failed attempt: so an `invalid_grant` for a code that was sent before proves nothing, and the attempt is repeated
+ * with a fresh code.
+ */
+class LiveCode {
+  private code: string | undefined;
+  private shown = false;
+
+  /** @param fresh gets a code by one more sign-in */
+  constructor(private readonly fresh: () => Promise<string>) {}
+
+  /** The reply to an attempt; if it is refused, that is not because its code was used before. */
+  async attempt(send: (code: string) => Promise<Reply>): Promise<Reply> {
+    const wasShown = this.shown;
+    const reply = await this.show(send);
+    const isDropped = isAnswer(reply) && errorOf(reply) === 'invalid_grant';
+    if (!(wasShown && isDropped)) return reply;
+    this.drop();
+    return this.show(send);
+  }
+
+  private async show(send: (code: string) => Promise<Reply>): Promise<Reply> {
+    this.code ??= await this.fresh();
+    this.shown = true;
+    const reply = await send(this.code);
+    if (isSuccess(reply)) this.drop();
+    return reply;
+  }
+
+  private drop(): void {
+    this.code = undefined;
+    this.shown = false;
+  }
 }

@@ -1,10 +1,13 @@
-import { parseArguments, WrongArguments } from './arguments.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArguments, WrongArguments, type Options } from './arguments.js';
 import { CannotRun } from './cannot-run.js';
-import { checkProvider } from './check-provider.js';
-import { jsonFailure } from './report-json.js';
+import { collect, plannedSignIns } from './collect.js';
+import { evaluate, jsonFailure, jsonReport, tableReport } from './report.js';
+import { LoopbackPerson } from './sign-in/loopback-person.js';
+import { PastingPerson } from './sign-in/pasting-person.js';
 
 /**
- * The whole command: checks the provider that the arguments name and prints the report, or says why it cannot.
+ * Runs the command: checks the provider and prints the report, or the reason why there is none.
  *
  * @param name by which the command was called, for its usage
  * @param argv the arguments after the name
@@ -25,7 +28,33 @@ export async function runCommand(name: string, argv: readonly string[]): Promise
   }
 }
 
-/** Any other error than `CannotRun` is this command's own fault, and not a verdict either. */
+/**
+ * Checks a provider and prints the report.
+ * @returns the exit code: 0 all rules hold, 1 a rule fails
+ * @throws CannotRun without a report
+ */
+async function checkProvider(options: Options): Promise<number> {
+  const { redirectUri, json, wait, clientSecret } = options;
+  const talk = json ? process.stderr : process.stdout; // with --json, standard output is the report alone
+  const say = (line: string): void => void talk.write(`${line}\n`);
+  const planned = plannedSignIns(options);
+  const person =
+    redirectUri === undefined
+      ? await LoopbackPerson.listen(planned, wait, say)
+      : new PastingPerson(redirectUri, planned, wait, say);
+  try {
+    const evidence = await collect(options, person, sleep);
+    const report = evaluate(evidence, [clientSecret, ...evidence.codes]);
+    const { stdout } = process;
+    // hasColors() looks at NO_COLOR, TERM and the like.
+    stdout.write(`${json ? jsonReport(report) : tableReport(report, stdout.isTTY && stdout.hasColors())}\n`);
+    return report.ok ? 0 : 1;
+  } finally {
+    await person.leave();
+  }
+}
+
+/** Any other error than `CannotRun` is a fault of this command. */
 function describe(error: unknown): string {
   return error instanceof CannotRun ? error.message : `${(error as Error).stack}`;
 }

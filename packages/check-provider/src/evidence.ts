@@ -1,8 +1,8 @@
-import type { Arrival } from './arrival.js';
-import type { Landing } from './landing.js';
+import type { Arrival } from './sign-in/arrival.js';
+import type { Landing } from './sign-in/landing.js';
 import { isAnswer, isSuccess, type Answer, type Reply } from './reply.js';
 
-/** What the provider did. A member is undefined when it was not tried because something before it went wrong. */
+/** What the provider did. A member is undefined if an earlier step failed. */
 export interface Evidence {
   readonly providerUrl: string;
   readonly redirectUri: string;
@@ -10,7 +10,7 @@ export interface Evidence {
   readonly landing: Landing;
   /** The first sign-in, with a state and a redirect URI as the service sends them. */
   readonly arrival: Arrival | undefined;
-  /** Whether a state that is not hex, and a redirect URI with a query, were accepted; and a sign-in with those that were. */
+  /** Whether the page accepts a state that is not hex and a redirect URI with a query; and a sign-in with the accepted ones. */
   readonly odd: { readonly state: boolean; readonly query: boolean; readonly arrival?: Arrival } | undefined;
   readonly exchanges: Exchanges;
   /** Every code that was issued. */
@@ -23,7 +23,7 @@ export interface Evidence {
 export interface Exchanges {
   /** A correct exchange of the first sign-in's code. */
   first?: Reply;
-  /** The same exchange a second time. */
+  /** The first exchange, repeated. */
   again?: Reply;
   /** A correct exchange of a later sign-in's code. */
   second?: Reply;
@@ -39,7 +39,7 @@ export interface Exchanges {
   late?: Reply;
 }
 
-/** All answers with which the exchange refused, each with a few words on what was sent. */
+/** Refusals of the exchange, each with a description of the request. */
 export function refusals({ exchanges }: Evidence): { readonly sent: string; readonly answer: Answer }[] {
   const sent: [string, Reply | undefined][] = [
     ['a used code', exchanges.again],

@@ -9,7 +9,7 @@ export interface ExchangeForm {
   readonly redirect_uri: string | undefined;
 }
 
-/** POST {provider_url}/oauth2/token/exchange with the same headers as the service (spec §4.5.2). */
+/** POST {provider_url}/oauth2/token/exchange with the headers of the service (spec §4.5.2). */
 export function exchange(providerUrl: string, form: ExchangeForm): Promise<Reply> {
   const fields = Object.entries(form).filter((field): field is [string, string] => field[1] !== undefined);
   return call(`${providerUrl}/oauth2/token/exchange`, {

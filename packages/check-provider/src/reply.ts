@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** No answer that could be judged, and why. */
+/** Reason for an unusable answer. */
 export interface NoAnswer {
   readonly problem: string;
   /** Whether the provider could not be reached at all. */

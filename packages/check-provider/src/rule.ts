@@ -1,10 +1,10 @@
 import type { Evidence } from './evidence.js';
 
-/** One thing that a provider must do (spec §4.5, §7.3), or should do. */
+/** Requirement for a provider (spec §4.5, §7.3), or good practice. */
 export interface Rule {
   /** Stable name, for `--json`. */
   readonly id: string;
-  /** Where it is written: a clause of the specification, or of an RFC. */
+  /** Clause of the specification or of an RFC. */
   readonly clause: string;
   readonly title: string;
   /** `advice` goes beyond the specification, and does not fail the check. */
@@ -25,7 +25,14 @@ export function fail(seen: string, mend: string): Finding {
   return { verdict: 'fail', seen, mend };
 }
 
-/** Nothing to judge. */
 export function skip(why: string): Finding {
   return { verdict: 'skipped', seen: why };
+}
+
+const MAX_QUOTE = 80;
+
+/** Text from outside, safe for a terminal: in quotes, short, printable ASCII only. */
+export function quote(text: string): string {
+  const short = text.length > MAX_QUOTE ? `${text.slice(0, MAX_QUOTE)}...` : text;
+  return JSON.stringify(short).replace(/[^\x20-\x7e]/g, '?');
 }

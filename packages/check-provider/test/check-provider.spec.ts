@@ -4,13 +4,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { collect } from '../src/collect.js';
 import type { Evidence } from '../src/evidence.js';
-import { LoopbackPerson } from '../src/loopback-person.js';
-import { judge, type Report } from '../src/report.js';
-import { tableReport } from '../src/report-table.js';
+import { LoopbackPerson } from '../src/sign-in/loopback-person.js';
+import { evaluate, tableReport, type Report } from '../src/report.js';
 import { RULES } from '../src/rules.js';
-import { codeStrength } from '../src/rules/code/code-strength.js';
+import { codeStrength } from '../src/rules/code.js';
 import { https } from '../src/rules/https.js';
-import { matchesSourceExpression } from '../src/rules/authorization-page/source-expression.js';
+import { matchesSourceExpression } from '../src/rules/authorization-page.js';
 import { ADVISED, BROKEN } from './support/broken-providers.js';
 import { check, idsOf, runChecker, type Checked, type JsonReport } from './support/checker.js';
 import {
@@ -277,7 +276,7 @@ describe('codes, ten minutes later (--slow)', () => {
       if (expires) provider.codes.clear();
     };
     try {
-      return judge(await collect(options, nobody, sleep), []);
+      return evaluate(await collect(options, nobody, sleep), []);
     } finally {
       await provider.close();
     }

@@ -3,11 +3,7 @@ import type { ProviderSettings } from '../../config/settings/settings.js';
 
 type Method = 'client_secret_basic' | 'client_secret_post';
 
-/**
- * How the client secret is sent to a provider (RFC 6749 §2.3.1): as the setting `token_endpoint_auth_method` says.
- *
- * @param usual the method where the settings name none
- */
+/** Sends the client secret (RFC 6749 §2.3.1) as the setting `token_endpoint_auth_method` says. @param usual without the setting */
 export function clientAuthentication(
   { clientSecret, options }: Pick<ProviderSettings, 'clientSecret' | 'options'>,
   usual: Method,
@@ -17,8 +13,8 @@ export function clientAuthentication(
 }
 
 /**
- * openid-client's own also encodes `-`, `_`, `.` and `*`, so that providers that decode nothing (Glewlwyd, LemonLDAP::NG)
- * see another id. RFC 6749 appendix B asks for no more than form encoding.
+ * RFC 6749 appendix B requires form encoding. openid-client also encodes `-`, `_`, `.` and `*`, which breaks providers that decode
+ * nothing (Glewlwyd, LemonLDAP::NG).
  */
 function clientSecretBasic(clientSecret: string): ClientAuth {
   return (_server, { client_id: clientId }, _form, headers) => {
@@ -27,7 +23,6 @@ function clientSecretBasic(clientSecret: string): ClientAuth {
   };
 }
 
-/** application/x-www-form-urlencoded of UTF-8: letters, digits and `*-._` stay, a space becomes `+`. */
 function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);
 }

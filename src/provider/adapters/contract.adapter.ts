@@ -11,12 +11,12 @@ import { readAnswer } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
-/** The default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 beside it. */
+/** Default adapter: spec §4.5, byte for byte; with the setting `pkce`, RFC 7636 as well. */
 @Injectable()
 export class ContractAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
-  /** spec §4.5.1: the fixed path, and state, client_id and redirect_uri. */
+  /** spec §4.5.1. */
   authorizationUrl(
     provider: ProviderSettings,
     { state, redirectUri }: AuthorizationRequest,
@@ -28,7 +28,7 @@ export class ContractAdapter implements ProviderAdapter {
     return memory ? { url, memory } : url;
   }
 
-  /** spec §4.5.2: the server-to-server exchange. */
+  /** spec §4.5.2. */
   async exchange(
     provider: ProviderSettings,
     { code, redirectUri, memory, signal }: ExchangeRequest,
@@ -48,7 +48,6 @@ export class ContractAdapter implements ProviderAdapter {
       signal,
       direct: provider.internalUrl !== undefined,
     });
-    // Judged by parseIdentity, field by field.
-    return readAnswer(answer) as unknown as ProviderIdentity;
+    return readAnswer(answer) as unknown as ProviderIdentity; // parseIdentity validates it
   }
 }

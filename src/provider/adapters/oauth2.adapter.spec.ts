@@ -229,7 +229,7 @@ describe('the adapter oauth2', () => {
       await expect(exchange()).rejects.toThrow('the token URL answered with a token_type that is not bearer');
     });
 
-    // Those of RFC 6749 §5.2, and GitHub's own, which come with status 200.
+    // Codes of RFC 6749 §5.2, and GitHub's own, with status 200.
     it.each([
       [400, 'invalid_grant', 'invalid_grant'],
       [200, 'bad_verification_code', 'invalid_grant'],
@@ -243,7 +243,7 @@ describe('the adapter oauth2', () => {
     });
   });
 
-  // The code was good already, so whatever the userinfo URL says is no fault of the client's.
+  // The code was valid, so an error of the userinfo URL is not the client's fault.
   it.each([
     [401, { error: 'invalid_grant' }],
     [201, { id: 7 }],

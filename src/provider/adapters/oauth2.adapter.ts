@@ -14,14 +14,14 @@ import { ProviderHttp, type ProviderResponse } from '../transport/provider-http.
 import { clientAuthentication } from './client-authentication.js';
 import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
 
-/** GitHub's own error codes. It sends them instead of those of RFC 6749 §5.2, and with status 200. */
-const WORDS_OF_GITHUB = new Map<unknown, string>([
+/** GitHub's error codes, instead of the codes of RFC 6749 §5.2; their status is 200. */
+const GITHUB_CODES = new Map<unknown, string>([
   ['bad_verification_code', 'invalid_grant'],
   ['redirect_uri_mismatch', 'invalid_grant'],
   ['incorrect_client_credentials', 'invalid_client'],
 ]);
 
-/** A plain OAuth 2.0 provider (RFC 6749 §4.1) that tells at a userinfo URL who has signed in (contract §6). */
+/** Plain OAuth 2.0 provider (RFC 6749 §4.1) with a userinfo URL (contract §6). */
 @Injectable()
 export class OAuth2Adapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
@@ -39,7 +39,7 @@ export class OAuth2Adapter implements ProviderAdapter {
       redirect_uri: redirectUri,
       ...(scope !== undefined && { scope }),
       state,
-      ...pkce?.parameters, // providers that do not know PKCE should ignore it (RFC 6749 §3.1)
+      ...pkce?.parameters, // ignored by providers without PKCE (RFC 6749 §3.1)
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     return pkce ? { url, memory: pkce.memory } : url;
@@ -47,14 +47,14 @@ export class OAuth2Adapter implements ProviderAdapter {
 
   async exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity> {
     const accessToken = await this.requestToken(provider, request);
-    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
+    await nextTurn(); // the connection is free again: the next request needs no handshake
     const answer = await this.http.send({
       method: 'GET',
       url: option(provider, 'userinfo_url'),
       headers: { Accept: 'application/json', Authorization: `Bearer ${accessToken}` },
       signal: request.signal,
     });
-    // The code was good already, so an error of the userinfo URL is not the client's fault, whatever it says.
+    // The code was valid, so an error of the userinfo URL is not the client's fault.
     if (answer.status !== 200) {
       throw badAnswer(`the userinfo URL answered with status ${answer.status}`, answer);
     }
@@ -75,7 +75,6 @@ export class OAuth2Adapter implements ProviderAdapter {
       'Content-Type': 'application/x-www-form-urlencoded',
       Accept: 'application/json',
     });
-    // In the form unless the settings say otherwise: GitHub and Discord take it there.
     const authenticate = clientAuthentication(provider, 'client_secret_post');
     authenticate({ issuer: '' }, { client_id: provider.clientId }, form, headers);
     const answer = await this.http.send({
@@ -89,21 +88,21 @@ export class OAuth2Adapter implements ProviderAdapter {
   }
 }
 
-/** The access token of an answer of the token URL (RFC 6749 §5.1); other members do not matter. @throws as `readAnswer`. */
+/** Returns the access token of an answer (RFC 6749 §5.1); other members are ignored. @throws as `readAnswer` */
 function readToken(answer: ProviderResponse): string {
-  const { access_token: token, token_type: type } = readAnswer(answer, WORDS_OF_GITHUB);
-  // RFC 6749 §A.12: visible characters and spaces, since it goes into a header.
+  const { access_token: token, token_type: type } = readAnswer(answer, GITHUB_CODES);
+  // RFC 6749 §A.12: visible characters and spaces.
   if (typeof token !== 'string' || !/^[\x20-\x7e]+$/.test(token)) {
     throw badAnswer('the token URL answered with no usable access_token', answer);
   }
-  // RFC 6749 §7.1: a token of another kind must not be sent as a bearer token. What names no kind says nothing.
+  // RFC 6749 §7.1: a token of another type must not be sent as a bearer token. A value that is no name is ignored.
   if (typeof type === 'string' && /^[a-z][\w-]*$/i.test(type) && type.toLowerCase() !== 'bearer') {
     throw badAnswer('the token URL answered with a token_type that is not bearer', answer);
   }
   return token;
 }
 
-/** The value of an option; the settings were checked to have it. */
+/** Returns an option that the settings must have. */
 function option({ name, options }: ProviderSettings, key: string): string {
   const value = options[key];
   if (value === undefined) throw new Error(`providers.${name}.${key} is unset`);

@@ -15,21 +15,21 @@ import { clientAuthentication } from './client-authentication.js';
 import { advice, Unsupported } from './unsupported.js';
 import { usedKeys, usedMetadata, usedTokens } from './used-members.js';
 
-/** Seconds for a discovery document. Several requests may wait for it, so it does not follow the signal of one of them. */
-const DISCOVERY_SECONDS = 5;
+/** Milliseconds for a document. Several requests may wait for it, so their signals do not end it. */
+const DOCUMENT_MS = 5000;
 
 /**
- * Fetches the members of a provider's discovery document that are used; `url` of the provider is the issuer.
- * @throws Unsupported when it names another issuer (OpenID Connect Discovery §4.3): it could then speak for anybody.
+ * Fetches the used members of a provider's discovery document.
+ * @throws Unsupported if it names another issuer than `url` (OpenID Connect Discovery §4.3)
  */
 export async function discover(
   http: ProviderHttp,
   provider: ProviderSettings,
 ): Promise<client.ServerMetadata> {
   const answer = await fetchDocument(http, `${provider.url}/.well-known/openid-configuration`);
-  if (answer.status !== 200) throw badAnswer('the discovery document cannot be had', answer);
+  if (answer.status !== 200) throw badAnswer('the discovery document is not available', answer);
   const metadata = usedMetadata(readObject(answer));
-  // A slash at the end must not matter: settings have none (contract §2), some issuers do.
+  // Some issuers end with a slash; the setting has none (contract §2).
   if (metadata.issuer.replace(/\/$/, '') !== provider.url) {
     const line = advice('issuer', nameOf(metadata.issuer));
     throw new Unsupported(provider.name, [badAnswer(line, answer)]);
@@ -37,15 +37,12 @@ export async function discover(
   return metadata;
 }
 
-/** What may be told of an issuer that is not the one of the settings: an address, and not a long one. */
+/** For the log: an address of at most 200 characters. */
 function nameOf(issuer: string): string {
-  return /^https?:\/\/[!-~]{1,200}$/i.test(issuer) ? issuer : 'which is no address';
+  return /^https?:\/\/[!-~]{1,200}$/i.test(issuer) ? issuer : 'which is not an address';
 }
 
-/**
- * Fetches the keys of a provider (`jwks_uri`), for what openid-client does not verify.
- * @throws when there are none to be had
- */
+/** Fetches the keys of a provider (`jwks_uri`) for logout tokens, which openid-client does not verify. */
 export async function fetchKeys(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -58,25 +55,24 @@ export async function fetchKeys(
   return usedKeys(readObject(answer));
 }
 
-/** One document of a provider. @throws with the code ETIMEDOUT when it took too long */
+/** @throws an error with the code ETIMEDOUT after the deadline */
 async function fetchDocument(http: ProviderHttp, url: string): Promise<ProviderResponse> {
-  const signal = AbortSignal.timeout(DISCOVERY_SECONDS * 1000);
+  const signal = AbortSignal.timeout(DOCUMENT_MS);
   try {
     const headers = { Accept: 'application/json' };
     const answer = await http.send({ method: 'GET', url, headers, signal });
-    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
+    await nextTurn(); // the connection is free again: the next request needs no handshake
     return answer;
   } catch (error) {
     if (!signal.aborted) throw error;
-    const late = new Error(`no answer within ${DISCOVERY_SECONDS} s`);
+    const late = new Error(`timed out after ${DOCUMENT_MS} ms`);
     throw Object.assign(late, { code: 'ETIMEDOUT', asked: askedOf(error) });
   }
 }
 
 /**
- * What the library needs for one sign-in. Without the signature check that is switched on here, it would trust anything
- * that the token endpoint answers. It is made anew for each sign-in, so the provider's keys are fetched each time: a
- * withdrawn key is no longer accepted, and a new one is accepted at once.
+ * Configures openid-client for one sign-in, with the signature check that is off by default. A new configuration fetches the
+ * provider's keys again, so a withdrawn key is rejected and a new one accepted at once.
  */
 export function configure(
   http: ProviderHttp,
@@ -92,22 +88,19 @@ export function configure(
   return configuration;
 }
 
-/**
- * The form where the provider takes it (contract §6), since not every provider decodes what Basic encodes; else Basic, the
- * default of OpenID Connect (Discovery §3).
- */
+/** The form if the provider lists it (contract §6), else Basic, the default of OpenID Connect (Discovery §3). */
 function usualMethod({ token_endpoint_auth_methods_supported: supported = [] }: client.ServerMetadata) {
   return supported.includes('client_secret_post') ? 'client_secret_post' : 'client_secret_basic';
 }
 
-/** The settings allow an http issuer only on loopback or outside production. Then none of its addresses needs to be https. */
+/** The settings allow an http issuer only on loopback or outside production; its addresses may be http, too. */
 function isInsecure(provider: ProviderSettings): boolean {
   return provider.url?.startsWith('http:') ?? false;
 }
 
 /**
- * The library's requests, held to the limits of every adapter (contract §6). Of the answers it gets only what is used, and as
- * JSON: the content type is not judged (contract §3).
+ * Sends the library's requests within the limits of every adapter (contract §6). The library receives only the used members, as
+ * JSON: the content type of an answer does not matter (contract §3).
  */
 function libraryFetch(
   http: ProviderHttp,
@@ -121,47 +114,37 @@ function libraryFetch(
       url,
       headers,
       ...(body instanceof URLSearchParams && { body: body.toString() }),
-      signal: signal ?? librarySignal ?? AbortSignal.timeout(DISCOVERY_SECONDS * 1000),
+      signal: signal ?? librarySignal ?? AbortSignal.timeout(DOCUMENT_MS),
     });
-    await nextTurn(); // then its connection is free again, and the next request needs no handshake of its own
-    if (method === 'POST') return json(usedTokens(readAnswer(answer)));
-    // The code was good already, so no error of these is the client's fault.
+    await nextTurn(); // as above
+    if (method === 'POST') return Response.json(usedTokens(readAnswer(answer)));
+    // The code was valid, so these errors are not the client's fault.
     if (answer.status !== 200) throw badAnswer(`the provider answered with status ${answer.status}`, answer);
-    if (url === keysAt) return json(usedKeys(readObject(answer)));
+    if (url === keysAt) return Response.json(usedKeys(readObject(answer)));
     if (/^\s*application\/jwt\s*(?:;|$)/i.test(answer.contentType ?? '')) {
       return new Response(answer.body, { headers: { 'Content-Type': 'application/jwt' } }); // Core §5.3.2
     }
-    return json(readObject(answer));
+    return Response.json(readObject(answer));
   };
 }
 
-function json(body: object): Response {
-  return Response.json(body);
-}
-
 /**
- * Returns an error of openid-client without its causes: they hold bodies, claims and tokens, and errors are logged with all their
- * causes. Only the library's fixed texts are kept.
+ * Returns an error of openid-client without its causes, which contain bodies, claims and tokens and would be logged. Keeps the
+ * library's fixed texts, and the code of a provider that is away.
  */
 export function withoutSecrets(error: unknown): Error {
-  const words: string[] = [];
-  let known: string | undefined; // the code of a provider that is away
-  for (let at = error; types.isNativeError(at); at = at.cause) {
+  const texts = new Set<string>();
+  let away: string | undefined;
+  for (let at = error as Error & { code?: unknown }; types.isNativeError(at); at = at.cause as typeof at) {
     if (at instanceof Unsupported || at instanceof ProviderRefusal) return at;
-    const code = codeOf(at);
-    if (isAway({ code })) known ??= code;
-    const said = at.message || code;
-    if (at.name !== 'SyntaxError' && !words.includes(said)) words.push(said); // the parser quotes what it could not read
+    const code = typeof at.code === 'string' ? at.code : at.name;
+    if (isAway({ code })) away ??= code;
+    if (at.name !== 'SyntaxError') texts.add(at.message || code); // the parser quotes the text
   }
   const asked = askedOf(error);
   return Object.assign(
-    new Error(words.join(': ') || 'unknown error'),
-    known !== undefined && { code: known },
+    new Error([...texts].join(': ') || 'unknown error'),
+    away !== undefined && { code: away },
     asked !== undefined && { asked },
   );
-}
-
-/** The code of a failed connection, whose message may be empty. */
-function codeOf(error: Error & { code?: unknown }): string {
-  return typeof error.code === 'string' ? error.code : error.name;
 }

@@ -74,7 +74,7 @@ describe('the adapter oidc', () => {
       expect(documents()).toBe(1);
       clock.mockReturnValue(began + 3_601_000);
       stub.said = { [DOCUMENT]: [500, '{}'] };
-      await expect(Promise.all([check(), check()])).rejects.toThrow('cannot be had');
+      await expect(Promise.all([check(), check()])).rejects.toThrow('not available');
       expect(documents()).toBe(2);
       stub.said = {};
       await check();
@@ -101,10 +101,10 @@ describe('the adapter oidc', () => {
       ['<url>//', '<url>//'],
       ['<url>/x', '<url>/x'],
       ['<url>/%2F', '<url>/%2F'],
-      [`https://${'a'.repeat(201)}`, 'which is no address'],
-      ['javascript:https://a', 'which is no address'],
-      ['https://a b', 'which is no address'],
-      ['https://a\u001b[1m', 'which is no address'],
+      [`https://${'a'.repeat(201)}`, 'which is not an address'],
+      ['javascript:https://a', 'which is not an address'],
+      ['https://a b', 'which is not an address'],
+      ['https://a\u001b[1m', 'which is not an address'],
     ])('but not one that names another issuer: %s', async (issuer, named) => {
       stub.metadata = { issuer: issuer.replace('<url>', stub.url) };
       const error = await failure(check());
@@ -302,7 +302,7 @@ describe('the adapter oidc', () => {
     });
   });
 
-  // The form where the provider takes it (contract §6); Basic is the default of OpenID Connect Discovery §3.
+  // The form if the provider lists it (contract §6); Basic is the default of OpenID Connect Discovery §3.
   it.each<[unknown, string | undefined, boolean]>([
     [undefined, undefined, false],
     [['client_secret_basic'], undefined, false],
@@ -403,7 +403,7 @@ describe('the adapter oidc', () => {
       expect((await failure(exchange())).message).toContain('JWT signature verification failed');
     });
 
-    // contract §3: an error is known by its code, whatever its status and its type.
+    // contract §3: an error is known by its code, not by status and type.
     it.each<[number, Record<string, string>]>([
       [403, { 'Content-Type': 'application/json' }],
       [200, { 'Content-Type': 'application/json' }],

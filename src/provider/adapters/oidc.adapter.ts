@@ -4,9 +4,8 @@ import { decodeProtectedHeader } from 'jose';
 import * as client from 'openid-client';
 import type { ProviderSettings } from '../../config/settings/settings.js';
 import { identityOf, isComplete } from '../identity/claims.js';
-import { callsUnverified } from '../identity/identity.js';
+import { isUnverified } from '../identity/identity.js';
 import type {
-  AdapterMemory,
   AuthorizationRequest,
   AuthorizationUrl,
   ExchangeRequest,
@@ -16,22 +15,22 @@ import type {
 import { ProviderRefusal } from '../transport/provider-answer.js';
 import { ProviderHttp } from '../transport/provider-http.js';
 import { configure, discover, withoutSecrets } from './oidc-client.js';
-import { challenge, usesPkce, verifierOf } from './provider-pkce.js';
+import { challenge, memorized, usesPkce, verifierOf } from './provider-pkce.js';
 import { advice, Unsupported, unsupportedIn } from './unsupported.js';
 import { accessTokenIn } from './used-members.js';
 
-/** What its end of a session is told. */
+/** Request for the provider's sign-out page. */
 export interface LogoutRequest {
-  /** Where it sends the browser afterwards, if it is on its own list. */
+  /** Address after the sign-out, if the provider's own list has it. */
   readonly redirectUri: string;
-  /** Who signs out, in the provider's own words. */
+  /** The provider's name of the user. */
   readonly hint: string;
 }
 
 /** Milliseconds for which a discovery document is used. */
-const LIFE = 3_600_000;
+const LIFE_MS = 3_600_000;
 
-/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow, with PKCE and a nonce unless the settings say `off`. */
+/** Any OpenID Connect provider, by its issuer (contract §6): authorization code flow with PKCE and nonce. */
 @Injectable()
 export class OidcAdapter implements ProviderAdapter {
   private readonly kept = new Map<
@@ -42,9 +41,8 @@ export class OidcAdapter implements ProviderAdapter {
   constructor(private readonly http: ProviderHttp) {}
 
   /**
-   * Looks at the discovery document, which is then there for the first sign-in.
-   * @throws Unsupported when it shows that nobody can sign in: no code of spec §7.3, so that what another party
-   *   publishes never keeps the service from starting
+   * Fetches and checks the discovery document.
+   * @throws Unsupported if no sign-in works; it has no code of spec §7.3, so it never prevents the start
    */
   async check(provider: ProviderSettings): Promise<void> {
     await this.metadata(provider);
@@ -87,10 +85,10 @@ export class OidcAdapter implements ProviderAdapter {
   }
 
   /**
-   * Where the browser ends the user's session with the provider (OpenID Connect RP-Initiated Logout 1.0 §2). `client_id` lets it
-   * compare the redirect URI, since there is no `id_token_hint`.
-   * @returns undefined where its discovery document names no such place
-   * @throws when that is no address to send a browser to: not http(s), or http where the issuer is https
+   * Returns the provider's sign-out page (OpenID Connect RP-Initiated Logout 1.0 §2). By `client_id` the provider validates the
+   * redirect URI, since there is no `id_token_hint`.
+   * @returns undefined if the discovery document names no such page
+   * @throws if its address is not http(s), or http while the issuer is https
    */
   async logoutUrl(
     provider: ProviderSettings,
@@ -110,16 +108,15 @@ export class OidcAdapter implements ProviderAdapter {
     { code, redirectUri, memory }: ExchangeRequest,
   ): Promise<Partial<ProviderIdentity>> {
     const { options } = provider;
-    const nonce = nonceOf(memory, usesNonce(provider));
-    // Not authorizationCodeGrant(): it would take the redirect URI from a URL, without its query.
-    // The library checks iss, aud, exp and the signature of the ID token.
+    const nonce = memorized('nonce', memory, usesNonce(provider));
+    // Not authorizationCodeGrant(), which loses the query of the redirect URI. The library validates iss, aud, exp and signature.
     const tokens = await client.genericGrantRequest(configuration, 'authorization_code', {
       code,
       redirect_uri: redirectUri,
       ...verifierOf(memory, usesPkce(options, 'on')),
     });
     const claims = checkIdToken(tokens, nonce);
-    const names = { subject: claims.sub, session: claims['sid'] as string }; // judged by parseIdentity, as the rest
+    const names = { subject: claims.sub, session: claims['sid'] as string }; // parseIdentity validates them
     const identity = { ...identityOf(claims, options), ...names };
     const accessToken = accessTokenIn(tokens);
     if (isComplete(claims, options) || accessToken === undefined) return identity;
@@ -129,20 +126,17 @@ export class OidcAdapter implements ProviderAdapter {
       .catch((error: unknown) => {
         throw explained(provider, error, 'userinfo');
       });
-    // Either of the two may call the address unverified: the other may not mention it, or be older.
-    const doubt = callsUnverified(more) ? { email_verified: false } : {};
+    // One of the two may call the address unverified, the other not mention it, or be older.
+    const doubt = isUnverified(more) ? { email_verified: false } : {};
     return { ...identityOf({ ...more, ...claims, ...doubt }, options), ...names };
   }
 
-  /**
-   * The discovery document: fetched when first needed, so that a provider that is away affects no other; kept for an hour, and
-   * fetched again after every failure. Concurrent calls share one request.
-   */
+  /** Returns the discovery document, kept for an hour, but not after a failure. Concurrent calls share one request. */
   private metadata(provider: ProviderSettings): Promise<client.ServerMetadata> {
     const kept = this.kept.get(provider.name);
     if (kept && kept.until > Date.now()) return kept.metadata;
     const metadata = discoverUsable(this.http, provider);
-    const entry = { until: Date.now() + LIFE, metadata };
+    const entry = { until: Date.now() + LIFE_MS, metadata };
     this.kept.set(provider.name, entry);
     metadata.catch(() => {
       if (this.kept.get(provider.name) === entry) this.kept.delete(provider.name);
@@ -151,7 +145,7 @@ export class OidcAdapter implements ProviderAdapter {
   }
 }
 
-/** A document of a provider that cannot be used fails, and so is not kept: what was changed there counts at once. */
+/** @throws Unsupported */
 async function discoverUsable(
   http: ProviderHttp,
   provider: ProviderSettings,
@@ -166,7 +160,7 @@ async function discoverUsable(
   }
 }
 
-/** An error of a sign-in, with what to change at the provider if openid-client's words show it. */
+/** Error of a sign-in, with advice if openid-client's message shows the cause. */
 function explained(
   { name }: ProviderSettings,
   error: unknown,
@@ -186,22 +180,14 @@ function usesNonce({ options }: ProviderSettings): boolean {
   return options['nonce'] !== 'off';
 }
 
-/** The nonce that the authorization request had. @throws if one is needed and the state has none */
-function nonceOf(memory: AdapterMemory | undefined, isOn: boolean): string | undefined {
-  const nonce = memory?.['nonce'];
-  if (typeof nonce === 'string') return nonce;
-  if (isOn) throw new Error('the sign-in was begun with another adapter or setting');
-  return undefined;
-}
-
 type Tokens = Awaited<ReturnType<typeof client.genericGrantRequest>>;
 
-/** What remains to be checked about an ID token: that it is there, and belongs to this sign-in and this access token. */
+/** Checks that the ID token belongs to this sign-in and to this access token. */
 function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken {
   const claims = tokens.claims();
   if (!claims || !tokens.id_token) throw new Error('the provider sent no ID token; is openid in the scope?');
   if (nonce !== undefined && claims.nonce === undefined) throw new Error('the ID token has no nonce');
-  // Not the provider's mistake: the code belongs to another sign-in (RFC 9700 §4.5.3.2), so it is no valid grant here.
+  // The code belongs to another sign-in (RFC 9700 §4.5.3.2).
   if (nonce !== undefined && claims.nonce !== nonce)
     throw new ProviderRefusal('invalid_grant', 'the nonce is of another sign-in');
   const [atHash, accessToken] = [claims['at_hash'], accessTokenIn(tokens)];
@@ -213,10 +199,10 @@ function checkIdToken(tokens: Tokens, nonce: string | undefined): client.IDToken
 }
 
 /**
- * Whether an ID token's `at_hash` belongs to its access token (OpenID Connect Core §3.1.3.6): the left half of the hash that the
- * token's own algorithm uses. openid-client leaves this to its caller.
+ * Whether `at_hash` belongs to the access token (OpenID Connect Core §3.1.3.6): left half of the hash of the ID token's algorithm.
+ * openid-client does not check it.
  *
- * @param idToken a JWT whose signature has been verified
+ * @param idToken with a verified signature
  */
 export function atHashMatches(idToken: string, accessToken: string, atHash: unknown): boolean {
   const { alg } = decodeProtectedHeader(idToken);

@@ -4,12 +4,12 @@ import type { AdapterMemory } from '../provider-adapter.js';
 
 type Options = ProviderSettings['options'];
 
-/** Whether the settings ask for PKCE between the service and the provider. @param usual if they say nothing (contract §2, `pkce`) */
+/** Whether the service uses PKCE with the provider (contract §2, `pkce`). @param usual without the setting */
 export function usesPkce(options: Options, usual: 'on' | 'off'): boolean {
   return (options['pkce'] ?? usual) === 'on';
 }
 
-/** A new challenge: parameters of the authorization request (RFC 7636 §4.3), and what the exchange needs of it. */
+/** Creates a challenge: parameters of the authorization request (RFC 7636 §4.3), and the memory for the exchange. */
 export function challenge(): { parameters: Record<string, string>; memory: { codeVerifier: string } } {
   const codeVerifier = randomBytes(32).toString('base64url');
   const code_challenge = createHash('sha256').update(codeVerifier).digest('base64url');
@@ -17,13 +17,25 @@ export function challenge(): { parameters: Record<string, string>; memory: { cod
 }
 
 /**
- * The verifier as a parameter of the exchange (RFC 7636 §4.5); none if the authorization request had no challenge.
- * @param isOn whether the settings ask for PKCE
- * @throws if a verifier is needed and the state has none
+ * Returns the parameter of the exchange (RFC 7636 §4.5), or none if the authorization request had no challenge.
+ * @throws if the settings require PKCE and the state has no verifier
  */
-export function verifierOf(memory: AdapterMemory | undefined, isOn: boolean): { code_verifier?: string } {
-  const codeVerifier = memory?.['codeVerifier'];
-  if (typeof codeVerifier === 'string') return { code_verifier: codeVerifier };
-  if (isOn) throw new Error('the sign-in was begun with another adapter or setting');
-  return {};
+export function verifierOf(
+  memory: AdapterMemory | undefined,
+  isRequired: boolean,
+): { code_verifier?: string } {
+  const code_verifier = memorized('codeVerifier', memory, isRequired);
+  return code_verifier === undefined ? {} : { code_verifier };
+}
+
+/** Returns a text of the memory. @throws if it is required and absent: the settings were changed during the sign-in */
+export function memorized(
+  name: string,
+  memory: AdapterMemory | undefined,
+  isRequired: boolean,
+): string | undefined {
+  const value = memory?.[name];
+  if (typeof value === 'string') return value;
+  if (isRequired) throw new Error('the sign-in was begun with another adapter or setting');
+  return undefined;
 }

@@ -7,8 +7,8 @@ import { usesPkce } from './provider-pkce.js';
 type Options = ProviderSettings['options'];
 
 /**
- * What OpenID providers do that is not supported (contract §6): what was found, and what to change. The table in
- * docs/providers.md ("Not supported") has the same rows; test/provider/unsupported.spec.ts compares the two.
+ * Unsupported behaviour of OpenID providers (contract §6): finding and advice. A test compares the table with docs/providers.md
+ * ("Not supported").
  */
 export const UNSUPPORTED = {
   issuer: [
@@ -17,7 +17,7 @@ export const UNSUPPORTED = {
   ],
   addresses: [
     'its discovery document lacks a usable address',
-    'its public address, so that all its addresses are https where the issuer is',
+    'its public address, so that all its addresses are https if the issuer is',
   ],
   codeFlow: [
     'it does not offer the authorization code flow',
@@ -49,13 +49,13 @@ export const UNSUPPORTED = {
   userinfoEncryption: ['it encrypts userinfo', 'userinfo encryption: off'],
 } as const;
 
-/** @param seen for the log: nothing secret, nothing long */
+/** @param seen for the log: no secret, no long text */
 export function advice(kind: keyof typeof UNSUPPORTED, seen: string): string {
   const [found, change] = UNSUPPORTED[kind];
   return `${found} (${seen}), which is not supported; change at the provider: ${change}`;
 }
 
-/** No sign-in works at the provider until its operator changes a setting; an error for each. */
+/** No sign-in works at the provider until its operator changes these settings. */
 export class Unsupported extends AggregateError {
   override readonly name = 'Unsupported';
   readonly asked = askedOf(this.errors[0]);
@@ -65,7 +65,7 @@ export class Unsupported extends AggregateError {
   }
 }
 
-/** Algorithms of public keys (RFC 8725 §3.1: neither `none` nor a MAC, whose key is the client secret). */
+/** Algorithms of public keys (RFC 8725 §3.1: neither `none` nor a MAC with the client secret). */
 export const ASYMMETRIC = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 const NEVER = /^$/;
 const chosenHere = (options: Options): boolean => options['token_endpoint_auth_method'] !== undefined;
@@ -73,7 +73,7 @@ const withoutPkce = (options: Options): boolean => !usesPkce(options, 'on');
 
 type Rule = readonly [keyof typeof UNSUPPORTED, string, RegExp, isLifted?: (options: Options) => boolean];
 
-/** One value of each list must match. `response_modes_supported` is not checked: Slack lists form_post alone, and sends a query. */
+/** One value of each list must match. `response_modes_supported` is not checked: Slack lists only form_post and sends a query. */
 const RULES: readonly Rule[] = [
   ['codeFlow', 'response_types_supported', /^code$/],
   ['codeFlow', 'grant_types_supported', /^authorization_code$/],
@@ -86,8 +86,8 @@ const RULES: readonly Rule[] = [
 ];
 
 /**
- * What in a discovery document shows that no sign-in works. A member that is absent is no finding: the sign-in then shows it.
- * @param metadata with members of the right types only, and flags only if they are true (usedMetadata)
+ * Returns an error for each member of a discovery document with which no sign-in works. Absent members are no finding.
+ * @param metadata result of `usedMetadata`: right types only, flags only if true
  */
 export function unsupportedIn(metadata: ServerMetadata, options: Options): Error[] {
   const members = metadata as Readonly<Record<string, unknown>>;
@@ -108,7 +108,7 @@ function valuesOf(members: Readonly<Record<string, unknown>>, name: string): str
   return [members[name]].flat().map(String);
 }
 
-/** Values of the provider go into the log only if they are names. */
+/** Values of the provider are logged only if they are names. */
 function printable(values: readonly string[]): string {
   const names = values.filter((value) => /^[\w -]{1,40}$/.test(value)).slice(0, 10);
   return names.join(', ') || 'no known name';

@@ -1,19 +1,19 @@
 import type { ServerMetadata } from 'openid-client';
 
-// openid-client refuses an answer for the type of members that are not used here. Only used members reach it; those of the
-// wrong type count as left out. What is verified (issuer, algorithms, signatures, claims) stays with the library.
+// openid-client rejects an answer if an unused member has a wrong type, which contract §6 forbids. So it receives the used
+// members only; a used member of a wrong type counts as absent. The library verifies issuer, algorithms, signatures and claims.
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** In place of an access token that is not there: the library requires one. */
+/** Placeholder for an absent access token, which the library requires. */
 const NO_TOKEN = 'no access token';
 
-/** The access token of the library's answer; undefined if the provider sent none. */
+/** Returns the access token, if the provider sent one. */
 export function accessTokenIn({ access_token: token }: { access_token: string }): string | undefined {
   return token === NO_TOKEN ? undefined : token;
 }
 
-/** The answer of a token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). The token is only used as a bearer token. */
+/** Answer of a token endpoint (RFC 6749 §5.1; OpenID Connect Core §3.1.3.3). The token is used as a bearer token only. */
 export function usedTokens({ access_token: accessToken, id_token: idToken }: Members): object {
   return {
     access_token: isText(accessToken) ? accessToken : NO_TOKEN,
@@ -43,7 +43,7 @@ const FLAGS = [
   'require_signed_request_object',
 ];
 
-/** A discovery document (OpenID Connect Discovery §3). A list without a text says nothing, and one text is a list of one. */
+/** Discovery document (OpenID Connect Discovery §3). A list without a text counts as absent, a single text as a list. */
 export function usedMetadata(document: Members): ServerMetadata {
   const kept = (names: readonly string[], valueOf: (value: unknown) => unknown): object =>
     Object.fromEntries(
@@ -61,14 +61,14 @@ export function usedMetadata(document: Members): ServerMetadata {
   };
 }
 
-/** What a public key is made of, by its type (RFC 7518 §6; RFC 8037 §2). */
+/** Members of a public key, by its type (RFC 7518 §6; RFC 8037 §2). */
 const PARTS: ReadonlyMap<unknown, readonly string[]> = new Map([
   ['EC', ['crv', 'x', 'y']],
   ['RSA', ['n', 'e']],
   ['OKP', ['crv', 'x']],
 ]);
 
-/** The public keys of a key set (RFC 7517 §5) that can be used, each once, without private parts. */
+/** Usable public keys of a key set (RFC 7517 §5), without private parts and repetitions. */
 export function usedKeys({ keys }: Members): { keys: Record<string, unknown>[] } {
   const used = (Array.isArray(keys) ? keys : []).map(usedKey).filter((key) => key !== undefined);
   return { keys: [...new Map(used.map((key) => [JSON.stringify(key), key])).values()] };
@@ -80,7 +80,7 @@ function usedKey(key: unknown): Record<string, unknown> | undefined {
   const parts = PARTS.get(kty)?.map((name) => [name, others[name]] as const);
   if (!parts?.every(([, value]) => typeof value === 'string' && /^[\w-]+$/.test(value))) return undefined;
   if (![use, alg].every((value) => value === undefined || value === null || typeof value === 'string')) {
-    return undefined; // what the key is for is not known
+    return undefined; // its purpose is unknown
   }
   return {
     kty,

@@ -1,33 +1,35 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { InvalidSettings } from '../../config/settings/invalid-settings.js';
-import { siblingVariable } from '../../config/providers/provider-variables.js';
-import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
-import { CHECK_MS, checkAdapter, oneLine, within } from './check-adapter.js';
-import type { ProviderAdapter } from '../provider-adapter.js';
 import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.js';
+import { siblingVariable } from '../../config/providers/provider-variables.js';
+import { InvalidSettings } from '../../config/settings/invalid-settings.js';
+import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
+import { within } from '../deadline.js';
+import { oneLine } from '../log-line.js';
+import type { ProviderAdapter } from '../provider-adapter.js';
+import { CHECK_MS, checkAdapter } from './check-adapter.js';
 
-/** Milliseconds in which an integrator's file must load, and its `check` must answer. */
+/** Milliseconds. */
 const TIMES = { load: 30_000, check: CHECK_MS };
 
 /**
- * Loads the adapters of integrators and lets them look at their settings, all at once, before anything is started (contract
- * §2, §6). Node.js keeps what it has loaded, so the registry finds the same objects later.
+ * Loads and checks the adapters of integrators, concurrently, before anything is started (contract §2, §6). Node.js caches the
+ * modules, so the registry gets these objects later.
  *
- * @param warn gets a line for each provider that could not be checked; it holds what the adapter said, but no setting
- * @throws InvalidSettings with a line for each `adapter` that is not one, and for each fault that one found in its settings
+ * @param warn receives a line for each provider that could not be checked
+ * @throws InvalidSettings with a line for each file that is not an adapter, and for each setting that an adapter rejects
  */
 export async function checkAdapters(
   { providers }: Pick<Settings, 'providers'>,
   warn: (line: string) => void,
   times = TIMES,
 ): Promise<void> {
-  const own = [...providers.values()].filter(({ adapter }) => !ADAPTERS.has(adapter));
-  const faults = (await Promise.all(own.map((provider) => faultsOf(provider, warn, times)))).flat();
-  if (faults.length > 0) throw new InvalidSettings(faults);
+  const custom = [...providers.values()].filter(({ adapter }) => !ADAPTERS.has(adapter));
+  const errors = await Promise.all(custom.map((provider) => errorsOf(provider, warn, times)));
+  if (errors.flat().length > 0) throw new InvalidSettings(errors.flat());
 }
 
-async function faultsOf(
+async function errorsOf(
   provider: ProviderSettings,
   warn: (line: string) => void,
   times: typeof TIMES,
@@ -36,7 +38,7 @@ async function faultsOf(
   const was = `${variable}: was ${JSON.stringify(provider.adapter)}, which`;
   let adapter: ProviderAdapter;
   try {
-    adapter = await within(times.load, loadAdapter(provider.adapter));
+    adapter = await within(times.load, () => loadAdapter(provider.adapter));
   } catch (error) {
     return [`${was} ${oneLine(error, provider)}; accepted: ${ADAPTER_ACCEPTS}`];
   }
@@ -52,20 +54,20 @@ async function faultsOf(
 }
 
 /**
- * Loads an integrator's adapter (contract §2, `adapter`): the default export of a package, or of a file.
+ * Loads an integrator's adapter (contract §2, `adapter`): the default export of a package or file.
  *
- * @param name of the package, or the absolute path of the file
- * @throws an error whose message says on one line what is wrong with it
+ * @param name package, or absolute path of the file
+ * @throws an error; its message completes "The adapter …"
  */
 export async function loadAdapter(name: string): Promise<ProviderAdapter> {
   const adapter = await importDefault(isAbsolute(name) ? pathToFileURL(name).href : name);
-  const missing = ['authorizationUrl', 'exchange'].filter((method) => !hasMethod(adapter, method));
+  const members = (typeof adapter === 'object' && adapter !== null ? adapter : {}) as Record<string, unknown>;
+  const missing = ['authorizationUrl', 'exchange'].filter((method) => typeof members[method] !== 'function');
   if (missing.length > 0) {
-    throw new Error(
-      `is not an adapter: its default export has no ${missing.map((m) => `${m}()`).join(' and no ')}`,
-    );
+    const methods = missing.map((method) => `${method}()`).join(' and no ');
+    throw new Error(`is not an adapter: its default export has no ${methods}`);
   }
-  const { issuer, check } = adapter as Record<string, unknown>;
+  const { issuer, check } = members;
   if (issuer !== undefined && issuer !== 'own' && typeof issuer !== 'function') {
     throw new Error("is not an adapter: its issuer is neither a function nor 'own'");
   }
@@ -82,13 +84,4 @@ async function importDefault(specifier: string): Promise<unknown> {
     const { message = 'unknown error' } = (error ?? {}) as { message?: string };
     throw new Error(`cannot be loaded (${message.split('\n')[0]})`, { cause: error });
   }
-}
-
-/** Looks at inherited methods too: an adapter may be an instance of a class. */
-function hasMethod(value: unknown, name: string): boolean {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    typeof (value as Record<string, unknown>)[name] === 'function'
-  );
 }

@@ -1,10 +1,10 @@
-import { callsUnverified } from './identity.js';
 import type { ProviderIdentity } from '../provider-adapter.js';
+import { isUnverified } from './identity.js';
 
 type Claims = Readonly<Record<string, unknown>>;
 type Options = Readonly<Record<string, string>>;
 
-/** Where the fields of spec §2.5 are found unless `claim_*` says otherwise: the standard claims of OpenID Connect Core §5.1. */
+/** Paths without `claim_*` settings: the standard claims of OpenID Connect Core §5.1. */
 const DEFAULTS: Options = {
   claim_user_id: 'sub',
   claim_username: 'preferred_username,name',
@@ -12,10 +12,10 @@ const DEFAULTS: Options = {
   claim_avatar_url: 'picture',
 };
 
-/** What a template makes: only a URL is percent-encoded; only a name may lack parts, which are left out; an id stays unambiguous. */
+/** Kind of a field with a template: a URL is percent-encoded, a name may lack parts, an id must stay unambiguous. */
 type Kind = 'id' | 'name' | 'text' | 'url';
 
-/** The identity in some claims, without the fields that they lack. `parseIdentity` judges it, as every adapter's. */
+/** Returns the identity in some claims, without the absent fields. `parseIdentity` validates it. */
 export function identityOf(claims: Claims, options: Options): Partial<ProviderIdentity> {
   const paths = (option: string): string => options[option] ?? DEFAULTS[option] ?? '';
   const at = (option: string, kind: Kind): string | undefined => claimAt(claims, paths(option), kind);
@@ -25,7 +25,7 @@ export function identityOf(claims: Claims, options: Options): Partial<ProviderId
       username: at('claim_username', 'name'),
       email: at('claim_email', 'text'),
       avatar_url: at('claim_avatar_url', 'url'),
-      email_verified: isUnverified(claims, paths('claim_email')) ? false : undefined,
+      email_verified: isEmailUnverified(claims, paths('claim_email')) ? false : undefined,
     }).filter(([, value]) => value !== undefined),
   );
 }
@@ -37,18 +37,17 @@ export function isComplete(claims: Claims, options: Options): boolean {
   );
 }
 
-/** Looks in the whole answer and in the object that holds the address (`emails.0.verified` beside `emails.0.value`). */
-function isUnverified(claims: Claims, paths: string): boolean {
+/** Checks the whole answer and the object that contains the address (`emails.0.verified` beside `emails.0.value`). */
+function isEmailUnverified(claims: Claims, paths: string): boolean {
   const path = pathsOf(paths).find((one) => textOf(claims, one, 'text')) ?? '';
   const holder = valueAt(claims, path.slice(0, Math.max(path.lastIndexOf('.'), 0)));
-  return callsUnverified(claims) || (isObject(holder) && callsUnverified(holder));
+  return isUnverified(claims) || (isObject(holder) && isUnverified(holder));
 }
 
 /**
- * The text at a path, or `undefined`.
- *
- * @param paths dotted (`user.id`, `emails.0.value`); or a template, `https://img.example/{id}/{hash}.png`; or several of
- *   both, separated by commas: the first that is there counts
+ * Returns the text at a path.
+ * @param paths dotted (`user.id`, `emails.0.value`), or templates (`https://img.example/{id}/{hash}.png`), separated by commas:
+ *   the first with a value counts
  */
 export function claimAt(claims: Claims, paths: string, kind: Kind): string | undefined {
   for (const path of pathsOf(paths)) {
@@ -67,32 +66,38 @@ function textOf(claims: Claims, path: string, kind: Kind): string | undefined {
 }
 
 function filled(claims: Claims, template: string, kind: Kind): string | undefined {
-  // Texts of the template at even places, paths at odd ones.
-  const parts = template.split(/\{([^}]*)\}/);
-  const values = parts.map((part, i) => (i % 2 === 0 ? undefined : textAt(claims, part) || undefined));
-  const isThere = (_part: string, i: number): boolean => i % 2 === 0 || values[i] !== undefined;
+  // Texts of the template have even indexes, values odd ones.
+  const parts = template
+    .split(/\{([^}]*)\}/)
+    .map((part, i) => (i % 2 === 0 ? part : textAt(claims, part) || undefined));
   if (kind === 'name') {
-    const text = parts.map((part, i) => (i % 2 === 0 ? part : (values[i] ?? ''))).join('');
-    return values.some(Boolean) ? text.replace(/\s+/g, ' ').trim() : undefined;
+    const hasValue = parts.some((part, i) => i % 2 === 1 && part !== undefined);
+    return hasValue ? parts.join('').replace(/\s+/g, ' ').trim() : undefined;
   }
-  if (!parts.every(isThere)) return undefined;
-  // `{tenant}:{id}` with a colon in the tenant could be the id of another user.
-  const isAmbiguous = (value = '', i: number): boolean =>
-    Boolean(parts[i + 1]) && value.includes(parts[i + 1]!);
-  if (kind === 'id' && values.slice(0, -2).some(isAmbiguous)) return undefined;
-  // A URL may begin with the whole of a claim.
-  const encoded = (value: string, i: number): string =>
-    kind === 'url' && (i > 1 || parts[0] !== '') ? encodeURIComponent(value.toWellFormed()) : value;
-  return parts.map((part, i) => (i % 2 === 0 ? part : encoded(values[i]!, i))).join('');
+  const texts = parts.filter((part) => part !== undefined);
+  if (texts.length < parts.length) return undefined;
+  if (kind === 'id' && isAmbiguous(texts)) return undefined;
+  // A claim at the beginning of a URL may be its origin.
+  const isEncoded = (i: number): boolean => kind === 'url' && i % 2 === 1 && (i > 1 || texts[0] !== '');
+  return texts.map((text, i) => (isEncoded(i) ? encodeURIComponent(text.toWellFormed()) : text)).join('');
 }
 
-/** Numbers too, but only those that JSON.parse did not round: two users must never get one id. */
+/** Whether a value contains the text that follows it: `{tenant}:{id}` could be the id of another user. */
+function isAmbiguous(texts: readonly string[]): boolean {
+  return texts.slice(0, -2).some((text, i) => {
+    const separator = texts[i + 1];
+    return i % 2 === 1 && separator !== '' && text.includes(separator!);
+  });
+}
+
+/** Numbers only as far as JSON.parse does not round them: two users must not get one id. */
 function textAt(claims: Claims, path: string): string | undefined {
   const value = valueAt(claims, path);
-  return typeof value === 'string' ? value : Number.isSafeInteger(value) ? String(value) : undefined;
+  if (typeof value === 'string') return value;
+  return Number.isSafeInteger(value) ? String(value) : undefined;
 }
 
-/** A claim may have dots in its own name (`https://app.example/id`), so the whole path is tried first. */
+/** Tries the whole path first: a claim's own name may have dots (`https://app.example/id`). */
 function valueAt(claims: Claims, path: string): unknown {
   if (Object.hasOwn(claims, path)) return claims[path];
   let value: unknown = claims;

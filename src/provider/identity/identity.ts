@@ -1,23 +1,23 @@
 import { OAuthError } from '../../errors/oauth-error.js';
 import { parseUrl } from '../../config/urls/urls.js';
 
-/** Who signed in, as a provider tells it (spec §2.5); optional fields that it left out or that cannot be used are null. */
+/** Identity of spec §2.5; optional fields are null if they are absent or unusable. */
 export interface Identity {
   readonly providerUserId: string;
   readonly username: string | null;
   readonly email: string | null;
   readonly avatarUrl: string | null;
-  /** What the provider's logout tokens call the user and the session (contract §6). */
+  /** Names of user and session in the provider's logout tokens (contract §6). */
   readonly subject: string | null;
   readonly session: string | null;
 }
 
 /**
- * Judges a provider's answer (contract §6); pure.
+ * Validates a provider's answer (contract §6). Unusable optional fields are dropped, and so is an e-mail address that the
+ * provider calls unverified.
  *
- * @param body what the provider sent, parsed: unknown until looked at.
- * @throws OAuthError `server_error` when there is no usable `provider_user_id`. Optional fields never fail: they are dropped,
- *   and so is an e-mail address that the provider calls unverified.
+ * @param body parsed JSON
+ * @throws OAuthError `server_error` without a usable `provider_user_id`
  */
 export function parseIdentity(body: unknown): Identity {
   const fields = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
@@ -29,29 +29,34 @@ export function parseIdentity(body: unknown): Identity {
   return {
     providerUserId,
     username: isText(username, 255) ? username : null,
-    email: isText(email, 255) && !callsUnverified(fields) ? email : null,
-    avatarUrl: isText(avatarUrl, 2048) && isHttpUrl(avatarUrl) ? avatarUrl : null,
+    email: isText(email, 255) && !isUnverified(fields) ? email : null,
+    avatarUrl: isHttpUrl(avatarUrl) ? avatarUrl : null,
     subject: isName(subject) ? subject : null,
     session: isName(session) ? session : null,
   };
 }
 
-/** Whether a value can be what a provider calls somebody or something: 1 to 255 characters that can be stored. */
+/** Whether a value can be an id: 1 to 255 characters that PostgreSQL can store. */
 export function isName(value: unknown): value is string {
   return isText(value, 255) && value !== '';
 }
 
 /**
- * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or
- * `verified` (Discord) is false, as a boolean or as text. Claims without either do not.
+ * Whether claims call their e-mail address unverified: `email_verified` (OpenID Connect Core §5.1) or `verified` (Discord) is
+ * false, as a boolean or as text.
  */
-export function callsUnverified(claims: Readonly<Record<string, unknown>>): boolean {
+export function isUnverified(claims: Readonly<Record<string, unknown>>): boolean {
   return [claims['email_verified'], claims['verified']].some(
-    (said) => said === false || (typeof said === 'string' && said.toLowerCase() === 'false'),
+    (value) => value === false || (typeof value === 'string' && value.toLowerCase() === 'false'),
   );
 }
 
-/** Whether PostgreSQL can store it as it is: no NUL, no lone surrogate. Length in characters, not in UTF-16 units. */
+/** Whether a value is an http(s) URL of at most 2048 characters. */
+export function isHttpUrl(value: unknown): value is string {
+  return isText(value, 2048) && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined;
+}
+
+/** Whether PostgreSQL can store a text unchanged: no NUL, no lone surrogate. The length is in characters, not UTF-16 units. */
 function isText(value: unknown, maxLength: number): value is string {
   return (
     typeof value === 'string' &&
@@ -60,8 +65,4 @@ function isText(value: unknown, maxLength: number): value is string {
     value.isWellFormed() &&
     !value.includes('\0')
   );
-}
-
-function isHttpUrl(text: string): boolean {
-  return /^https?:\/\//i.test(text) && parseUrl(text) !== undefined;
 }

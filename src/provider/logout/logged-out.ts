@@ -6,27 +6,19 @@ import type { Logout } from './logout-claims.js';
 
 type Names = Pick<Logout, 'subject' | 'session'>;
 
-/** Seconds for which a logout is remembered by its name: longer than any sign-in is under way at the provider and here. */
+/** Seconds for which the names of a logout are stored: longer than a sign-in takes after the provider was asked. */
 const REMEMBERED_S = 120;
 
 const REMEMBER = `
   INSERT INTO logout_tokens AS l (token_hash, expires_at) VALUES ($1, now() + interval '${REMEMBERED_S} s')
   ON CONFLICT (token_hash) DO UPDATE SET expires_at = excluded.expires_at`;
 
-const IS_SINCE = (asked: string): string =>
-  `expires_at >= to_timestamp(${asked}) + interval '${REMEMBERED_S} s'`;
-
-const SINCE = {
+// Raw SQL: batched on the hot path of a sign-in.
+const LOGOUTS = {
   name: 'logged-out-since',
   text: `
-    SELECT n.place FROM unnest($1::bytea[], $2::float8[], $3::int[]) AS n (hash, asked, place)
-    JOIN logout_tokens ON token_hash = n.hash AND ${IS_SINCE('n.asked')}`,
-};
-
-// A sign-in that asks alone, as every one does on Citus.
-const SINCE_ONE = {
-  name: 'logged-out-since-one',
-  text: `SELECT FROM logout_tokens WHERE token_hash = ANY ($1::bytea[]) AND ${IS_SINCE('$2')}`,
+    SELECT token_hash AS hash, extract(epoch FROM expires_at - interval '${REMEMBERED_S} s')::float8 AS at
+    FROM logout_tokens WHERE token_hash = ANY ($1::bytea[])`,
 };
 
 interface Asked {
@@ -35,13 +27,9 @@ interface Asked {
   readonly at: number;
 }
 
-/**
- * What providers have logged out a moment ago, for sign-ins that were under way: their identity is older than the logout, and
- * their session was not there yet to be ended.
- */
+/** Recent logouts by providers, for sign-ins in progress: their session did not exist yet when the logout ended sessions. */
 @Injectable()
 export class LoggedOut {
-  /** Sign-ins that have been committed together ask together. */
   private readonly isSince: (asked: Asked) => Promise<boolean>;
 
   constructor(private readonly sql: Sql) {
@@ -49,52 +37,45 @@ export class LoggedOut {
   }
 
   /**
-   * Remembers the session that a logout names, and that sessions of its subject without a name are meant as well; else the
-   * subject.
-   * @param manager of the transaction that ends the sessions which are there already
+   * Stores the names of a logout: its session, and sessions of its subject with an unknown name; else the subject.
+   * @param manager of the transaction that ends the existing sessions
    */
   async remember(manager: EntityManager, provider: string, logout: Names): Promise<void> {
-    // In one order, so that no two logouts wait for each other.
+    // Sorted, so that two logouts cannot deadlock.
     for (const hash of meant(provider, logout).toSorted((a, b) => a.compare(b))) {
       await manager.query(REMEMBER, [hash]);
     }
   }
 
   /**
-   * Whether an identity was logged out since it was asked for. To be called once its session is committed: then either this
-   * finds the logout, or the logout finds the session when it looks a second time.
+   * Whether an identity was logged out since the provider was asked for it. Call it after the commit of the session: either this
+   * finds the logout, or the logout finds the session.
    *
-   * @param asked when the provider was asked: milliseconds, by the database's clock
+   * @param asked milliseconds, by the database's clock
    */
   async since(asked: number, provider: string, identity: Names): Promise<boolean> {
     const hashes = named(provider, identity);
-    if (hashes.length === 0) return false; // of a provider that sends no logouts
+    if (hashes.length === 0) return false; // a provider without logout tokens
     return this.isSince({ hashes, at: asked / 1000 });
   }
 
   private async areSince(asked: readonly Asked[]): Promise<boolean[]> {
-    if (asked.length === 1) {
-      const { hashes, at } = asked[0]!;
-      return [(await this.sql.query(SINCE_ONE, [hashes, at])).length > 0];
-    }
-    const names = asked.flatMap(({ hashes, at }, place) => hashes.map((hash) => ({ hash, at, place })));
-    const rows = await this.sql.query<{ place: number }>(SINCE, [
-      names.map(({ hash }) => hash),
-      names.map(({ at }) => at),
-      names.map(({ place }) => place),
+    const rows = await this.sql.query<{ hash: Buffer; at: number }>(LOGOUTS, [
+      asked.flatMap(({ hashes }) => hashes),
     ]);
-    const found = new Set(rows.map(({ place }) => place));
-    return asked.map((_, place) => found.has(place));
+    return asked.map(({ hashes, at }) =>
+      rows.some((row) => row.at >= at && hashes.some((hash) => hash.equals(row.hash))),
+    );
   }
 }
 
-/** What a logout means (contract §6). Of a session alone the subject is not known here. */
+/** Names that a logout ends (contract §6). With a session alone, the subject is unknown. */
 function meant(provider: string, { subject, session }: Names): Buffer[] {
   if (session === null) return subject === null ? [] : [ofSubject(provider, subject)];
   return [ofSession(provider, session), ...(subject === null ? [] : [ofUnnamed(provider, subject)])];
 }
 
-/** By what a logout can mean an identity. */
+/** Names by which a logout can end the session of an identity. */
 function named(provider: string, { subject, session }: Names): Buffer[] {
   if (subject === null) return session === null ? [] : [ofSession(provider, session)];
   const inPart = session === null ? ofUnnamed(provider, subject) : ofSession(provider, session);
@@ -103,37 +84,33 @@ function named(provider: string, { subject, session }: Names): Buffer[] {
 
 const ofSession = (provider: string, session: string): Buffer => hashOfName(provider, 'session', session);
 const ofSubject = (provider: string, subject: string): Buffer => hashOfName(provider, 'subject', subject);
-/** Of the subject's sessions only those that the provider gave no name. */
+/** Sessions of the subject without a name of the provider. */
 const ofUnnamed = (provider: string, subject: string): Buffer => hashOfName(provider, 'unnamed', subject);
 
-/**
- * SHA-256 of a provider and something that it named (a subject, a session, the `jti` of a logout token): all that the database
- * keeps of it. As a JSON array, so that no other texts give the same.
- */
+/** SHA-256 of a provider's name for a subject, a session or a logout token; the database stores nothing else of it. */
 export function hashOfName(provider: string, ...names: readonly string[]): Buffer {
   return createHash('sha256')
-    .update(JSON.stringify([provider, ...names]))
+    .update(JSON.stringify([provider, ...names])) // JSON: different names give different texts
     .digest();
 }
 
-/** The same of something that may have no name. */
 export function hashIfNamed(provider: string, name: string | null): Buffer | null {
   return name === null ? null : hashOfName(provider, name);
 }
 
-/** Seconds beyond its end: instances know the database's clock only so well. */
+/** Seconds beyond the token's end, for differences between clocks. */
 const LONGER_S = 60;
 
-// Of two that have the same token, the second waits for the first one's transaction.
+// Of two transactions with one token, the second waits for the first.
 const REMEMBER_TOKEN = `
   INSERT INTO logout_tokens (token_hash, expires_at) VALUES ($1, to_timestamp($2))
   ON CONFLICT (token_hash) DO NOTHING RETURNING 1`;
 
 /**
- * Remembers that a logout token is obeyed, until it is good no more.
+ * Stores a logout token as used until it expires.
  *
- * @param manager of the transaction that obeys it
- * @returns whether it was not obeyed before
+ * @param manager of the transaction of the sign-out
+ * @returns false if it was used before
  */
 export async function rememberLogout(
   manager: EntityManager,
@@ -144,13 +121,11 @@ export async function rememberLogout(
   return rows.length > 0;
 }
 
-const FORGET = 'DELETE FROM logout_tokens WHERE token_hash = $1';
-
-/** Deletes what `rememberLogout` has stored, for a transaction that does not end all sessions. */
+/** Deletes a used logout token, for a transaction that does not end all sessions. */
 export async function forgetLogout(
   manager: EntityManager,
   provider: string,
   { jti }: Pick<Logout, 'jti'>,
 ): Promise<void> {
-  await manager.query(FORGET, [hashOfName(provider, jti)]);
+  await manager.query('DELETE FROM logout_tokens WHERE token_hash = $1', [hashOfName(provider, jti)]);
 }

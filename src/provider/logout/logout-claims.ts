@@ -1,30 +1,30 @@
 import type { JWTPayload } from 'jose';
 import { isName } from '../identity/identity.js';
 
-/** A provider's wish that sessions end (OpenID Connect Back-Channel Logout 1.0 §2.4), judged. */
+/** Validated claims of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */
 export interface Logout {
   readonly jti: string;
-  /** `sub` and `sid`: at least one of them is there. */
+  /** `sub` and `sid`; at least one is present. */
   readonly subject: string | null;
   readonly session: string | null;
-  /** Seconds since the epoch, by the database's clock: the token is refused from then on. */
+  /** Seconds since the epoch, by the database's clock: from then on the token is rejected. */
   readonly until: number;
 }
 
-/** Seconds for which a token without `exp` is good. */
+/** Seconds of validity without `exp`. */
 const WITHOUT_EXP_S = 120;
-/** The most for one with it: so long it must be remembered that it was obeyed. */
+/** Upper bound with `exp`; the `jti` is stored for as long. */
 const LONGEST_S = 86_400;
-/** Seconds by which the provider's clock may be ahead of ours. */
+/** Seconds by which the provider's clock may be ahead. */
 export const AHEAD_S = 30;
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 /**
- * Judges the claims of a logout token whose signature, `iss` and `aud` are good (§2.6); pure.
+ * Validates the claims of a logout token whose signature, `iss` and `aud` are valid (§2.6).
  *
  * @param now seconds since the epoch
- * @throws an error whose message says what is wrong, in fixed words
+ * @throws an error with a fixed message
  */
 export function readLogout(claims: JWTPayload, now: number): Logout {
   const { iat, exp, sub, sid, jti } = claims;
@@ -33,7 +33,7 @@ export function readLogout(claims: JWTPayload, now: number): Logout {
   if (until <= now) throw new Error('it has expired');
   if (!isName(jti)) throw new Error('jti is missing or unusable');
   if (!hasEvent(claims['events'])) throw new Error('events does not name a back-channel logout');
-  // §2.4: so that no ID token is taken for a logout token.
+  // §2.4: an ID token must not pass as a logout token.
   if (Object.hasOwn(claims, 'nonce')) throw new Error('it has a nonce');
   if (sub === undefined && sid === undefined) throw new Error('it has neither sub nor sid');
   return { jti, subject: nameIn(sub), session: nameIn(sid), until };

@@ -10,10 +10,10 @@ import { ProviderRegistry } from '../provider.registry.js';
 import { KeptKeys, type Verification } from './kept-keys.js';
 import { AHEAD_S, readLogout, type Logout } from './logout-claims.js';
 
-/** What a provider signs with that does not say (OpenID Connect Core §3.1.3.7). */
-const USUAL = ['RS256'];
+/** Algorithm if the document lists none (OpenID Connect Core §3.1.3.7). */
+const DEFAULT_ALGORITHMS = ['RS256'];
 
-/** Judges the logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps their keys for it. */
+/** Validates logout tokens of providers (OpenID Connect Back-Channel Logout 1.0 §2.6), and keeps the providers' keys. */
 @Injectable()
 export class LogoutTokens {
   private readonly keys = new Map<string, KeptKeys>();
@@ -25,11 +25,11 @@ export class LogoutTokens {
   ) {}
 
   /**
-   * What a token asks for. Whether it was obeyed before is not looked at.
+   * Validates a token, except that it may have been used before.
    *
-   * @param name of a provider whose adapter is `oidc`
-   * @throws OAuthError `invalid_request` for a bad token, without telling what is wrong; `server_error` (503) when
-   *   the provider's keys cannot be had: it may send the token again
+   * @param name of a provider with adapter `oidc`
+   * @throws OAuthError `invalid_request` for a bad token, without a reason; `server_error` (503) if the provider's keys are not
+   *   available: the provider may send the token again
    */
   async verify(name: string, token: string): Promise<Logout> {
     const { settings } = this.providers.get(name);
@@ -37,30 +37,30 @@ export class LogoutTokens {
     const since = keys.now();
     const first = await orTryAgain(keys.current());
     try {
-      return await this.judge(token, settings, first);
+      return await this.validate(token, settings, first);
     } catch (error) {
-      if (!mayFitOthers(error)) throw bad(error);
+      if (!mayMatchNewer(error)) throw bad(error);
     }
     const { verification, isCertain } = await orTryAgain(keys.newest(since));
-    return this.judge(token, settings, verification).catch((error: unknown) => {
-      // Tokens of a stranger can use up the fetch for unknown keys, so the provider may send this one again (contract §6).
-      if (!isCertain && mayFitOthers(error) && isOfUnknownKey(error, token))
+    return this.validate(token, settings, verification).catch((error: unknown) => {
+      // A stranger's token may have caused the one fetch, so the provider may send this token again (contract §6).
+      if (!isCertain && mayMatchNewer(error) && isOfUnknownKey(error, token))
         throw unavailable(withoutClaims(error), keys.mayFetchIn);
       throw bad(error);
     });
   }
 
-  private async judge(token: string, { clientId }: ProviderSettings, by: Verification): Promise<Logout> {
+  private async validate(token: string, { clientId }: ProviderSettings, by: Verification): Promise<Logout> {
     const now = this.clock.now() / 1000;
     const { payload, protectedHeader } = await jwtVerify(token, by.keys, {
       algorithms: by.algorithms,
       issuer: by.issuer,
       audience: clientId,
       currentDate: new Date(now * 1000),
-      clockTolerance: AHEAD_S, // for `nbf`; `exp` is judged below, without any
+      clockTolerance: AHEAD_S, // for `nbf`; readLogout validates `exp`
     });
     const { typ } = protectedHeader;
-    if (typ !== undefined && !mayBeLogout(typ)) throw new Error('typ is that of another kind of token');
+    if (typ !== undefined && !mayBeLogout(typ)) throw new Error('typ is that of another type of token');
     return readLogout(payload, now);
   }
 
@@ -72,31 +72,27 @@ export class LogoutTokens {
 
   private async fetch(provider: ProviderSettings): Promise<Verification> {
     const metadata = await discover(this.http, provider);
-    const { issuer, id_token_signing_alg_values_supported: supported = USUAL } = metadata;
-    const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // judged by jose
+    const { issuer, id_token_signing_alg_values_supported: supported = DEFAULT_ALGORITHMS } = metadata;
+    const keys = (await fetchKeys(this.http, provider, metadata)) as unknown as JSONWebKeySet; // jose validates them
     return {
       issuer,
-      // §2.6: as an ID token's
-      algorithms: supported.filter((alg) => ASYMMETRIC.test(alg)),
+      algorithms: supported.filter((alg) => ASYMMETRIC.test(alg)), // §2.6: as for ID tokens
       keys: createLocalJWKSet(keys),
     };
   }
 }
 
-/**
- * `logout+jwt` (RFC 8725 §3.11), or `JWT`, which says no more than none at all and is what Glewlwyd sends. In any case of
- * letters, and `application/` may be left out (RFC 7515 §4.1.9).
- */
+/** `logout+jwt` (RFC 8725 §3.11), or `JWT` (Glewlwyd); case-insensitive, `application/` is optional (RFC 7515 §4.1.9). */
 function mayBeLogout(typ: unknown): boolean {
   return typeof typ === 'string' && /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ);
 }
 
-/** Newer keys may fit: it names one that we do not know, or one whose name was given to another. */
-function mayFitOthers(error: unknown): boolean {
+/** Whether newer keys may match: `kid` is unknown, or now names another key. */
+function mayMatchNewer(error: unknown): boolean {
   return error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWSSignatureVerificationFailed;
 }
 
-/** Without `kid` in the token, a wrong signature may mean a new key. */
+/** Without `kid`, a wrong signature may mean a new key. */
 function isOfUnknownKey(error: unknown, token: string): boolean {
   const { kid } = decodeProtectedHeader(token) as { kid?: unknown };
   return kid === undefined || (typeof kid === 'string' && error instanceof errors.JWKSNoMatchingKey);
@@ -106,7 +102,7 @@ function bad(error: unknown): OAuthError {
   return new OAuthError('invalid_request', 'the logout token is not valid', { cause: withoutClaims(error) });
 }
 
-/** Only words of the library's and our own are kept: its errors hold the claims. */
+/** jose's errors contain the claims; only the message is kept. */
 function withoutClaims(error: unknown): Error {
   return new Error((error as Error).message);
 }
@@ -119,7 +115,7 @@ async function orTryAgain<T>(keys: Promise<T>): Promise<T> {
   }
 }
 
-/** @param cause without secrets. @param wait milliseconds until the token may be sent again */
+/** @param cause without secrets @param wait milliseconds until the token may be sent again */
 function unavailable(cause: unknown, wait = 0): OAuthError {
   return new OAuthError('server_error', 'the keys of the identity provider cannot be had right now', {
     status: 503,

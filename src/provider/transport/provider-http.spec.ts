@@ -7,7 +7,7 @@ import { ProviderHttp, type ProviderRequest, type ProviderResponse } from './pro
 const VARIABLES = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'];
 const ELSEWHERE = 'http://provider.invalid/token?a=%20b';
 
-/** Which way a request goes, where the environment names a proxy (contract §6). */
+/** Route of a request if the environment names a proxy (contract §6). */
 describe('requests to a provider', () => {
   let proxy: Server;
   let http: ProviderHttp;

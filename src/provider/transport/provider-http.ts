@@ -5,7 +5,7 @@ import axios, { type Axios } from 'axios';
 import { isThisMachine, namesProxy } from '../../config/urls/urls.js';
 import { axiosOverUndici } from './undici-adapter.js';
 
-const LARGEST_ANSWER = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 const OWN_HEADERS = { 'User-Agent': 'Latchkey', 'Accept-Encoding': 'identity' };
 
 export interface ProviderRequest {
@@ -14,81 +14,71 @@ export interface ProviderRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal: AbortSignal;
-  /** Never through a proxy: the address is one of our own. */
+  /** Without a proxy: the address is the service's own. */
   readonly direct?: boolean;
 }
 
 export interface ProviderResponse {
-  /** The address that was asked, without user info, query and fragment: they may hold what must not be logged. */
+  /** Without user info, query and fragment, which must not be logged. */
   readonly url: string;
   readonly status: number;
   readonly contentType: string | undefined;
   readonly body: Uint8Array;
 }
 
-/** The one way to a provider, with the limits of contract §3 and §6: no redirects, 64 KiB, no proxy on loopback. */
+/** HTTP client for providers, with the limits of contract §3 and §6: no redirects, 64 KiB, no proxy for loopback. */
 @Injectable()
 export class ProviderHttp implements OnApplicationShutdown {
-  /** Only if a variable names a proxy, as nearly nowhere. */
   private readonly proxied = namesProxy() ? axiosThroughProxy() : undefined;
-  /** Made with the first request: see undici-adapter.ts. */
+  /** Created with the first request, see undici-adapter.ts. */
   private usual?: ReturnType<typeof axiosOverUndici>;
 
   /**
-   * Sends a request with exactly these headers, `User-Agent` and `Accept-Encoding` beside them.
-   * @returns the answer with any status
-   * @throws when there is none within `signal`, or it is too large or compressed; the error says what was asked (provider-answer.ts)
+   * Sends a request with these headers, `User-Agent` and `Accept-Encoding`.
+   * @returns the answer, of any status
+   * @throws an error with `asked` (provider-answer.ts) if there is no answer, or if it is too large or compressed
    */
   async send({ method, url, headers, body, signal, direct }: ProviderRequest): Promise<ProviderResponse> {
-    const http = this.wayTo(url, direct);
+    const http = this.clientFor(url, direct);
     const { origin, pathname } = new URL(url);
     const asked = origin + pathname;
     const request = { method, url, signal, data: body, headers: { ...headers, ...OWN_HEADERS } };
     const response = await http.request<Buffer>(request).catch((error: unknown) => {
       throw Object.assign(error as Error, { asked: { url: asked } });
     });
-    const [contentType] = [response.headers['content-type'] as unknown].flat();
-    const answer = {
-      url: asked,
-      status: response.status,
-      contentType: typeof contentType === 'string' ? contentType : undefined,
-      body: response.data,
-    };
+    const { status, data } = response;
     const encoding = response.headers['content-encoding'] as unknown;
-    if (encoding !== undefined && encoding !== 'identity' && answer.body.length > 0) {
+    if (encoding !== undefined && encoding !== 'identity' && data.length > 0) {
       const message = 'the provider compressed its answer, although the request excludes it';
-      throw Object.assign(new Error(message), { asked: { url: asked, status: answer.status } });
+      throw Object.assign(new Error(message), { asked: { url: asked, status } });
     }
-    return answer;
+    const [type] = [response.headers['content-type'] as unknown].flat();
+    return { url: asked, status, contentType: typeof type === 'string' ? type : undefined, body: data };
   }
 
-  /** Not earlier: until the last request has been answered, exchanges may be in flight. */
+  /** Exchanges may be in flight until the last request has been answered. */
   async onApplicationShutdown(): Promise<void> {
     this.proxied?.close();
     await this.usual?.close();
   }
 
-  private wayTo(url: string, direct = false): Axios {
+  private clientFor(url: string, direct = false): Axios {
     if (this.proxied && !direct && !isThisMachine(url)) return this.proxied.http;
-    this.usual ??= axiosOverUndici(LARGEST_ANSWER);
+    this.usual ??= axiosOverUndici(MAX_ANSWER_BYTES);
     return this.usual.http;
   }
 }
 
-/**
- * axios with its own adapter, which takes four times as much CPU as the usual way. It knows what the variables for proxies mean:
- * credentials, and NO_PROXY with its ports, wildcards and networks.
- */
+/** axios with its own adapter, which supports all of NO_PROXY: ports, wildcards, networks (undici does not, docs/benchmark.md). */
 function axiosThroughProxy(): { http: Axios; close: () => void } {
-  // As without a proxy (undici-adapter.ts): an idle connection is dropped before the usual server drops it.
-  const keepAlive = { keepAlive: true, timeout: 4000 };
+  const keepAlive = { keepAlive: true, timeout: 4000 }; // less than a usual server, as in undici-adapter.ts
   const [httpAgent, httpsAgent] = [new HttpAgent(keepAlive), new HttpsAgent(keepAlive)];
   const http = axios.create({
     httpAgent,
     httpsAgent,
     adapter: 'http',
-    maxRedirects: 0, // secrets and codes go to the configured address and nowhere else
-    maxContentLength: LARGEST_ANSWER,
+    maxRedirects: 0, // secrets and codes go to the configured address only
+    maxContentLength: MAX_ANSWER_BYTES,
     responseType: 'arraybuffer',
     decompress: false,
     validateStatus: () => true,

@@ -4,7 +4,7 @@ import type { AccountsFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
 import { decodeText } from '../../config/secrets/secret-files.js';
-import { parseUrl } from '../../config/urls/urls.js';
+import { isHttpUrl, isName } from '../../provider/identity/identity.js';
 
 interface FieldRule {
   readonly required: boolean;
@@ -12,25 +12,27 @@ interface FieldRule {
   readonly isValid: (value: string) => boolean;
 }
 
-// The bounds of spec §2.5's fields are those that the service itself holds a provider to (contract §6).
+const TEXT = { accepts: 'text of 1 to 255 characters, without NUL', isValid: isName };
+
+// The bounds are the service's own for identities (contract §6).
 const FIELDS: Readonly<Record<keyof Account, FieldRule>> = {
-  provider_user_id: { required: true, ...text(255) },
-  login: { required: true, ...text(255) },
+  provider_user_id: { required: true, ...TEXT },
+  login: { required: true, ...TEXT },
   password_hash: {
     required: true,
     accepts: 'scrypt$N$r$p$salt$hash, as npm run hash-password prints it (not shown, it is a secret)',
     isValid: (value) => parsePasswordHash(value) !== undefined,
   },
-  username: { required: false, ...text(255) },
-  email: { required: false, ...text(255) },
+  username: { required: false, ...TEXT },
+  email: { required: false, ...TEXT },
   avatar_url: {
     required: false,
     accepts: 'an http(s) URL of at most 2048 characters',
-    isValid: (value) => value.length <= 2048 && /^https?:\/\//i.test(value) && parseUrl(value) !== undefined,
+    isValid: isHttpUrl,
   },
 };
 
-/** Checks that the accounts file can be read, before anything is started (contract §2); throws like `readAccountsFile`. */
+/** Reads the accounts file before anything is started (contract §2). @throws as `readAccountsFile` */
 export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProvider'>): void {
   if (sampleProvider?.accountsFile) readAccountsFile(sampleProvider.accountsFile);
 }
@@ -38,7 +40,7 @@ export function checkAccountsFile({ sampleProvider }: Pick<Settings, 'sampleProv
 /**
  * Reads the accounts file (contract §2).
  *
- * @throws InvalidSettings with one line for each fault, naming entry (from 1) and field, and never a value.
+ * @throws InvalidSettings with a line for each error: entry (from 1) and field, never a value
  */
 export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   let content: string;
@@ -51,39 +53,35 @@ export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   return parseAccounts(content, variable);
 }
 
-/** The accounts in a JSON text; throws like `readAccountsFile`. @param variable named in faults */
+/** Parses accounts. @param variable for the errors @throws as `readAccountsFile` */
 export function parseAccounts(json: string, variable: string): Account[] {
   const entries = parseJson(json);
   if (entries === undefined) throw new InvalidSettings([`${variable}: the file is not JSON`]);
-  if (!isList(entries) || entries.length === 0) {
+  if (!Array.isArray(entries) || entries.length === 0) {
     throw new InvalidSettings([`${variable}: the file must hold a JSON array of at least one account`]);
   }
-  const faults = [
-    ...entries.flatMap((entry, index) => faultsOf(entry).map((fault) => `entry ${index + 1}, ${fault}`)),
+  const errors = [
+    ...entries.flatMap((entry, index) => errorsOf(entry).map((error) => `entry ${index + 1}, ${error}`)),
     ...repeated(entries, 'provider_user_id'),
     ...repeated(entries, 'login'),
   ];
-  if (faults.length > 0) throw new InvalidSettings(faults.map((fault) => `${variable}: ${fault}`));
-  return entries as Account[]; // none has a fault
+  if (errors.length > 0) throw new InvalidSettings(errors.map((error) => `${variable}: ${error}`));
+  return entries as Account[]; // validated
 }
 
 function parseJson(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    return undefined; // the parser's own message quotes the text, hashes and all
+    return undefined; // the parser's message quotes the text, with hashes
   }
-}
-
-function isList(value: unknown): value is unknown[] {
-  return Array.isArray(value);
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function faultsOf(entry: unknown): string[] {
+function errorsOf(entry: unknown): string[] {
   if (!isObject(entry)) return ['which is not an object'];
   const fields = Object.keys(FIELDS);
   const isOther = (name: string): boolean => !fields.includes(name);
@@ -106,11 +104,4 @@ function repeated(entries: readonly unknown[], name: 'login' | 'provider_user_id
     earlier.add(value);
     return [];
   });
-}
-
-function text(max: number): Pick<FieldRule, 'accepts' | 'isValid'> {
-  return {
-    accepts: `text of 1 to ${max} characters, without NUL`,
-    isValid: (value) => value !== '' && value.length <= max && !value.includes('\0') && value.isWellFormed(),
-  };
 }

@@ -1,6 +1,6 @@
 import { parsePasswordHash, unmatchableHash, type PasswordHash } from '../passwords/password-hash.js';
 
-/** Somebody who can sign in at the sample provider; field names as in the accounts file (contract §2). */
+/** Account of the sample provider; field names as in the accounts file (contract §2). */
 export interface Account {
   /** Never changes, and is never given to another account (spec §2.5). */
   readonly provider_user_id: string;
@@ -12,25 +12,24 @@ export interface Account {
   readonly avatar_url?: string;
 }
 
-/** An account whose password may be shown to everybody. */
+/** Account with a public password. */
 export interface DemoAccount extends Account {
   readonly password: string;
 }
 
-/** All accounts of the sample provider; at least one, each checked. */
+/** All accounts of the sample provider, validated; at least one. */
 export class Accounts {
   private readonly byLogin: ReadonlyMap<string, Account>;
   private readonly byId: ReadonlyMap<string, Account>;
-  private readonly nobodysHash: PasswordHash;
+  private readonly unmatchable: PasswordHash;
 
   constructor(
     accounts: readonly Account[],
-    /** Those to show on the login page, with their passwords. */
     readonly demo: readonly DemoAccount[] = [],
   ) {
     this.byLogin = new Map(accounts.map((account) => [account.login, account]));
     this.byId = new Map(accounts.map((account) => [account.provider_user_id, account]));
-    this.nobodysHash = unmatchableHash(parsePasswordHash(accounts[0]!.password_hash)!);
+    this.unmatchable = unmatchableHash(parsePasswordHash(accounts[0]!.password_hash)!);
   }
 
   withLogin(login: string): Account | undefined {
@@ -41,9 +40,9 @@ export class Accounts {
     return this.byId.get(providerUserId);
   }
 
-  /** The hash to verify a password against. Without such an account, no password matches it, but verifying costs the same. */
+  /** Returns the hash of an account; for an unknown login, a hash of equal cost that no password matches. */
   hashOf(login: string): PasswordHash {
     const account = this.byLogin.get(login);
-    return (account && parsePasswordHash(account.password_hash)) ?? this.nobodysHash;
+    return (account && parsePasswordHash(account.password_hash)) ?? this.unmatchable;
   }
 }

@@ -1,6 +1,6 @@
 import type { DemoAccount } from './accounts.js';
 
-/** Everybody may know these passwords: the login page shows them. Never used in production (contract §2). */
+/** Accounts with public passwords, never used in production (contract §2). */
 export const demoAccounts: readonly DemoAccount[] = [
   {
     provider_user_id: 'demo-ada',

@@ -1,6 +1,6 @@
 /**
- * Comfort for the login form, which works without scripts: the cursor is in the first empty field, the password can be shown, the
- * form is posted once. The form has no `autofocus`: in a frame of another site, Chromium refuses it with an error in the console.
+ * Focuses the first empty field, shows the password on request, and posts the form once. The form has no `autofocus`, which Chromium
+ * blocks in a frame of another site.
  */
 export const formScript = `
 (() => {

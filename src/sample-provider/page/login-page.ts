@@ -1,14 +1,14 @@
 import type { DemoAccount } from '../accounts/accounts.js';
-import type { AuthorizationPageDto } from '../authorization-page.dto.js';
+import type { AuthorizationPageDto } from '../authorize.dto.js';
 import { html, type Html } from '../../http/page/html.js';
-import { layout } from './layout.js';
+import { layout } from './page.js';
 
 export interface LoginPage {
   readonly request: AuthorizationPageDto;
   readonly csrfToken: string;
-  /** Why the page is shown again, and the login to keep. */
+  /** Reason why the page is shown again, and the login to keep. */
   readonly retry?: { readonly message: string; readonly login?: string | undefined } | undefined;
-  /** Accounts to show with their passwords, and to sign in with by one click; none in production. */
+  /** Accounts that are shown with their passwords; none in production. */
   readonly demo: readonly DemoAccount[];
 }
 
@@ -28,7 +28,7 @@ const EYE = html`<svg
   <path class="slash" d="m4.5 4.5 15 15" />
 </svg>`;
 
-/** The login page (spec §4.5.1, 1): a form that works without scripts (form-script.ts adds some comfort). */
+/** Login page (spec §4.5.1, 1), which works without scripts. */
 export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html {
   const { client_id, redirect_uri, state } = request;
   const action = `?${new URLSearchParams({ client_id, redirect_uri, state }).toString()}`;
@@ -76,7 +76,7 @@ export function loginPage({ request, csrfToken, retry, demo }: LoginPage): Html 
   );
 }
 
-/** One button for each, which posts the form with the account's login; after the form's own, which Enter is for. */
+/** Buttons that sign in with one click; after the form's own button, which Enter activates. */
 function demoBox(accounts: readonly DemoAccount[]): Html {
   return html`<div class="demo" role="group" aria-labelledby="demo">
     <p id="demo"><span class="tag">Demo</span> Sign in as</p>
@@ -95,7 +95,7 @@ function demoBox(accounts: readonly DemoAccount[]): Html {
   </div>`;
 }
 
-/** Where the user will be afterwards, in a form that people know: the host, or the name of an app's own scheme. */
+/** Destination for people: the host, or the scheme of an app. */
 function destinationOf(redirectUri: string): string {
   const { host, protocol } = new URL(redirectUri);
   return /^https?:$/.test(protocol) ? host : protocol.slice(0, -1);

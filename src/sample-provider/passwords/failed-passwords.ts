@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 
-/** Where and for whom a password is tried. */
+/** Login and network of an attempt. */
 export interface Attempt {
   readonly login: string;
   /** As `networkOf` has it. */
@@ -8,9 +8,8 @@ export interface Attempt {
 }
 
 /**
- * How many passwords may fail in a minute (security, sample provider). Ten for a login from one network: a stranger elsewhere
- * cannot keep its owner out. Thirty for one network, whatever the logins: otherwise it could use all the time there is for
- * hashing. A hundred for a login from all networks together, so that many networks cannot try ten each.
+ * Failed passwords per minute (docs/security.md). 10 for a login from one network, so that a stranger cannot lock its owner out; 30
+ * for a network, because hashing is expensive; 100 for a login, against attempts from many networks.
  */
 const LIMITS = [
   { most: 10, keyOf: ({ network, login }: Attempt) => `${network} ${login}` },
@@ -19,8 +18,8 @@ const LIMITS = [
 ];
 
 /**
- * Counts failed passwords, each key for a minute from its first. Each instance counts alone, whether RATE_LIMIT is on or off.
- * Bounded: only a password that is hashed adds keys (three), and a minute has no time for many (password-check.ts).
+ * Counts failed passwords in this instance, independent of RATE_LIMIT. Each key lives for a minute. Only a password that is hashed adds
+ * keys, which bounds them (password-check.ts).
  */
 export class FailedPasswords {
   private readonly counts = LIMITS.map(({ most, keyOf }) => ({
@@ -29,7 +28,7 @@ export class FailedPasswords {
     limiter: new RateLimiterMemory({ points: most, duration: 60 }),
   }));
 
-  /** Counts nothing. @returns seconds until another attempt may be made; 0: now */
+  /** Returns the seconds until the next attempt; counts nothing. */
   async secondsToWait(attempt: Attempt): Promise<number> {
     const waits = this.counts.map(async ({ most, keyOf, limiter }) => {
       const count = await limiter.get(keyOf(attempt));
@@ -39,8 +38,8 @@ export class FailedPasswords {
   }
 
   /**
-   * Counts an attempt as failed until it is forgiven, so attempts at the same time cannot outrun a limit.
-   * @returns 0, or the seconds to wait: then the attempt is not counted, and must not be made
+   * Counts an attempt as failed until `forgive`, so that concurrent attempts cannot exceed a limit.
+   * @returns the seconds to wait; if not 0, the attempt is not counted
    */
   async begin(attempt: Attempt): Promise<number> {
     const waits = this.counts.map(async ({ most, keyOf, limiter }) => {
@@ -52,7 +51,7 @@ export class FailedPasswords {
     return seconds;
   }
 
-  /** Takes back what `begin` counted: it was the right password. */
+  /** Undoes `begin` after the right password. */
   async forgive(attempt: Attempt): Promise<void> {
     await Promise.all(this.counts.map(({ keyOf, limiter }) => limiter.reward(keyOf(attempt))));
   }

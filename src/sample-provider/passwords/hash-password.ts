@@ -24,7 +24,7 @@ export async function runHashPassword(argv: readonly string[]): Promise<number> 
   return 0;
 }
 
-/** One line of standard input. At a terminal it asks, and shows nothing of what is typed. */
+/** Reads a line of standard input; at a terminal without echo. */
 async function readPassword(): Promise<string | undefined> {
   const terminal = process.stdin.isTTY;
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });

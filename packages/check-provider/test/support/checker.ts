@@ -48,7 +48,7 @@ export async function runChecker(
   return { code, ...output };
 }
 
-/** Does what `latchkey check-provider <args>` does, in this process: sooner, for those who type nothing. */
+/** Does what `latchkey check-provider <args>` does, in this process: faster, for tests without input. */
 export async function check(args: readonly string[]): Promise<Checked> {
   const output = { stdout: '', stderr: '' };
   const spies = (['stdout', 'stderr'] as const).map((name) =>

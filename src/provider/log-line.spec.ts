@@ -1,0 +1,18 @@
+import { providerSettings } from '../../test/support/stub-provider.js';
+import { oneLine } from './log-line.js';
+
+describe('a log line', () => {
+  it.each<[string, unknown, string, string]>([
+    ['the first line only', new Error('one\ntwo'), 's3cret', 'one'],
+    ['no secret', new Error('a s3cret-1 b xs3cret-1x'), 's3cret-1', 'a *** b x***x'],
+    ['a short secret as a word', new Error('b is no bible, "b" (b)'), 'b', '*** is no bible, "***" (***)'],
+    ['a secret with symbols', new Error('was $1.* here'), '$1.*', 'was *** here'],
+    ['no encoded secret', new Error('was a%20secret%20b'), 'a secret b', 'was ***'],
+    ['no control characters', new Error('a\u0000b\u001fc\u007fd\u009fe\tf'), 's3cret', 'a b c d e f'],
+    ['400 characters', new Error('x'.repeat(500)), 's3cret', 'x'.repeat(400)],
+    ['no text', { message: 7 }, 's3cret', 'unknown error'],
+    ['null', null, 's3cret', 'unknown error'],
+  ])('has %s', (_name, error, clientSecret, line) => {
+    expect(oneLine(error, providerSettings('acme', { clientSecret }))).toBe(line);
+  });
+});

@@ -1,0 +1,81 @@
+import { siblingVariable } from '../config/providers/provider-variables.js';
+import type { ProviderSettings } from '../config/settings/settings.js';
+import { askedOf, type Asked } from './transport/provider-answer.js';
+
+/** Characters of an error message; of a text of the provider (contract §6). */
+const MAX_MESSAGE = 400;
+const MAX_TEXT = 200;
+/** Shorter secrets are masked as whole words only, or else "e" would turn "cannot be loaded" into "cannot b*** load***d". */
+const MIN_MASKED_ANYWHERE = 8;
+
+/**
+ * Describes an error that a provider caused (contract §6): the provider's own words or the failure, the HTTP status, the URL, and
+ * the settings to look at.
+ *
+ * @param secrets values that the provider may repeat: the code, the verifier
+ */
+export function refusalLine(
+  error: unknown,
+  provider: ProviderSettings,
+  secrets: readonly string[] = [],
+): string {
+  const asked = askedOf(error);
+  const { error: code } = (error ?? {}) as { error?: unknown };
+  const [word, description] = [asked?.error, asked?.description].map((text) =>
+    printable(text, [provider.clientSecret, ...secrets], MAX_TEXT),
+  );
+  const reason = word ? word + (description && ` (${description})`) : oneLine(error, provider);
+  const status = asked?.status === undefined ? '' : `, HTTP ${asked.status}`;
+  const from = asked ? `${status} from ${asked.url}` : '';
+  const variables = settingsFor(code ?? asked?.error, asked, provider).map((key) =>
+    siblingVariable(provider.variables.adapter, key),
+  );
+  return `${reason}${from}; look at ${variables.join(', ')}`;
+}
+
+/** Returns the first line of an error's message, without control characters and without the client secret. */
+export function oneLine(error: unknown, { clientSecret }: Pick<ProviderSettings, 'clientSecret'>): string {
+  const { message } = (error ?? {}) as { message?: unknown };
+  const [line] = (typeof message === 'string' ? message : 'unknown error').split('\n', 1);
+  return printable(line, [clientSecret], MAX_MESSAGE);
+}
+
+/** Settings that may be wrong, by the code of the error or by the URL that was asked. */
+function settingsFor(code: unknown, asked: Asked | undefined, provider: ProviderSettings): string[] {
+  const { adapter, options } = provider;
+  switch (code) {
+    case 'invalid_client':
+    case 'unauthorized_client': {
+      const credentials = ['client_id', 'client_secret'];
+      return adapter === 'contract' ? credentials : [...credentials, 'token_endpoint_auth_method'];
+    }
+    case 'invalid_scope':
+      return ['scope'];
+    case 'invalid_grant':
+    case 'invalid_request':
+      return ['redirect_uris', 'pkce'];
+    default: {
+      const urls = ['token_url', 'userinfo_url', 'authorize_url'];
+      return [urls.find((key) => asked && options[key]?.split('?')[0] === asked.url) ?? 'url'];
+    }
+  }
+}
+
+/** Masks secrets, and replaces what could change a terminal. Returns an empty text for no value. */
+function printable(text: unknown, secrets: readonly string[], max: number): string {
+  if (typeof text !== 'string') return text === undefined || text === null ? '' : 'an error that is not text';
+  return secrets
+    .flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())])
+    .reduce(masked, text.slice(0, 10_000))
+    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, max)
+    .toWellFormed();
+}
+
+function masked(line: string, secret: string): string {
+  if (secret === '') return line;
+  if (secret.length >= MIN_MASKED_ANYWHERE) return line.replaceAll(secret, '***');
+  const pattern = secret.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
+  return line.replace(new RegExp(`(?<![\\p{L}\\p{N}])${pattern}(?![\\p{L}\\p{N}])`, 'gu'), '***');
+}
