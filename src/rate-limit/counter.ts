@@ -26,7 +26,7 @@ class LiveKeys {
   private current = 0;
   private began = performance.now();
 
-  /** Counts a key whose minute has begun. */
+  /** Counts a key at the start of its minute. */
   add(): void {
     this.turn();
     this.current++;

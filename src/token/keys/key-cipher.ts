@@ -7,7 +7,7 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Signing key whose private part was encrypted with another SECRET_KEY. */
+/** Error: the private part of a signing key was encrypted with another SECRET_KEY. */
 export class UnreadableKey extends Error {
   override readonly name = 'UnreadableKey';
 

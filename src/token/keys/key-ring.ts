@@ -78,7 +78,7 @@ export class KeyRing {
   }
 
   /**
-   * Replaces the keys by those of the database.
+   * Replaces the keys with a reading of the database.
    * @param lives newest first
    * @param privateKeyOf is called once for each new key
    */

@@ -36,8 +36,8 @@ export class KeyReader {
   }
 
   /**
-   * Returns the keys whose tokens may be valid, and the revoked ones; newest first.
-   * @param known kids of keys whose private part is known
+   * Returns the keys that are not retired, newest first.
+   * @param known kids of keys with a known private part
    */
   read(known: readonly string[]): Promise<ReadKey[]> {
     return this.sql.query<ReadKey>(READ, [known]);

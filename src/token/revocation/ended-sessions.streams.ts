@@ -53,7 +53,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
   }
 
   /**
-   * Sends the sessions that have ended, and then those that end, until the reader disconnects.
+   * Sends past endings, and then new ones, until the reader disconnects.
    * @param lastEventId cursor of the reader
    * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
@@ -93,7 +93,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     if (stream.isOpen) this.ready.add(stream);
   }
 
-  /** Sends the endings of a reading to all streams; the cursor only to those that were sent the past. */
+  /** Sends the endings of a reading to all streams; the cursor only after the past was sent. */
   private flush(cursor: string | null): void {
     const { pieces } = this;
     this.pieces = [];
