@@ -74,7 +74,7 @@ export class EndedSessionStore {
     let after = { key: from, sessionId: BEFORE_ALL };
     for (;;) {
       const rows = await this.sql.query<Row>(READ, [after.key, after.sessionId, to]);
-      if (rows.length > 0) yield rows.map(({ key: _, ...ended }) => ({ ...ended, until }));
+      if (rows.length > 0) yield rows.map(({ key: _key, ...ended }) => ({ ...ended, until }));
       if (rows.length < PAGE) return;
       after = rows.at(-1)!;
     }
