@@ -313,7 +313,7 @@ needs({ 'redis-server': hasRedis }).describe('with Redis', () => {
   async function untilRedisIs(state: 'up' | 'down', instance: TestService): Promise<void> {
     for (;;) {
       const { status, body } = await request(instance.url).get('/health/ready');
-      expect(status).toBe(200); // the service goes on without it
+      expect(status).toBe(200); // the service works without it
       if ((body as { redis: string }).redis === state) return;
       await delay(50);
     }
