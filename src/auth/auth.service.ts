@@ -88,7 +88,7 @@ export class AuthService {
     call: DpopCall,
     userAgentHeader: string | undefined,
   ): Promise<IssuedTokens> {
-    const proof = await this.proofs.judge(call); // a bad one spends no state (contract §5)
+    const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
     const signIn = await this.states.consume(params.state);
     attempt.provider = signIn.provider;
     checkRedirectUri(signIn, params.redirect_uri);

@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
 import { LARGEST_TRIM, TRIM_EVERY } from './append.sql.js';
 
-/** An event to append; `data` is JSON, `ttl` in seconds. */
-export interface Appended {
+/** Event to append; `data` is JSON, `ttl` in seconds. */
+interface Appended {
   readonly userId: string;
   readonly id: string;
   readonly event: string;
@@ -27,10 +27,10 @@ const TRIM = `
     SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = $1))`;
 
 /**
- * What `appendEvent` does in one statement, in several: on Citus, where an INSERT inside of a `WITH` is done in six steps and
- * committed in two phases, at a fifth of the speed. Each of these is one task on the user's node, and so is their commit.
+ * Appends an event as `appendEvent` does, for Citus in several statements: each is one task on the user's node. Citus runs an
+ * INSERT inside a `WITH` in six steps with a two-phase commit, at a fifth of the speed.
  *
- * @param manager of the transaction that holds the counter's row locked to its end
+ * @param manager of the transaction that locks the counter's row until it ends
  * @param history `Settings.channelHistory`
  */
 export async function appendInSteps(
@@ -39,16 +39,9 @@ export async function appendInSteps(
   history: number,
 ): Promise<{ event_offset: string; sent_at: Date }> {
   const [counter] = await manager.query<{ last_offset: string }[]>(COUNT, [userId]);
-  const offset = counter!.last_offset;
-  const stored = await manager.query<{ event_offset: string; sent_at: Date }[]>(STORE, [
-    userId,
-    offset,
-    id,
-    event,
-    data,
-    deviceId,
-    ttl,
-  ]);
-  if (Number(offset) % TRIM_EVERY === 0) await manager.query(TRIM, [userId, Number(offset) - history]);
-  return stored[0]!;
+  const offset = Number(counter!.last_offset);
+  const values = [userId, offset, id, event, data, deviceId, ttl];
+  const [stored] = await manager.query<{ event_offset: string; sent_at: Date }[]>(STORE, values);
+  if (offset % TRIM_EVERY === 0) await manager.query(TRIM, [userId, offset - history]);
+  return stored!;
 }

@@ -1,39 +1,40 @@
-/** A history is trimmed by every so many appends (contract §2, CHANNEL_HISTORY) … */
+/** Offsets divisible by this trim the history (contract §2, CHANNEL_HISTORY). */
 export const TRIM_EVERY = 100;
 /**
- * … of so many events at most, a hundred times what has come since. A history that is far too long, since the setting was
- * lowered, comes down step by step: an append that ran into the timeout of statements would be tried, and fail, forever.
+ * Events that one statement removes at most. A history that is far too long, because the setting was lowered, shrinks step by
+ * step: an append that exceeds the statement timeout would fail again and again.
  */
 export const LARGEST_TRIM = 10_000;
+/** Events that are removed from each history at least, if many share a statement: twice as many as were added. */
+const LEAST_TRIM = 2 * TRIM_EVERY;
 
-/** Seconds for which the service's own events are kept (contract §7). */
+/** Seconds for which the service's own events are stored (contract §7). */
 export const OWN_EVENTS_TTL = 86_400;
 
-/** One append, as SQL expressions; where a value is a parameter, its number (`$1`). */
-export interface Append {
+/** One append, as SQL expressions. */
+interface Append {
   readonly userId: string;
   readonly id: string;
-  /** The event's name. */
+  /** Name of the event. */
   readonly event: string;
   /** JSON, as text. */
   readonly data: string;
-  /** Null: for all of the user's devices, the default. */
-  readonly deviceId?: string;
+  /** NULL: for all devices of the user. */
+  readonly deviceId: string;
   /** Seconds. */
   readonly ttl: string;
   /** `Settings.channelHistory` */
   readonly history: string;
-  /** Something of one row, or of none: then nothing is appended. The expressions above may name its columns. */
-  readonly from?: string;
+  /** Relation of one row, or of none: then nothing is appended. */
+  readonly from: string;
 }
 
 /**
- * The part of a statement that appends an event to a user's history, and keeps that in bounds: the three members `counter`
- * (`last_offset`), `channel_event` (`event_offset`, `data`, `sent_at`) and `trimmed` of a `WITH`.
- * The counter's row stays locked until the transaction ends: nobody sees an offset before the one below it.
+ * Appends an event to a user's history and trims the history, as three members of a `WITH`: `counter` (`last_offset`),
+ * `channel_event` (`event_offset`, `data`, `sent_at`) and `trimmed`. The row of the counter stays locked until the transaction
+ * ends, so offsets become visible in order.
  */
-export function appendEvent(append: Append): string {
-  const { userId, id, event, data, deviceId = 'NULL', ttl, history, from = '(SELECT) AS one_row' } = append;
+export function appendEvent({ userId, id, event, data, deviceId, ttl, history, from }: Append): string {
   return `
     counter AS (
       INSERT INTO channels (user_id, last_offset) SELECT ${userId}, 1 FROM ${from}
@@ -54,24 +55,17 @@ export function appendEvent(append: Append): string {
 }
 
 /** Several appends to one history, as numbers of parameters (`$1`). */
-interface AppendAll {
-  readonly userId: string;
+interface AppendAll extends Pick<Append, 'userId' | 'event' | 'ttl' | 'history'> {
   /** Array of the events' ids. */
   readonly ids: string;
-  /** The name of all of them. */
-  readonly event: string;
-  /** Array of texts: JSON. */
+  /** Array of JSON texts. */
   readonly data: string;
-  /** Seconds. */
-  readonly ttl: string;
-  /** `Settings.channelHistory` */
-  readonly history: string;
 }
 
 /**
- * What `appendEvent` does, for several events of one user, in the order of the arrays: the three members `counter`
- * (`last_offset`, `before`), `channel_event` and `trimmed` of a `WITH`. The history is trimmed once, by the last of the offsets
- * that TRIM_EVERY divides; events below that bound are not stored.
+ * Appends several events of one name to one history, in the order of the arrays, as `appendEvent` does: `counter` (`last_offset`,
+ * `before`), `channel_event` and `trimmed`. The history is trimmed once, by the last offset that TRIM_EVERY divides; events
+ * below that bound are not stored.
  */
 export function appendAll({ userId, ids, event, data, ttl, history }: AppendAll): string {
   const bound = `last_offset - last_offset % ${TRIM_EVERY} - ${history}`;
@@ -91,5 +85,40 @@ export function appendAll({ userId, ids, event, data, ttl, history }: AppendAll)
         SELECT least(${bound}, (
           SELECT min(event_offset) + ${LARGEST_TRIM} FROM channel_events WHERE user_id = ${userId}
         )) FROM counter WHERE last_offset / ${TRIM_EVERY} > before / ${TRIM_EVERY})
+    )`;
+}
+
+/**
+ * Appends one event to each of several histories, for all devices of the user, as `appendEvent` does: `counter`,
+ * `channel_event` (`user_id`, `id`, `event_offset`, `data`, `sent_at`) and `trimmed`. Counters are locked in the order of
+ * `user_id`, so that two statements never deadlock here.
+ *
+ * @param append expressions that may name columns of `from`, a member of the same `WITH` with distinct `user_id`s
+ */
+export function appendToEach({
+  event,
+  data,
+  ttl,
+  history,
+  from,
+}: Pick<Append, 'event' | 'data' | 'ttl' | 'history' | 'from'>): string {
+  return `
+    counter AS (
+      INSERT INTO channels (user_id, last_offset) SELECT user_id, 1 FROM ${from} ORDER BY user_id
+      ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1
+      RETURNING user_id, last_offset
+    ), channel_event AS (
+      INSERT INTO channel_events (user_id, event_offset, id, event, data, device_id, sent_at, expires_at)
+      SELECT user_id, last_offset, gen_random_uuid(), ${event}, ${data}, NULL, now(), now() + make_interval(secs => ${ttl})
+      FROM counter JOIN ${from} USING (user_id)
+      RETURNING user_id, id, event_offset, data, sent_at
+    ), trimmed AS (
+      DELETE FROM channel_events e USING (
+        SELECT user_id, last_offset, greatest(${LEAST_TRIM}, ${LARGEST_TRIM} / count(*) OVER ()) AS most
+        FROM counter WHERE last_offset % ${TRIM_EVERY} = 0
+      ) AS c
+      WHERE e.user_id = c.user_id AND e.event_offset < least(
+        c.last_offset - ${history},
+        (SELECT min(event_offset) + c.most FROM channel_events m WHERE m.user_id = c.user_id))
     )`;
 }

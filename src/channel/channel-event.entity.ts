@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** An event of a user's history, kept until its `ttl` is over. */
+/** Event of a user's history, stored until its `ttl` has passed. */
 @Expires()
 @Entity('channel_events')
 export class StoredChannelEvent {
@@ -17,11 +17,11 @@ export class StoredChannelEvent {
   @Column('text')
   event!: string;
 
-  /** JSON, as text: what was pushed comes out again, letter for letter. */
+  /** JSON as text, so that it is delivered as it was pushed. */
   @Column('text')
   data!: string;
 
-  /** Null: for all of the user's devices. */
+  /** Null: for all devices of the user. */
   @Column('uuid', { name: 'device_id', nullable: true })
   deviceId!: string | null;
 

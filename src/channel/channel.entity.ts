@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** The counter of a user's history. Its row is locked by whoever appends, so offsets have neither holes nor twins. */
+/** Counter of a user's history. An append locks its row, so offsets have no gaps and no duplicates. */
 @Entity('channels')
 export class Channel {
   @PrimaryColumn('uuid', { name: 'user_id' })

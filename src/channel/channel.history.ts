@@ -9,20 +9,21 @@ import { Events, type ChannelEvent } from '../events.js';
 import { appendInSteps } from './append-in-steps.js';
 import { appendAll, OWN_EVENTS_TTL } from './append.sql.js';
 
-/** Where a user's history stands, seen from an offset. */
+/** State of a user's history relative to an offset. */
 export interface HistoryState {
-  /** The number of the newest event; 0 before the first. */
+  /** Number of the newest event; 0 before the first. */
   readonly last: number;
-  /** How many events after the offset are still kept. */
+  /** Number of events after the offset that are still stored. */
   readonly kept: number;
-  /** The event at the offset, and the newest one; null where they are gone. */
+  /** Id of the event at the offset; null if that event is gone. */
   readonly id: string | null;
+  /** Id of the newest event; null if that event is gone. */
   readonly lastId: string | null;
-  /** When that was; milliseconds since the epoch, by the database's clock. */
+  /** Time of the query: milliseconds since the epoch, by the database's clock. */
   readonly at: number;
 }
 
-/** A transaction that may append to channels; what it appended is told once it is committed. */
+/** Transaction that may append to channels; listeners are notified of its events after the commit. */
 export interface ChannelTransaction {
   readonly manager: EntityManager;
   /** Appends events of the service itself, for all of the user's devices: one for each of `data`, in this order. */
@@ -38,16 +39,7 @@ interface Row {
   readonly sent_at: Date;
 }
 
-type Place = Pick<Row, 'event_offset' | 'sent_at'>;
-
-/** A sign-out is found by the time at which its transaction began, so it is not committed much later (contract §8). */
-const LONGEST_MS = 10 * 60_000;
-const TOO_LATE = 'the transaction took too long';
-
-const APPEND = `
-  WITH ${appendAll({ userId: '$1', ids: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
-  SELECT before + place AS event_offset, now() AS sent_at FROM counter, generate_series(1, last_offset - before) AS place
-  ORDER BY place`;
+type Appended = Pick<Row, 'event_offset' | 'sent_at'>;
 
 type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
   readonly last: string;
@@ -55,9 +47,21 @@ type StateRow = Pick<HistoryState, 'id' | 'lastId'> & {
   readonly at: Date;
 };
 
-// Both are asked whenever a socket connects or catches up: named statements.
-/** Bytes after which a page ends, so that events of 60 kB do not fill the memory, or the event loop, for one user. */
+interface Viewpoint {
+  readonly userId: string;
+  readonly offset: number;
+}
+
+/** Sign-outs are found by the time at which their transaction began, so a late commit is rolled back (contract §8). */
+const LONGEST_MS = 10 * 60_000;
+
+/** Size of a page in bytes: limits memory and event-loop time if events have 60 kB each. */
 const PAGE_BYTES = 262_144;
+
+const APPEND = `
+  WITH ${appendAll({ userId: '$1', ids: '$2', event: '$3', data: '$4', ttl: '$5', history: '$6' })}
+  SELECT before + place AS event_offset, now() AS sent_at FROM counter, generate_series(1, last_offset - before) AS place
+  ORDER BY place`;
 
 const READ = {
   name: 'channel-read',
@@ -75,7 +79,6 @@ const READ = {
     ORDER BY event_offset`,
 };
 
-// One statement, so that all are of the same moment.
 const STATE = {
   name: 'channel-state',
   text: `
@@ -86,13 +89,6 @@ const STATE = {
     FROM (SELECT) AS one LEFT JOIN channels ON user_id = $1`,
 };
 
-// Asked every few seconds, of all who are connected.
-const NEWEST = {
-  name: 'channel-newest',
-  text: 'SELECT user_id AS "userId", last_offset AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
-};
-
-// The same of many channels, for sockets that come back together.
 const STATES = {
   name: 'channel-states',
   text: `
@@ -106,15 +102,15 @@ const STATES = {
     ORDER BY place`,
 };
 
-interface Viewpoint {
-  readonly userId: string;
-  readonly offset: number;
-}
+const NEWEST = {
+  name: 'channel-newest',
+  text: 'SELECT user_id AS "userId", last_offset AS last FROM channels WHERE user_id = ANY ($1::uuid[])',
+};
 
-/** The history of each user's channel: what it says is the truth, whatever travels between instances (contract §7). */
+/** History of each user's channel. It is authoritative; messages between instances are notifications (contract §7). */
 @Injectable()
 export class ChannelHistory {
-  private readonly stateOf: (viewpoint: Viewpoint) => Promise<HistoryState>;
+  private readonly findState: (viewpoint: Viewpoint) => Promise<HistoryState>;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -122,10 +118,10 @@ export class ChannelHistory {
     private readonly events: Events,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
-    this.stateOf = sql.together('history-state', (viewpoints: Viewpoint[]) => this.states(viewpoints));
+    this.findState = sql.together('history-state', (viewpoints: Viewpoint[]) => this.findStates(viewpoints));
   }
 
-  /** Runs work in a transaction, and tells of the events that it appended once they are committed. */
+  /** Runs work in a transaction, and emits the events that it appended after the commit. */
   async transaction<Result>(work: (transaction: ChannelTransaction) => Promise<Result>): Promise<Result> {
     const appended: ChannelEvent[] = [];
     const began = performance.now();
@@ -136,7 +132,7 @@ export class ChannelHistory {
           if (data.length > 0) appended.push(...(await this.append(manager, userId, event, data)));
         },
       });
-      if (performance.now() - began > LONGEST_MS) throw new DatabaseBusy(TOO_LATE);
+      if (performance.now() - began > LONGEST_MS) throw new DatabaseBusy('the transaction took too long');
       return done;
     });
     for (const event of appended) this.events.emit('channel.appended', event);
@@ -144,37 +140,32 @@ export class ChannelHistory {
   }
 
   /**
-   * Events after an offset, oldest first, `limit` at most. `data` is undefined where a row cannot be read: nobody can be
-   * given that event, and its number is jumped over.
+   * Reads a page of events after an offset, oldest first, `limit` at most. `data` is undefined if it is not JSON: that event is
+   * undeliverable, and readers skip its offset.
    */
   async read(userId: string, after: number, limit: number): Promise<ChannelEvent[]> {
     const rows = await this.sql.query<Row>(READ, [userId, after, limit]);
     return rows.map((row) => eventOf(userId, row));
   }
 
-  /** Where the history stands, seen from an offset. What is asked together shares one statement. */
+  /** Returns the state of a history relative to an offset. */
   async state(userId: string, offset: number): Promise<HistoryState> {
-    return this.stateOf({ userId, offset });
+    return this.findState({ userId, offset });
   }
 
-  private async states(viewpoints: Viewpoint[]): Promise<HistoryState[]> {
-    if (viewpoints.length === 1) return [await this.stateAt(viewpoints[0]!)];
-    const [userIds, offsets] = [
-      viewpoints.map(({ userId }) => userId),
-      viewpoints.map(({ offset }) => offset),
-    ];
-    return (await this.sql.query<StateRow>(STATES, [userIds, offsets])).map(stateOf);
-  }
-
-  private async stateAt({ userId, offset }: Viewpoint): Promise<HistoryState> {
-    const [row] = await this.sql.query<StateRow>(STATE, [userId, offset]);
-    return stateOf(row!);
-  }
-
-  /** The number of the newest event of each of these users; those without any event are left out. */
+  /** Returns the number of the newest event of each of these users; users without an event are left out. */
   async newest(userIds: readonly string[]): Promise<Map<string, number>> {
     const rows = await this.sql.query<{ userId: string; last: string }>(NEWEST, [userIds]);
     return new Map(rows.map(({ userId, last }) => [userId, Number(last)]));
+  }
+
+  private async findStates(viewpoints: Viewpoint[]): Promise<HistoryState[]> {
+    const userIds = viewpoints.map(({ userId }) => userId);
+    const offsets = viewpoints.map(({ offset }) => offset);
+    const rows = await (viewpoints.length === 1
+      ? this.sql.query<StateRow>(STATE, [userIds[0], offsets[0]])
+      : this.sql.query<StateRow>(STATES, [userIds, offsets]));
+    return rows.map(stateOf);
   }
 
   private async append(
@@ -183,47 +174,52 @@ export class ChannelHistory {
     event: string,
     data: readonly object[],
   ): Promise<ChannelEvent[]> {
-    const { channelHistory } = this.settings;
-    const events = data.map((one) => ({ id: randomUUID(), text: JSON.stringify(one) }));
-    const places: Place[] = [];
-    if (this.sql.distributed) {
-      for (const { id, text } of events) {
-        const one = { userId, id, event, data: text, deviceId: null, ttl: OWN_EVENTS_TTL };
-        places.push(await appendInSteps(manager, one, channelHistory));
-      }
-    } else {
-      const [ids, texts] = [events.map(({ id }) => id), events.map(({ text }) => text)];
-      places.push(
-        ...(await manager.query<Place[]>(APPEND, [
+    const ids = data.map(() => randomUUID());
+    const texts = data.map((one) => JSON.stringify(one));
+    const rows = await (this.sql.distributed
+      ? this.appendEach(manager, userId, event, ids, texts)
+      : manager.query<Appended[]>(APPEND, [
           userId,
           ids,
           event,
           texts,
           OWN_EVENTS_TTL,
-          channelHistory,
-        ])),
-      );
-    }
-    return places.map(({ event_offset: offset, sent_at: sentAt }, i) => ({
-      id: events[i]!.id,
+          this.settings.channelHistory,
+        ]));
+    return rows.map((row, i) => ({
+      id: ids[i]!,
       userId,
       deviceId: null,
-      offset: Number(offset),
+      offset: Number(row.event_offset),
       event,
       data: data[i],
-      sentAt: sentAt.toISOString(),
+      sentAt: row.sent_at.toISOString(),
     }));
+  }
+
+  private async appendEach(
+    manager: EntityManager,
+    userId: string,
+    event: string,
+    ids: readonly string[],
+    texts: readonly string[],
+  ): Promise<Appended[]> {
+    const rows: Appended[] = [];
+    for (const [i, id] of ids.entries()) {
+      const one = { userId, id, event, data: texts[i]!, deviceId: null, ttl: OWN_EVENTS_TTL };
+      rows.push(await appendInSteps(manager, one, this.settings.channelHistory));
+    }
+    return rows;
   }
 }
 
-/** A row may be of another version, or have been written by somebody else. */
 function eventOf(userId: string, row: Row): ChannelEvent {
   const { id, event, device_id: deviceId } = row;
-  const place = { id, userId, deviceId, offset: Number(row.event_offset), event };
+  const known = { id, userId, deviceId, offset: Number(row.event_offset), event };
   try {
-    return { ...place, data: JSON.parse(row.data) as unknown, sentAt: row.sent_at.toISOString() };
+    return { ...known, data: JSON.parse(row.data) as unknown, sentAt: row.sent_at.toISOString() };
   } catch {
-    return { ...place, data: undefined, sentAt: '' };
+    return { ...known, data: undefined, sentAt: '' };
   }
 }
 

@@ -8,10 +8,7 @@ import { Presence } from './presence.entity.js';
 import { PresenceStore } from './presence.store.js';
 import { PresenceTracker } from './presence.tracker.js';
 
-/**
- * What a user's channel holds: its history, and who is connected to it. The sockets are the realtime room's. Not global:
- * what a global module does when the service stops comes after the pool of connections is closed.
- */
+/** History and presence of a user's channel. Not global: a global module shuts down after the connection pool is closed. */
 @Module({
   imports: [TypeOrmModule.forFeature([Instance, Presence])],
   providers: [ChannelHistory, ChannelRemoval, IdempotencyStore, PresenceStore, PresenceTracker],

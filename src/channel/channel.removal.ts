@@ -4,20 +4,19 @@ import { StoredChannelEvent } from './channel-event.entity.js';
 import { Channel } from './channel.entity.js';
 import { PresenceStore } from './presence.store.js';
 
-/** Events that one statement removes: far below its timeout, also where each has the 64 KiB of a request. */
+/** Events that one statement removes: far below its timeout, also if each has 64 KiB. */
 const SLICE = 1000;
 
-// Whoever appends, and trims, holds it as well.
+// Appends lock this row as well.
 const LOCK_COUNTER = 'SELECT FROM channels WHERE user_id = $1 FOR UPDATE';
 
-// Counted by rows: those that had a short `ttl` have left gaps between the offsets. An array, since `IN` may be a join that reads
-// each of them for each.
+// Counted by rows: expired events leave gaps between offsets. An array, since PostgreSQL may run `IN` as a nested loop.
 const REMOVE_SLICE = `
   DELETE FROM channel_events
   WHERE user_id = $1 AND event_offset = ANY (ARRAY(
     SELECT event_offset FROM channel_events WHERE user_id = $1 ORDER BY event_offset LIMIT ${SLICE}))`;
 
-/** Removes what a user's channel holds, for the removal of the user. */
+/** Removes history and presence of a user who is removed. */
 @Injectable()
 export class ChannelRemoval {
   constructor(
@@ -25,16 +24,13 @@ export class ChannelRemoval {
     private readonly presence: PresenceStore,
   ) {}
 
-  /**
-   * Removes who is connected, and almost all of the history, in transactions of its own: a history may be far longer than one
-   * statement can remove. What is left, and what comes meanwhile, is for `remove`.
-   */
+  /** Removes presence and most of the history, in short transactions: one statement could not remove a long history. */
   async begin(userId: string): Promise<void> {
     while ((await this.removeSlice(userId)) >= SLICE);
     await this.presence.forget(userId);
   }
 
-  /** Removes the history and its counter. Nobody appends to it meanwhile: the user and their devices are locked. */
+  /** Removes the rest of the history and its counter. The caller has locked the user, so nothing is appended. */
   async remove(manager: EntityManager, userId: string): Promise<void> {
     await manager.delete(Channel, { userId });
     await manager.delete(StoredChannelEvent, { userId });

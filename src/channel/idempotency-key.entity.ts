@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../database/expires.js';
 
-/** A push that was done, so that the same one is not done twice (contract §4, `Idempotency-Key`). */
+/** Result of a push, so that a repeated request does not push again (contract §4, `Idempotency-Key`). */
 @Expires()
 @Entity('idempotency_keys')
 export class IdempotencyKey {
@@ -9,11 +9,11 @@ export class IdempotencyKey {
   @PrimaryColumn('bytea', { name: 'key_hash' })
   keyHash!: Buffer;
 
-  /** SHA-256 of the body: another body under the same key is a mistake. */
+  /** SHA-256 of the body: another body with the same key is rejected. */
   @Column('bytea', { name: 'body_hash' })
   bodyHash!: Buffer;
 
-  /** The first answer, as JSON; null while the push is on its way. */
+  /** The first answer, as JSON; null while the push is running. */
   @Column('text', { nullable: true })
   answer!: string | null;
 

@@ -3,18 +3,18 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Clock } from '../database/clock.js';
 import { IdempotencyKey } from './idempotency-key.entity.js';
 
-/** A request that is to be done once. */
+/** Request that takes effect once. */
 export interface IdempotentRequest {
-  /** SHA-256 of who asks and their key. */
+  /** SHA-256 of service key and idempotency key. */
   readonly keyHash: Buffer;
-  /** SHA-256 of what is asked. */
+  /** SHA-256 of the body. */
   readonly bodyHash: Buffer;
-  /** For how many seconds it is remembered. */
+  /** Seconds for which the answer is stored. */
   readonly ttl: number;
 }
 
-// Waits for whoever holds the key; then it is there with its answer, unless that request failed or was too long ago.
-// The time is a parameter: Citus refuses `now()` where there is a conflict.
+// Waits for a transaction with the same key, and returns its answer unless it failed or has expired.
+// The time is a parameter: Citus rejects `now()` in ON CONFLICT.
 const CLAIM = `
   INSERT INTO idempotency_keys AS k (key_hash, body_hash, expires_at)
   VALUES ($1, $2, $4::timestamptz + make_interval(secs => $3))
@@ -24,7 +24,7 @@ const CLAIM = `
     expires_at = greatest(k.expires_at, CASE WHEN k.expires_at > $4 THEN k.expires_at ELSE excluded.expires_at END)
   RETURNING k.body_hash, k.answer`;
 
-/** What was asked for with an `Idempotency-Key`, and what was answered (contract §4). */
+/** Answers to requests with an `Idempotency-Key` (contract §4). */
 @Injectable()
 export class IdempotencyStore {
   constructor(
@@ -33,9 +33,9 @@ export class IdempotencyStore {
   ) {}
 
   /**
-   * Does work once for a key: whoever comes with the same one later, or at the same time, gets the first answer.
-   * @param work in the transaction that remembers its answer; undefined is not remembered
-   * @returns the answer, or 'other body'; undefined when the work gave none
+   * Runs work once for a key: later and concurrent requests with that key get the first answer.
+   * @param work runs in the transaction that stores its answer; undefined is not stored
+   * @returns the answer, or 'other body'; undefined if the work returned undefined
    */
   once<Answer>(
     { keyHash, bodyHash, ttl }: IdempotentRequest,

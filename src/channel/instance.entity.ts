@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { ReferenceTable } from '../database/citus.js';
 
-/** An instance of the service that holds sockets, and when it was last heard of. */
+/** Instance of the service with sockets, and the time of its last heartbeat. */
 @ReferenceTable()
 @Entity('instances')
 export class Instance {

@@ -1,6 +1,6 @@
 import { Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** On this instance, this device of this user has an open socket. */
+/** Device of a user with an open socket on an instance. */
 @Entity('presence')
 export class Presence {
   @PrimaryColumn('uuid', { name: 'user_id' })

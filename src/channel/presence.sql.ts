@@ -1,7 +1,7 @@
-/** Seconds after which an instance that is not heard of counts as gone. Its heartbeat comes every ten. */
+/** Seconds without a heartbeat after which an instance counts as gone. It sends one every ten seconds. */
 export const GONE_AFTER_S = 30;
 
-/** A condition, made from SQL expressions: a device of the user has an open socket (contract §7, `online`). */
+/** Condition, made from SQL expressions: a device of the user has an open socket (contract §7, `online`). */
 export function isOnline(userId: string, deviceId: string): string {
   return `EXISTS (
     SELECT FROM presence p JOIN instances i ON i.instance_id = p.instance_id

@@ -1,13 +1,29 @@
 import 'reflect-metadata';
+import { parseArgs } from 'node:util';
 import { InvalidSettings } from '../config/settings/invalid-settings.js';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
 import { errorCode, errorMessage } from '../database/statements/error-facts.js';
-import { parseArguments, USAGE } from './arguments.js';
+
+export type Command =
+  | { readonly name: 'list'; readonly json: boolean }
+  | { readonly name: 'rotate' }
+  | { readonly name: 'revoke'; readonly kid: string }
+  | { readonly name: 'reencrypt' };
+
+const USAGE = `Usage: latchkey keys <command>
+
+  list [--json]   the signing keys: their states and times
+  rotate          make the next key: published at once, in use ten minutes later
+  revoke <kid>    withdraw a key: its tokens are rejected within a second
+  reencrypt       after SECRET_KEY was changed; the former one is in OLD_SECRET_KEY or OLD_SECRET_KEY_FILE
+
+Settings are those of the service: the environment, or .env. See docs/keys.md.
+`;
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html: undefined_table, undefined_column
 const NOT_MIGRATED = new Set<unknown>(['42P01', '42703']);
 
-/** `latchkey keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
+/** Runs `latchkey keys` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage */
 export async function runKeys(argv: readonly string[]): Promise<number> {
   const command = parseArguments(argv);
   if (!command || command === 'help') {
@@ -15,8 +31,8 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
     return command ? 0 : 2;
   }
   try {
-    const settings = loadCommandSettings(command.name !== 'list'); // `list` only reads, and no private parts
-    // Loaded after arguments and settings, which fail fast: these modules bring the whole ORM.
+    const settings = loadCommandSettings(command.name !== 'list'); // `list` reads no private parts
+    // These modules load the ORM, so arguments and settings are validated before.
     const [{ openDatabase }, { run }] = await Promise.all([import('./open-database.js'), import('./run.js')]);
     const database = await openDatabase(settings);
     try {
@@ -31,11 +47,34 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** One line, without a stack: what an operator can do something about. */
+/** Parses the arguments. @returns undefined if they are invalid */
+export function parseArguments(args: readonly string[]): Command | 'help' | undefined {
+  const { values, positionals } = read(args) ?? { values: {}, positionals: [] };
+  const [name, kid, ...rest] = positionals;
+  if (values.help) return 'help';
+  if (name === 'list' && kid === undefined) return { name, json: values.json ?? false };
+  if (values.json || rest.length > 0) return undefined;
+  if (name === 'revoke' && kid) return { name, kid };
+  return (name === 'rotate' || name === 'reencrypt') && kid === undefined ? { name } : undefined;
+}
+
+function read(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { json: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    });
+  } catch {
+    return undefined; // an unknown option
+  }
+}
+
+/** Describes an error in one line, without a stack. */
 function describe(error: unknown): string {
   if (error instanceof InvalidSettings) return error.message;
   if (NOT_MIGRATED.has(errorCode(error))) {
-    return 'The database is not the one of this version: start the service once, which brings it up to date.';
+    return 'The database has not the schema of this version: start the service once, which migrates it.';
   }
   return errorMessage(error) || String(errorCode(error));
 }

@@ -15,10 +15,7 @@ export interface OpenDatabase {
   close(): Promise<void>;
 }
 
-/**
- * Connects to the database of the service: to `DATABASE_URL`, or to the embedded one. That is started for this command
- * alone, unless the running service has started it already.
- */
+/** Connects to `DATABASE_URL`, or to the embedded database, which it starts for this command unless the service runs. */
 export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
   const { database, stop } = await locate(settings);
   try {

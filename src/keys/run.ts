@@ -1,38 +1,60 @@
 import type { DataSource } from 'typeorm';
+import { oldSecretKey } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
 import { Sql } from '../database/statements/sql.js';
-import { KeyStore, type NewKey, KeyReader } from '../token/keys/key.store.js';
-import type { Command } from './arguments.js';
-import { jsonReport, tableReport } from './report.js';
-import { oldSecretKey } from '../config/settings/load-settings.js';
+import type { KeyLife } from '../token/keys/key-life.js';
+import { KeyStore, KeyReader } from '../token/keys/key.store.js';
+import type { Command } from './command.js';
 
-/**
- * Does what a command says.
- * @returns what to tell the operator; never a secret.
- */
+/** Runs a command. @returns the text to print, without a secret */
 export async function run(command: Command, settings: Settings, dataSource: DataSource): Promise<string> {
   if (command.name === 'list') {
     const keys = await new KeyReader(new Sql(dataSource)).list();
     return command.json ? jsonReport(keys) : tableReport(keys);
   }
   const store = new KeyStore(dataSource, settings);
-  if (command.name === 'reencrypt') return reencrypted(await store.reencrypt(oldSecretKey()));
-  return command.name === 'rotate'
-    ? rotated(await store.rotate())
-    : revoked(command.kid, await store.revoke(command.kid));
-}
-
-function rotated({ made, kid, activeAt }: Awaited<ReturnType<KeyStore['rotate']>>): string {
-  const key = `key ${kid} is published, and signs from ${activeAt.toISOString()} on`;
-  return made ? `Done: ${key}.\n` : `Nothing to do: ${key}.\n`;
-}
-
-function revoked(kid: string, successor: NewKey | undefined): string {
+  if (command.name === 'reencrypt') {
+    const count = await store.reencrypt(oldSecretKey());
+    if (count === 0) return 'Nothing to do: the keys are encrypted with this SECRET_KEY already.\n';
+    return `Encrypted ${count} ${count === 1 ? 'key' : 'keys'} anew. Restart the service with the new SECRET_KEY now.\n`;
+  }
+  if (command.name === 'rotate') {
+    const { made, kid, activeAt } = await store.rotate();
+    const key = `key ${kid} is published, and signs from ${activeAt.toISOString()} on`;
+    return made ? `Done: ${key}.\n` : `Nothing to do: ${key}.\n`;
+  }
+  const successor = await store.revoke(command.kid);
   const instead = successor ? ` Key ${successor.kid} signs instead.` : '';
-  return `Revoked key ${kid}: within a second its tokens are refused.${instead}\n`;
+  return `Revoked key ${command.kid}: its tokens are rejected within a second.${instead}\n`;
 }
 
-function reencrypted(count: number): string {
-  if (count === 0) return 'Nothing to do: the keys are encrypted with this SECRET_KEY already.\n';
-  return `Encrypted ${count} ${count === 1 ? 'key' : 'keys'} anew. Restart the service with the new SECRET_KEY now.\n`;
+/** Formats keys as one JSON array; `published_until` is null until the key has a successor. */
+function jsonReport(keys: readonly KeyLife[]): string {
+  const lines = keys.map(({ kid, state, createdAt, activeAt, revokedAt, endsAt }) => ({
+    kid,
+    state,
+    created_at: createdAt,
+    active_at: activeAt,
+    revoked_at: revokedAt,
+    published_until: endsAt,
+  }));
+  return `${JSON.stringify(lines, undefined, 2)}\n`;
+}
+
+/** Formats keys as a table with times in UTC. */
+function tableReport(keys: readonly KeyLife[]): string {
+  if (keys.length === 0)
+    return 'There is no signing key yet: the service makes the first one when it starts.\n';
+  const rows = keys.map(({ kid, state, createdAt, activeAt, endsAt }) => [
+    kid,
+    state,
+    ...[createdAt, activeAt, endsAt].map((time) => time?.toISOString().slice(0, 19).replace('T', ' ') ?? '-'),
+  ]);
+  return [['kid', 'state', 'made', 'first use', 'published until'], ...rows].map(line).join('');
+}
+
+const WIDTHS = [36, 9, 19, 19, 0]; // of a UUID, `published`, and times without the fraction of the second
+
+function line(cells: readonly string[]): string {
+  return `${cells.map((cell, i) => cell.padEnd(WIDTHS[i]!)).join('  ')}\n`;
 }

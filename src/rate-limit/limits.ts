@@ -8,13 +8,12 @@ import { RedisConnection } from '../redis/redis-connection.js';
 import { Counter } from './counter.js';
 import { networkOf } from '../http/network.js';
 
-/** Pages of devices a minute and user. Each may read all sessions of the user: milliseconds of the database. */
+/** Pages of devices a minute and user. Each may read all sessions of the user, which takes the database milliseconds. */
 const READS = 600;
 
-/** The limits of contract §2, for each address and for each user. */
+/** Limits for each address and each user (contract §2, RATE_LIMIT). */
 @Injectable()
 export class Limits extends RateLimits {
-  /** A limit that has no counter does not compile. */
   private readonly counters: Readonly<Record<Limit | UserLimit, Counter>>;
 
   constructor(
@@ -46,12 +45,20 @@ export class Limits extends RateLimits {
   private async consume(
     limit: Limit | UserLimit,
     key: string,
-    who: { address: string } | { userId: string },
+    subject: { address: string } | { userId: string },
   ): Promise<void> {
     const exceeded = await this.counters[limit].count(key);
     if (!exceeded) return;
-    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...who }); // once a minute, also in a flood
+    if (exceeded.first) this.events.emit('rate_limit.exceeded', { limit, ...subject }); // once a minute, also in a flood
     const seconds = Math.max(1, Math.ceil(exceeded.milliseconds / 1000));
     throw new OAuthError('slow_down', 'too many requests', { headers: { 'Retry-After': String(seconds) } });
   }
+}
+
+/** Counts nothing: RATE_LIMIT is off. */
+@Injectable()
+export class NoLimits extends RateLimits {
+  async count(): Promise<void> {}
+
+  async countUser(): Promise<void> {}
 }

@@ -1,14 +1,37 @@
-import { Global, Module, type DynamicModule } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
+import {
+  Global,
+  Injectable,
+  Module,
+  type CanActivate,
+  type DynamicModule,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { APP_GUARD, Reflector } from '@nestjs/core';
+import type { Request } from 'express';
 import type { Settings } from '../config/settings/settings.js';
-import { RateLimits } from '../http/rate-limit.js';
-import { Limits } from './limits.js';
-import { NoLimits } from './no-limits.js';
-import { RateLimitGuard } from './rate-limit.guard.js';
+import { RATE_LIMIT, RateLimits, type LimitOfRoute } from '../http/rate-limit.js';
+import { Limits, NoLimits } from './limits.js';
+
+/** Counts the requests to every route that declares `@RateLimit(…)`, whether they succeed or fail. */
+@Injectable()
+class RateLimitGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly limits: RateLimits,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const limit = this.reflector.get<LimitOfRoute | undefined>(RATE_LIMIT, context.getHandler());
+    if (limit === undefined) return true;
+    const request = context.switchToHttp().getRequest<Request>();
+    const counted = typeof limit === 'function' ? limit(request) : limit;
+    return this.limits.count(counted, request.ip).then(() => true);
+  }
+}
 
 /**
- * Always part of the application: classes that count inject RateLimits, so without this module the start fails instead of
- * leaving a limit out. While RATE_LIMIT is off no guard is registered, which costs requests nothing.
+ * Provides RateLimits: without this module the start fails, instead of leaving a limit out. While RATE_LIMIT is off no guard
+ * is registered, so requests cost nothing.
  */
 @Global()
 @Module({ exports: [RateLimits] })

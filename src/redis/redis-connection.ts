@@ -3,27 +3,27 @@ import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { Redis } from 'ioredis';
 import { selfTest, Unusable } from './self-test.js';
 
-/** A connection that only listens would not notice that it is dead, so it pings. */
+/** The subscriber sends nothing else, so only a ping reveals a dead connection. */
 const PING_EVERY_MS = 1000;
-/** Rights may be granted while the service runs. */
+/** An operator may grant rights while the service runs. */
 const TEST_AGAIN_MS = 1000;
 
-/** The service's two connections to Redis. They count as up after a self-test of both (contract §2 `REDIS_URL`). */
+/** The service's two connections to Redis. They count as up after a self-test of both (contract §2, `REDIS_URL`). */
 export class RedisConnection implements OnApplicationShutdown {
-  /** For subscriptions, which their owner makes again at each `onUp`. */
+  /** For subscriptions, which listeners of `onUp` renew. */
   readonly subscriber: Redis;
   private readonly logger = new Logger(RedisConnection.name);
   private readonly channel = `latchkey:self-test:${randomUUID()}`;
   private readonly pings: NodeJS.Timeout;
   private readonly listeners: (() => void)[] = [];
   private usable = false;
-  /** Raised when a connection opens or closes: the result of an earlier self-test is void. */
+  /** Incremented if a connection opens or closes: the result of an earlier self-test is then ignored. */
   private epoch = 0;
   private nextTest?: NodeJS.Timeout;
-  /** The last warning, until Redis is usable again. */
+  /** Last warning that was logged, until Redis is usable again. */
   private warned: string | undefined;
 
-  /** @param client for commands; they fail at once while Redis is away */
+  /** @param client for commands; they fail at once while Redis is unreachable */
   constructor(readonly client: Redis) {
     this.subscriber = client.duplicate({
       connectionName: 'latchkey-hints',
@@ -43,7 +43,7 @@ export class RedisConnection implements OnApplicationShutdown {
     return this.usable && isReady(this.client) && isReady(this.subscriber);
   }
 
-  /** Whether Redis is usable, and answers now. */
+  /** Pings Redis. */
   async isUp(): Promise<boolean> {
     if (!this.isUsable) return false;
     try {
@@ -54,17 +54,17 @@ export class RedisConnection implements OnApplicationShutdown {
     }
   }
 
-  /** @param listener called whenever Redis has become usable, with connections of which one at least is new */
+  /** @param listener called each time the connections have become usable; at least one of them is new then */
   onUp(listener: () => void): void {
     this.listeners.push(listener);
   }
 
-  /** Repeats the self-test after a failed command: the user's rights may have been withdrawn. */
+  /** Repeats the self-test after a failed command: an operator may have withdrawn rights. */
   onFailure(): void {
     if (this.usable) void this.test();
   }
 
-  /** A new connection begins without subscriptions, and with the self-test. */
+  /** Replaces the subscriber's connection, which drops all subscriptions. */
   renewSubscriber(): void {
     reconnect(this.subscriber);
   }
@@ -78,7 +78,7 @@ export class RedisConnection implements OnApplicationShutdown {
 
   private async test(): Promise<void> {
     clearTimeout(this.nextTest);
-    if (!isReady(this.client) || !isReady(this.subscriber)) return; // the other connection will call
+    if (!isReady(this.client) || !isReady(this.subscriber)) return;
     const epoch = ++this.epoch;
     try {
       await selfTest(this, this.channel);
@@ -108,7 +108,7 @@ export class RedisConnection implements OnApplicationShutdown {
     }, TEST_AGAIN_MS).unref();
   }
 
-  /** Every attempt to reconnect brings an error: only the first one is logged. */
+  /** Each attempt to reconnect causes an error: only the first one is logged. */
   private onError(error: Error): void {
     if (this.warned !== undefined) return;
     this.logger.warn({ err: error, msg: 'Redis is away' });
@@ -130,7 +130,7 @@ function isReady({ status }: Redis): boolean {
   return status === 'ready';
 }
 
-/** Not while it is connecting: in the middle of its questions to Sentinels, ioredis would give up for good. */
+/** Does nothing while it connects: ioredis would give up if it is disconnected while it queries Sentinels. */
 function reconnect(connection: Redis): void {
   if (isReady(connection)) connection.disconnect(true);
 }

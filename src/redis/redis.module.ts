@@ -1,13 +1,48 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Logger, Module } from '@nestjs/common';
+import type { Redis, RedisOptions } from 'ioredis';
+import { currentSecret } from '../config/secrets/current-secret.js';
+import { settingsTable } from '../config/settings/settings-table.js';
 import { SETTINGS } from '../config/settings/settings.module.js';
 import type { Settings } from '../config/settings/settings.js';
+import type { SentinelUrl } from '../config/urls/redis-url.js';
 import { RedisConnection } from './redis-connection.js';
-import { followSecret } from './redis-credentials.js';
-import { REDIS_OPTIONS, sentinelOptions } from './redis-options.js';
+
+const CONNECT_MS = 1000;
+const COMMAND_MS = 500;
+const retryStrategy = (attempt: number): number => Math.min(attempt * 100, 1000);
+
+/** The service works without Redis, so a command without an early answer fails early. */
+const REDIS_OPTIONS = {
+  connectionName: 'latchkey',
+  connectTimeout: CONNECT_MS,
+  commandTimeout: COMMAND_MS,
+  socketTimeout: COMMAND_MS, // without an answer for this long, ioredis reconnects
+  disconnectTimeout: 500,
+  enableOfflineQueue: false,
+  enableReadyCheck: false, // self-test.ts checks more
+  maxRetriesPerRequest: 0, // a repeated command could publish an event twice
+  retryStrategy,
+} satisfies RedisOptions;
 
 /**
- * Always part of the application. Classes that can use Redis inject the connection, which is undefined without REDIS_URL. So
- * a module that was forgotten stops the start, instead of leaving each instance alone with its counts and events.
+ * Options if Sentinels name the master: ioredis asks them before each connection. Without `failoverDetector`, because a
+ * failover during a connection attempt would stop ioredis for good.
+ */
+function sentinelOptions({ tls, ...url }: SentinelUrl) {
+  return {
+    ...REDIS_OPTIONS,
+    ...url,
+    sentinels: [...url.sentinels],
+    role: 'master' as const,
+    sentinelCommandTimeout: COMMAND_MS,
+    sentinelRetryStrategy: retryStrategy,
+    ...(tls && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+  } satisfies RedisOptions;
+}
+
+/**
+ * Provides the connection, which is undefined without REDIS_URL. Without this module the start fails, instead of leaving each
+ * instance alone with its counts and events.
  */
 @Global()
 @Module({
@@ -24,4 +59,27 @@ async function connect({ redisUrl, secretFiles }: Settings): Promise<RedisConnec
   const redis = new RedisConnection(client);
   for (const connection of [redis.client, redis.subscriber]) followSecret(connection, redisUrl, secretFiles);
   return redis;
+}
+
+/** Makes each new connection use the current user and password of `REDIS_URL_FILE` (contract §2). */
+function followSecret(
+  connection: Redis,
+  redisUrl: string | SentinelUrl,
+  secretFiles: Settings['secretFiles'],
+): void {
+  const { name, parser } = settingsTable.redisUrl;
+  const file = secretFiles.get(name);
+  if (!file) return;
+  const current = currentSecret(file, parser, redisUrl, (line) => new Logger('Redis').warn(line));
+  // Emitted before each attempt, which reads the options.
+  connection.on('reconnecting', () => Object.assign(connection.options, credentialsOf(current.now())));
+}
+
+function credentialsOf(url: string | SentinelUrl): RedisOptions {
+  if (typeof url === 'string') {
+    const { username, password } = new URL(url);
+    return { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  }
+  const { username, password, sentinelUsername, sentinelPassword } = url;
+  return { username, password, sentinelUsername, sentinelPassword };
 }

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 
 const RECEIVE_MS = 1000;
 
-/** Redis answers, but cannot be used as it is. The message is for the log, and holds no secret. */
+/** Redis answers, but is unusable. The message is for the log, without secrets. */
 export class Unusable extends Error {
   /** @param elsewhere whether a new connection may lead to a usable Redis */
   constructor(
@@ -15,15 +15,13 @@ export class Unusable extends Error {
 }
 
 interface Connections {
-  /** For commands. */
   readonly client: Redis;
-  /** For subscriptions. */
   readonly subscriber: Redis;
 }
 
 /**
- * Tests new connections as the service uses them (contract §2 `REDIS_URL`): subscribes, publishes, receives. Redis 7 lets a new
- * user connect, but not use any channel.
+ * Tests new connections as the service uses them (contract §2, `REDIS_URL`): subscribes, publishes, receives. In Redis 7 a new
+ * user may connect, but not use any channel.
  *
  * @param channel of this instance alone
  * @throws Unusable, or the error of the connection
@@ -35,7 +33,7 @@ export async function selfTest({ client, subscriber }: Connections, channel: str
   await subscriber.unsubscribe(channel);
 }
 
-/** A Sentinel and a replica deliver to their own subscribers only, so other instances would miss messages. */
+/** Sentinels and replicas deliver to their own subscribers only, so other instances would miss messages. */
 async function requireMaster(client: Redis): Promise<void> {
   const info = await client.info().catch(() => ''); // the user may lack the right
   if (/^redis_mode:sentinel/m.test(info)) {
@@ -44,12 +42,12 @@ async function requireMaster(client: Redis): Promise<void> {
     );
   }
   if (/^loading:1/m.test(info)) throw new Unusable(`${address(client)} is still loading its data`);
-  if (/^redis_mode:cluster/m.test(info)) return; // every node of a cluster delivers to all
+  if (/^redis_mode:cluster/m.test(info)) return; // a node of a cluster delivers to all nodes
   if (/^role:slave/m.test(info)) throw new Unusable(`${address(client)} is a replica, not the master`, true);
 }
 
 async function receive({ client, subscriber }: Connections, channel: string): Promise<void> {
-  const sent = randomUUID(); // a late message of an earlier test proves nothing
+  const sent = randomUUID(); // distinguishes a late message of an earlier test
   let settle: (isReceived: boolean) => void;
   const received = new Promise<boolean>((resolve) => (settle = resolve));
   const listener = (from: string, message: string): void => {

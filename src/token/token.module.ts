@@ -54,10 +54,10 @@ import { TokenService } from './refresh/token.service.js';
 })
 export class TokenModule {}
 
-/** Verifies with our own keys, as KeyObjects: parsing PEM text at every token would triple the cost. */
+/** Verifies with our own keys, as KeyObjects, which need no parsing. */
 function jwtWithOurKeys(keys: KeyService): JwtService {
   return new JwtService({
-    // No key: jsonwebtoken refuses.
+    // Without a key, jsonwebtoken rejects the token.
     secretOrKeyProvider: (_type, token) => keys.verificationKey(token as string) ?? '',
   });
 }

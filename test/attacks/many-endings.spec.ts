@@ -115,9 +115,9 @@ describe('10,000 sessions of one user that end at once', () => {
       query: (...call: [Statement, unknown[]]) => (asked.push(call), database.query(...call)),
     } as unknown as Sql;
     const store = new EndedSessionStore(spy);
-    const place = await store.place();
+    const time = await store.time();
     const found: string[] = [];
-    for await (const page of store.between(timeOf(place.at - 300_000), 'infinity', place))
+    for await (const page of store.between(timeOf(time.at - 300_000), 'infinity', time))
       found.push(...page.map(({ sessionId }) => sessionId));
     expect([found.length, new Set(found).size, asked.length]).toEqual([SESSIONS, SESSIONS, 12]);
     const [{ text }, values] = asked[6]!;

@@ -13,9 +13,9 @@ const ISSUER = 'http://localhost:3000';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const HTU = { token: `${ISSUER}/oauth2/token`, refresh: `${ISSUER}/oauth2/refresh` };
 
-const THEFTS = 100; // of each kind
+const THEFTS = 20; // of each kind
 const AT_ONCE = 20;
-const ROUNDS = 50;
+const ROUNDS = 10;
 
 interface Answer {
   readonly status: number;
@@ -33,7 +33,7 @@ async function post(url: string, path: string, body: object, ...proofs: string[]
   return { status: response.statusCode!, body: JSON.parse(await text(response)) as Answer['body'] };
 }
 
-/** Calls as many at a time as a thief might. */
+/** Calls AT_ONCE at a time. */
 async function crowd<Result>(times: number, call: (i: number) => Promise<Result>): Promise<Result[]> {
   const results: Result[] = [];
   for (let i = 0; i < times; i += AT_ONCE) {
@@ -106,14 +106,10 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     expect(claimsOf(body.access_token!)['sid']).toBe(claimsOf(tokens.access_token)['sid']);
   });
 
-  it.each([
-    ['JSON', 'application/json'],
-    ['a form', 'application/x-www-form-urlencoded'],
-  ])(
-    'refresh at the token endpoint as well, sent as %s, with proofs for that address',
-    async (_name, type) => {
-      const key = new ClientKey();
-      const { refresh_token } = await boundSignIn(key);
+  it('refresh at the token endpoint as well, as JSON or form, with proofs for that address', async () => {
+    const key = new ClientKey();
+    const { refresh_token } = await boundSignIn(key);
+    for (const type of ['application/json', 'application/x-www-form-urlencoded']) {
       const call = (proof: string) =>
         request(service.url)
           .post('/oauth2/token')
@@ -123,8 +119,8 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
       const { body } = await call(key.proof(HTU.token)).expect(200);
       expect(Object.keys(body as object)).toEqual(['access_token', 'token_type', 'expires_in']);
       await call(key.proof(HTU.refresh)).expect(400);
-    },
-  );
+    }
+  });
 
   it('begin from a page of another origin, too: the header passes its preflight', async () => {
     const { headers } = await request(service.url)
@@ -147,16 +143,16 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     const thief = new ClientKey();
     it.each<[string, () => Promise<() => string[]>]>([
       ['alone', async () => () => []],
-      ['and a key of his own', async () => () => [thief.proof(HTU.refresh)]],
+      ['with another key', async () => () => [thief.proof(HTU.refresh)]],
       [
-        'and a proof that was used',
+        'with a used proof',
         async () => {
           const used = key.proof(HTU.refresh);
           expect((await refresh(owner.refresh_token, used)).status).toBe(200);
           return () => [used];
         },
       ],
-    ])('%s gets nothing, and the owner goes on', async (_name, prepare) => {
+    ])('%s gets nothing, and the owner can refresh', async (_name, prepare) => {
       const proofs = await prepare();
       const stored = await rowsOf(owner.user_id);
       const answers = await crowd(THEFTS, (i) =>
@@ -170,7 +166,7 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
       for (const answer of answers) expectRefused(answer);
       expect(await rowsOf(owner.user_id)).toEqual(stored);
       expect((await refresh(owner.refresh_token, key.proof(HTU.refresh))).status).toBe(200);
-      // In either's log; of two instances in one process, the last one writes what both have to say.
+      // Of two instances in one process, the last one writes the log of both.
       expect([...service.log, ...other.log].join()).not.toContain(owner.refresh_token);
     });
 
@@ -198,7 +194,7 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     const [{ length: before }, unbound] = [await rowsOf(user_id), await signIn(service.url)];
     for (let round = 0; round < ROUNDS; round++) {
       const proof = key.proof(HTU.refresh);
-      // Four on each: those of one instance share a statement. Somebody else refreshes beside them.
+      // Four on each instance are batched, together with the refresh of another session.
       const racers = Array.from({ length: 8 }, (_, i) =>
         post((i % 2 ? service : other).url, '/oauth2/refresh', { refresh_token }, proof),
       );
@@ -207,21 +203,21 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
       for (const answer of answers.filter(({ status }) => status !== 200)) expectRefused(answer);
       const { access_token } = answers.find(({ status }) => status === 200)!.body;
-      await bearer(service.url, access_token!).get('/me').expect(200); // the one that was told is the one that is stored
+      await bearer(service.url, access_token!).get('/me').expect(200);
       expect((await beside).status).toBe(200);
     }
     expect(await rowsOf(user_id)).toHaveLength(before + ROUNDS);
   });
 
-  it('many proofs on two instances at once, in opposite order: nobody waits for anybody', async () => {
-    const keys = Array.from({ length: 40 }, () => new ClientKey());
+  it('many proofs on two instances at once, in opposite order: no deadlock', async () => {
+    const keys = Array.from({ length: 20 }, () => new ClientKey());
     const people = await Promise.all(keys.map((key) => boundSignIn(key)));
     const calls = keys.map((key, i) => ({ token: people[i]!.refresh_token, proof: key.proof(HTU.refresh) }));
     const send = (url: string, some: typeof calls) =>
       some.map(({ token, proof }) => post(url, '/oauth2/refresh', { refresh_token: token }, proof));
     const answers = await Promise.all([...send(service.url, calls), ...send(other.url, calls.toReversed())]);
     const good = answers.filter(({ status }) => status === 200);
-    expect(good).toHaveLength(40);
+    expect(good).toHaveLength(20);
     for (const answer of answers.filter(({ status }) => status !== 200)) expectRefused(answer);
   });
 
@@ -241,11 +237,12 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     expect(await query(service.databaseUrl, sessions, [winner!.body.user_id])).toHaveLength(1);
   });
 
-  it('mutants of a proof: none is accepted, none is an error of ours, nothing is written', async () => {
+  it('mutants of a proof are rejected, and nothing is written', async () => {
     const key = new ClientKey();
     const { refresh_token } = await boundSignIn(key);
-    const mutants = [...proofMutants(key, HTU.refresh)];
-    expect(mutants.length).toBeGreaterThanOrEqual(500);
+    // The unit test has each kind; every fifth goes through HTTP.
+    const mutants = [...proofMutants(key, HTU.refresh)].filter((_, i) => i % 5 === 0);
+    expect(mutants.length).toBeGreaterThanOrEqual(100);
     const before = await dump(service.databaseUrl);
     const answers = await crowd(mutants.length, (i) => refresh(refresh_token, mutants[i]![1]));
     for (const [i, answer] of answers.entries()) {
@@ -265,7 +262,7 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     const before = await dump(service.databaseUrl);
     provider.reset();
     const mutants = [...proofMutants(key, HTU.token)].filter(
-      ([name], i) => i % 7 === 0 && !name.startsWith('another key'),
+      ([name], i) => i % 35 === 0 && !name.startsWith('another key'),
     );
     for (const [, header] of mutants) {
       expectRefused(await post(service.url, '/oauth2/token', { code: 'ada', state }, header));
@@ -278,14 +275,9 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
 
   it.each<[string, (proof: string) => string[]]>([
     ['empty', () => ['']],
-    ['blank', () => ['  ']],
-    ['twice', (proof) => [proof, proof]],
-    ['twice, once empty', (proof) => [proof, '']],
-    ['twelve times', (proof) => Array.from({ length: 12 }, () => proof)],
-    ['of 12 KiB', () => ['a'.repeat(12 * 1024)]],
-    ['of many dots', () => ['.'.repeat(12 * 1024)]],
+    ['sent twice', (proof) => [proof, proof]],
+    ['of 12 KiB', () => ['.'.repeat(12 * 1024)]],
     ['of bytes beyond ASCII', () => ['\u00ff'.repeat(200)]],
-    ['in the form of a list', (proof) => [`${proof},`]],
   ])('a header that is %s is refused at both endpoints', async (_name, headers) => {
     const key = new ClientKey();
     const { refresh_token } = await boundSignIn(key);
@@ -297,7 +289,7 @@ describe('sessions that are bound to a key (RFC 9449 §5; contract §5)', () => 
     expect(await dump(service.databaseUrl)).toBe(before);
   });
 
-  it('once it is over, no proof helps: it is the grant that is refused', async () => {
+  it('after a sign-out, every proof gets invalid_grant', async () => {
     const key = new ClientKey();
     const { refresh_token, access_token } = await boundSignIn(key);
     await bearer(service.url, access_token).post('/sign-out').expect(204);

@@ -67,6 +67,6 @@ describe('what expires', () => {
       'SELECT count(*)::int AS n FROM access_tokens WHERE user_id = ANY ($1)',
       [expired.map(({ user_id }) => user_id)],
     );
-    expect(stored).toEqual([{ n: expired.length }]); // those of the sign-ins
+    expect(stored).toEqual([{ n: expired.length }]); // from the sign-ins
   });
 });

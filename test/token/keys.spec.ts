@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { secretKey } from '../../src/config/secrets/secret-key.js';
@@ -5,195 +6,209 @@ import { Clock } from '../../src/database/clock.js';
 import { KeyCipher } from '../../src/token/keys/key-cipher.js';
 import { KeyService } from '../../src/token/keys/key.service.js';
 import { KeyStore, KeyReader } from '../../src/token/keys/key.store.js';
-import { bearer, signIn } from '../support/sign-in.js';
-import { createDatabase, unhurried, dump, query } from '../support/database.js';
-import { startTestService } from '../support/service.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { createDatabase, dump, query, unhurried } from '../support/database.js';
+import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
+import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';
 
-type Jwks = { keys: { kid: string; d?: string }[] };
-
-const ANOTHER_SECRET = { SECRET_KEY: 'a1'.repeat(32) };
-const PRODUCTION = {
-  NODE_ENV: 'production',
-  HOST: '127.0.0.1',
-  PUBLIC_URL: 'https://id.example',
-  REDIRECT_URIS: 'https://app.example/cb',
-  TRUST_PROXY: 'false',
-};
-
-async function kids(url: string): Promise<string[]> {
-  const { body } = await request(url).get('/.well-known/jwks.json').expect(200);
-  return (body as Jwks).keys.map(({ kid }) => kid);
+function kidOf(token: string): string {
+  const header = JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()) as { kid: string };
+  return header.kid;
 }
 
-describe('signing keys (contract §5)', () => {
+async function publishedKids(url: string): Promise<string[]> {
+  const { body } = await request(url).get('/.well-known/jwks.json').expect(200);
+  return (body as { keys: { kid: string }[] }).keys.map(({ kid }) => kid);
+}
+
+/** Two instances on one database (contract §5; security.md P7). Tests move time by changing rows; their order matters. */
+describe('signing keys', () => {
+  let provider: StubProvider;
   let database: Awaited<ReturnType<typeof createDatabase>>;
+  let env: Record<string, string>;
+  let instances: TestService[];
+  let store: KeyStore;
+  let tokens: Tokens;
 
-  beforeEach(async () => {
+  beforeAll(async () => {
+    provider = await StubProvider.start();
     database = await createDatabase();
+    env = { ...provider.env(), DATABASE_URL: unhurried(database.url), PUBLIC_URL: 'http://localhost:9' };
+    instances = await Promise.all([startTestService(env), startTestService(env)]);
+    store = instances[0]!.app.get(KeyStore);
   });
-  afterEach(() => database.drop());
+  beforeEach(async () => {
+    tokens = await signIn(instances[0]!.url);
+  });
+  afterAll(async () => {
+    await Promise.all(instances?.map((instance) => instance.close()) ?? []);
+    await database?.drop();
+    await provider?.close();
+  });
 
-  const start = (env: Record<string, string> = {}) =>
-    startTestService({ DATABASE_URL: unhurried(database.url), ...env });
+  const states = async () => (await instances[0]!.app.get(KeyReader).list()).map(({ state }) => state);
 
-  it('instances that start together on an empty database make one key, which signs at once', async () => {
-    const instances = await Promise.all(Array.from({ length: 4 }, () => start()));
-    try {
-      const all = await Promise.all(instances.map(({ url }) => kids(url)));
-      expect(all[0]).toHaveLength(1);
-      expect(new Set(all.flat()).size).toBe(1);
-      for (const { app } of instances) expect(app.get(KeyService).signing.kid).toBe(all[0]![0]);
-      const told = instances.flatMap(({ log }) => log.filter((line) => line.includes('"audit":"key_made"')));
-      expect(told).toHaveLength(1);
-    } finally {
-      await Promise.all(instances.map((instance) => instance.close()));
+  async function newToken({ url }: TestService): Promise<string> {
+    const { refresh_token } = tokens;
+    const { body } = await request(url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+    return (body as Tokens).access_token;
+  }
+
+  /** Waits until the condition holds for the kids that each instance signs with and publishes. */
+  async function everywhere(condition: (signing: string, published: string[]) => boolean): Promise<void> {
+    for (const instance of instances) {
+      await until(async () => {
+        const published = await publishedKids(instance.url);
+        return condition(kidOf(await newToken(instance)), published);
+      });
     }
-  });
+  }
 
-  it('outlive the process', async () => {
-    const first = await start();
-    const [kid] = await kids(first.url);
-    await first.close();
-    const second = await start();
-    try {
-      expect(await kids(second.url)).toEqual([kid]);
-    } finally {
-      await second.close();
-    }
-  });
+  const statusOf = async ({ url }: TestService, token: string): Promise<number> =>
+    (await bearer(url, token).get('/me')).status;
 
-  it('cannot be had from a stolen database without SECRET_KEY, nor from the JWKS', async () => {
-    const service = await start();
-    try {
-      const { kid, privateKey } = service.app.get(KeyService).signing;
-      const pkcs8 = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('hex');
-      const { d } = privateKey.export({ format: 'jwk' });
-      const stolen = await dump(database.url);
-      expect(stolen).toContain(kid);
-      expect(stolen).not.toMatch(/PRIVATE KEY|"d"/);
-      expect(stolen).not.toContain(d);
-      expect(stolen).not.toContain(Buffer.from(d!, 'base64url').toString('hex'));
-      expect(stolen).not.toContain(pkcs8);
+  /**
+   * Gets tokens from both instances and presents each at once to both, until `stop`. `slowest` is the duration of the longest
+   * round: the measure for how late anything may be noticed on this machine.
+   */
+  function traffic() {
+    const seen: { token: string; kid: string; rejected: boolean }[] = [];
+    let slowest = 0;
+    const end = new AbortController();
+    const work = instances.map(async (issuer) => {
+      while (!end.signal.aborted) {
+        const began = performance.now();
+        const token = await newToken(issuer);
+        const statuses = await Promise.all(instances.map((instance) => statusOf(instance, token)));
+        slowest = Math.max(slowest, performance.now() - began);
+        seen.push({ token, kid: kidOf(token), rejected: statuses.some((status) => status !== 200) });
+        await delay(20);
+      }
+    });
+    const stop = async (): Promise<void> => {
+      end.abort();
+      await Promise.all(work);
+    };
+    return { seen, stop, slowest: () => slowest };
+  }
 
-      const [row] = await query<{ bytes: Buffer }>(
-        database.url,
-        'SELECT encrypted_private_key AS bytes FROM signing_keys',
-      );
-      const decrypt = (secret: string) =>
-        new KeyCipher(secretKey.parse(secret)).decrypt({ kid, encryptedPrivateKey: row!.bytes });
-      expect(decrypt('5e'.repeat(32)).equals(privateKey)).toBe(true);
-      expect(() => decrypt('5f'.repeat(32))).toThrow();
+  it('cannot be read from a stolen database without SECRET_KEY, nor from the JWKS', async () => {
+    const [service] = instances;
+    const { kid, privateKey } = service!.app.get(KeyService).signing;
+    const pkcs8 = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('hex');
+    const { d } = privateKey.export({ format: 'jwk' });
+    const stolen = await dump(database.url);
+    expect(stolen).toContain(kid);
+    expect(stolen).not.toMatch(/PRIVATE KEY|"d"/);
+    for (const secret of [d!, Buffer.from(d!, 'base64url').toString('hex'), pkcs8])
+      expect(stolen).not.toContain(secret);
 
-      const { text } = await request(service.url).get('/.well-known/jwks.json');
-      expect(text).toContain(kid);
-      expect(text).not.toContain('"d"');
-      expect(service.log.join('')).not.toContain(d);
-    } finally {
-      await service.close();
-    }
-  });
-
-  it('that were stored with another SECRET_KEY are retired with a warning, and still published', async () => {
-    const first = await start();
-    const [old] = await kids(first.url);
-    await first.app.get(KeyStore).rotate(); // a waiting key is lost as well
-    await first.close();
-    const second = await start(ANOTHER_SECRET);
-    try {
-      const [fresh, ...published] = await kids(second.url);
-      expect(published).toEqual([old]);
-      expect(fresh).not.toBe(old);
-      expect(second.log.join('')).toContain(`Signing key ${old} was stored with another SECRET_KEY`);
-      expect(second.app.get(KeyService).signing.kid).toBe(fresh);
-      expect(await query(database.url, 'SELECT kid FROM signing_keys WHERE active_at > now()')).toEqual([]);
-    } finally {
-      await second.close();
-    }
-  });
-
-  it('stop the start in production when they cannot be decrypted', async () => {
-    const first = await start();
-    const before = await dump(database.url);
-    const [kid] = await kids(first.url);
-    await first.close();
-    await expect(start({ ...PRODUCTION, ...ANOTHER_SECRET })).rejects.toThrow(
-      new RegExp(`^Signing key ${kid} cannot be decrypted`), // not as if it could not listen
+    const [row] = await query<{ bytes: Buffer }>(
+      database.url,
+      'SELECT encrypted_private_key AS bytes FROM signing_keys',
     );
-    expect(await dump(database.url)).toBe(before);
+    const decrypt = (secret: string) =>
+      new KeyCipher(secretKey.parse(secret)).decrypt({ kid, encryptedPrivateKey: row!.bytes });
+    expect(decrypt('5e'.repeat(32)).equals(privateKey)).toBe(true);
+    expect(() => decrypt('5f'.repeat(32))).toThrow();
+
+    const { text } = await request(service!.url).get('/.well-known/jwks.json');
+    expect(text).toContain(kid);
+    expect(text).not.toContain('"d"');
+    expect(service!.log.join('')).not.toContain(d);
   });
 
-  it('stay published as long as the longest token of any instance may live', async () => {
-    const hour = await start();
-    const longer = await start({ ACCESS_TOKEN_TTL: '7200' });
-    const keys = () => hour.app.get(KeyReader).list();
-    try {
-      await hour.app.get(KeyStore).rotate();
-      const [next, old] = await keys();
-      expect(old!.endsAt!.getTime() - next!.activeAt.getTime()).toBe((7200 + 60) * 1000);
-      // The other instance has longer tokens than the one that made the key, and says so when it reads that key.
-      await until(async () => (await keys())[0]!.tokenTtl === 7200);
-    } finally {
-      await Promise.all([hour.close(), longer.close()]);
-    }
-  });
+  it('rotate without a rejected token, from the publication of a key to the end of the old one', async () => {
+    const old = kidOf(tokens.access_token);
+    const { seen, stop } = traffic();
+    const { kid, activeAt } = await store.rotate();
+    expect(activeAt.getTime() - Date.now()).toBeGreaterThan(590_000); // ten minutes ahead
+    await everywhere((signing, published) => signing === old && published.includes(kid));
+    await until(() => seen.length > 0);
+    await query(database.url, 'UPDATE signing_keys SET active_at = now() WHERE kid = $1', [kid]);
+    await everywhere((signing, published) => signing === kid && published.includes(old));
+    await until(() => seen.some((token) => token.kid === kid));
+    await stop();
+    expect(new Set(seen.map((token) => token.kid))).toEqual(new Set([old, kid]));
+    expect(seen.filter(({ rejected }) => rejected)).toEqual([]);
 
-  it('are known even if another row is not a valid key', async () => {
-    const service = await start();
-    try {
-      await query(
+    // Just before and just after the old key's last token has expired, and a minute of margin has passed.
+    const firstUse = (age: number) =>
+      query(
         database.url,
-        `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, active_at, token_ttl)
-         VALUES ('bad', '{"kty": "EC"}', '', now() - interval '1 minute', 100000)`,
+        `UPDATE signing_keys SET active_at = now() - $2 * interval '1 second' - CASE kid WHEN $1 THEN interval '0' ELSE interval '1 day' END`,
+        [kid, age],
       );
-      await until(() => service.log.some((line) => line.includes('Signing key bad is not a valid key')));
-      const signing = service.app.get(KeyService).signing.kid;
-      await service.app.get(KeyStore).revoke(signing);
-      await until(async () => !(await kids(service.url)).includes(signing));
-      expect(await kids(service.url)).toHaveLength(1);
-      expect(service.log.filter((line) => line.includes('is not a valid key'))).toHaveLength(1);
+    await firstUse(3600 + 60 - 10);
+    expect(await states()).toEqual(['signing', 'published']);
+    await firstUse(3600 + 60);
+    await everywhere((signing, published) => signing === kid && !published.includes(old));
+    expect(await statusOf(instances[1]!, tokens.access_token)).toBe(401);
+    expect(await states()).toEqual(['signing', 'retired']);
+  });
+
+  it('are revoked within 1 s on every instance, and no token of the successor is rejected', async () => {
+    const revoked = kidOf(tokens.access_token);
+    const { seen, stop, slowest } = traffic();
+    const successor = await store.revoke(revoked);
+    const committed = Date.now();
+    const lastAccepted = instances.map(async (instance) => {
+      for (let accepted = 0; ;) {
+        const began = Date.now();
+        if ((await statusOf(instance, tokens.access_token)) === 401) return accepted;
+        accepted = began;
+      }
+    });
+    const late = (await Promise.all(lastAccepted)).map((at) => at - committed);
+    expect(Math.max(...late)).toBeLessThan(1000 + 3 * slowest());
+    await everywhere((signing, published) => signing === successor!.kid && !published.includes(revoked));
+    await until(() => seen.some(({ kid }) => kid === successor!.kid));
+    await stop();
+    expect(seen.filter(({ kid, rejected }) => kid === successor!.kid && rejected)).toEqual([]);
+    expect(await states()).toEqual(['signing', 'revoked', 'retired']);
+    // Each instance logs it; in one process all of Nest's logs are one.
+    const audit = instances.flatMap(({ log }) =>
+      log.filter((line) => line.includes(`"audit":"key_revoked","kid":"${revoked}"`)),
+    );
+    expect(audit).toHaveLength(2);
+  });
+
+  it('that an instance cannot read, because its database is unreachable, cause no invalid_token', async () => {
+    const proxy = await TcpProxy.before(database.url);
+    const behind = new URL(database.url);
+    behind.port = String(proxy.port);
+    const apart = await startTestService({ ...env, DATABASE_URL: behind.href });
+    try {
+      await proxy.refuse();
+      const old = kidOf(tokens.access_token);
+      await store.revoke(old);
+      let token = tokens.access_token;
+      await until(async () => kidOf((token = await newToken(instances[1]!))) !== old);
+      const away = { error: 'server_error', error_description: 'the database is unavailable' };
+      expect((await bearer(apart.url, token).get('/me')).body).toEqual(away);
+      await proxy.restore();
+      const statuses = new Set<number>();
+      await until(async () => statuses.add(await statusOf(apart, token)).has(200));
+      expect(statuses).not.toContain(401);
+      await until(async () => (await statusOf(apart, tokens.access_token)) === 401);
     } finally {
-      await service.close();
+      await apart.close();
+      await proxy.refuse();
     }
   });
 
-  it('end by the database’s clock, whatever the instance’s clock says', async () => {
-    const provider = await StubProvider.start();
-    const service = await start(provider.env());
-    const clock = service.app.get(Clock);
-    const slow = jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + 90_000); // so the instance is late by that
-    try {
-      const { access_token } = await signIn(service.url);
-      await bearer(service.url, access_token).get('/me').expect(200);
-      // For this instance, its end was a moment ago.
-      await query(database.url, `UPDATE signing_keys SET revoked_at = now() + interval '85 s'`);
-      await until(async () => (await kids(service.url)).length === 0);
-      await bearer(service.url, access_token).get('/me').expect(401);
-    } finally {
-      slow.mockRestore();
-      await service.close();
-      await provider.close();
-    }
-  });
-
-  it('stay as they were last known while they cannot be read', async () => {
-    const provider = await StubProvider.start();
-    const service = await start(provider.env());
-    try {
-      const { access_token, refresh_token } = await signIn(service.url);
-      await query(database.url, 'ALTER TABLE signing_keys RENAME TO hidden');
-      const failure = 'relation \\"signing_keys\\" does not exist';
-      await until(() => service.log.some((line) => line.includes(failure)));
-      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
-      await bearer(service.url, access_token).get('/me').expect(200);
-
-      await query(database.url, 'ALTER TABLE hidden RENAME TO signing_keys');
-      const { kid } = await service.app.get(KeyStore).rotate();
-      await until(async () => (await kids(service.url)).includes(kid));
-    } finally {
-      await service.close();
-      await provider.close();
-    }
+  it('end by the database’s clock, whatever the clock of the instance', async () => {
+    const { app, url } = instances[0]!;
+    jest.spyOn(app.get(Clock), 'now').mockImplementation(() => Date.now() + 90_000);
+    await bearer(url, await newToken(instances[0]!))
+      .get('/me')
+      .expect(200);
+    // For this instance, the end was a moment ago.
+    await query(database.url, `UPDATE signing_keys SET revoked_at = now() + interval '85 s'`);
+    await until(async () => (await publishedKids(url)).length === 0);
+    await bearer(url, tokens.access_token).get('/me').expect(401);
+    jest.restoreAllMocks();
   });
 });

@@ -15,7 +15,7 @@ const IN_FLIGHT = 2; // statements (database/statements/coalesce.ts)
 const BEHIND = 5;
 const AHEAD_MS = 100_000;
 
-/** Refreshes that wait for a statement, since two are under way: what happens meanwhile counts for them. */
+/** Refreshes that wait for the next batch: changes before its statement apply to them. */
 describe('refreshes that wait for their statement', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -40,7 +40,7 @@ describe('refreshes that wait for their statement', () => {
 
   const release = () => lock.query('COMMIT');
 
-  /** Answers of refreshes whose statements cannot end before `release`, and of others behind them. */
+  /** Holds up two statements until `release`, with other refreshes behind them. @returns the answers */
   async function held() {
     const issue = jest.spyOn(AccessTokens.prototype, 'issue');
     const refresh = async () => request(service.url).post('/oauth2/refresh').send(tokens);

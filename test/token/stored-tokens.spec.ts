@@ -26,15 +26,18 @@ describe('stored access tokens', () => {
   let learned: string[];
   /** What is known of the key by now. */
   let known: boolean;
-  beforeEach(async () => {
+  beforeAll(async () => {
     database = await createDatabase();
+  });
+  beforeEach(async () => {
     dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
+    await dataSource.query('TRUNCATE access_tokens, refresh_tokens');
     [events, learned, known] = [new Events(), [], true];
   });
   afterEach(async () => {
     if (dataSource.isInitialized) await dataSource.destroy();
-    await database.drop();
   });
+  afterAll(() => database.drop());
 
   const clock = { now: () => Date.now() } as Clock;
   const keys = (): KeyService =>
@@ -102,10 +105,10 @@ describe('stored access tokens', () => {
     ['on Citus', true, true],
   ])('asked for %s', (_how, isDistributed, areTogether) => {
     async function issue(refreshes: readonly Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
-      const { issueForSession } = store(isDistributed);
-      if (areTogether) return Promise.all(refreshes.map((one) => issueForSession(one)));
+      const issuer = store(isDistributed);
+      if (areTogether) return Promise.all(refreshes.map((one) => issuer.issueForSession(one)));
       const issued: (IssuedAccessToken | undefined)[] = [];
-      for (const one of refreshes) issued.push(await issueForSession(one));
+      for (const one of refreshes) issued.push(await issuer.issueForSession(one));
       return issued;
     }
 
@@ -146,9 +149,9 @@ describe('stored access tokens', () => {
     const told: [name: string, calls: number][] = [];
     events.on('statement.shared', ({ name, calls }) => void told.push([name, calls]));
     for (const isDistributed of [false, true]) {
-      const { issueForSession } = store(isDistributed);
+      const issuer = store(isDistributed);
       const refreshes = [await begin(), await begin(), await begin()];
-      await Promise.all(refreshes.map((one) => issueForSession(one)));
+      await Promise.all(refreshes.map((one) => issuer.issueForSession(one)));
     }
     expect(told.reduce((sum, [, calls]) => sum + calls, 0)).toBe(3);
     expect(new Set(told.map(([name]) => name))).toEqual(new Set(['refresh']));
@@ -165,10 +168,10 @@ describe('stored access tokens', () => {
     try {
       await dataSource.destroy();
       dataSource = one;
-      const { issueForSession } = store();
+      const issuer = store();
       const refreshes = [await begin(), await begin(), await begin(), await begin()];
-      await Promise.all(refreshes.map((refresh) => issueForSession(refresh)));
-      await issueForSession(refreshes[0]!);
+      await Promise.all(refreshes.map((refresh) => issuer.issueForSession(refresh)));
+      await issuer.issueForSession(refreshes[0]!);
       const judge = verifier();
       const tokens = (await rows()).map(({ token }) => token);
       await judge.find(tokens[0]!);
@@ -199,7 +202,7 @@ describe('stored access tokens', () => {
       ['together', true],
     ])('%s: good while they are stored and their session has not ended', async (_how, areTogether) => {
       const refreshes = [await begin(), await begin(undefined, randomUUID()), await begin()];
-      const issued = await Promise.all(refreshes.map(store().issueForSession));
+      const issued = await Promise.all(refreshes.map((one) => store().issueForSession(one)));
       await ended(refreshes[2]!);
       const tokens = [unstored(), ...issued.map((one) => one!.token), 'x'];
       const judge = verifier();

@@ -31,7 +31,7 @@ export class ClientExchange {
   exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
     return this.refusals.report(async (attempt) => {
       const named = basicClientId(headers.authorization);
-      const proof = await this.proofs.judge(call);
+      const proof = await this.proofs.validate(call);
       const { clientId, redirectUri, codeChallenge, ...verified } = await this.codes.redeem(params.code);
       attempt.provider = verified.provider;
       checkBinding({ clientId, redirectUri, codeChallenge }, params, named);

@@ -1,5 +1,4 @@
-import { appendToEach } from '../../channel/append-many.sql.js';
-import { OWN_EVENTS_TTL } from '../../channel/append.sql.js';
+import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
 import type { Sql } from '../../database/statements/sql.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {

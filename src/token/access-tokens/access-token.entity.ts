@@ -1,8 +1,8 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
 
-/** An access token as it was issued: spec §2.1 wants plaintext. It is in this one column only, which is never selected. */
-@Expires({ first: true }) // they must be gone within a minute (contract §5)
+/** Access token in plaintext (spec §2.1): in this column only, which is never selected. */
+@Expires({ first: true }) // removed within a minute (contract §5)
 @Entity('access_tokens')
 export class AccessToken {
   @PrimaryColumn('uuid', { name: 'user_id' })

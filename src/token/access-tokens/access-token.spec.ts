@@ -31,7 +31,7 @@ describe('an access token', () => {
       exp: number;
       client_id: string;
     };
-    expect(client_id).toBe('latchkey'); // whoever the client is (contract §5)
+    expect(client_id).toBe('latchkey'); // contract §5
     expect([iat, exp, expiresAt, expiresIn]).toEqual([NOW, NOW + ttl, NOW + kept, ttl]);
   });
 

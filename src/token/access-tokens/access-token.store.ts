@@ -6,27 +6,26 @@ import { AccessTokens, type IssuedAccessToken } from './access-token.js';
 import type { DpopProof } from '../dpop/dpop-proof.js';
 import { hashRefreshToken } from '../refresh/refresh-token.js';
 
-/** Somebody with a refresh token, who wants an access token. */
+/** Request for an access token. */
 export interface Refresh {
   readonly refreshToken: string;
-  /** That it says it is of. */
+  /** Session that the token claims to belong to. */
   readonly session: Session;
-  /** Of the session's key, if there was one. */
+  /** DPoP proof of the session's key, if any. */
   readonly proof: DpopProof | undefined;
 }
 
-/** The row that a refresh stores, if it is a good one. */
+/** Row that a valid refresh stores. */
 interface Row {
   readonly session: Session;
   readonly tokenHash: Buffer;
-  /** Thumbprint of the key that was proven; null: none. */
+  /** Thumbprint of the proven key, or null. */
   readonly jkt: Buffer | null;
   readonly accessToken: IssuedAccessToken;
 }
 
-// Checks the session and stores the token in one statement: nothing can happen between the two. A token that is issued for a
-// proof has its `jti` from that, so the proof's second use on any instance meets a row and stores nothing (contract §5).
-// Citus needs the name `t`.
+// Checks the session and stores the token atomically. The `jti` of a token for a proof is derived from the proof, so its second
+// use on any instance conflicts and stores nothing (contract §5). Citus needs the alias `t`.
 const STORE_ONE = {
   name: 'refresh-one',
   text: `
@@ -39,7 +38,7 @@ const STORE_ONE = {
     RETURNING t.jti`,
 };
 
-// Rows are stored in the order of their keys: two statements with the same two proofs would else wait for each other.
+// Ordered by key, so that two statements with equal proofs do not deadlock.
 const STORE_MANY = {
   name: 'refresh-many',
   text: `
@@ -56,23 +55,24 @@ const STORE_MANY = {
 
 @Injectable()
 export class AccessTokenStore {
-  /**
-   * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
-   * key than was proven, and no token is stored for the same proof.
-   *
-   * Refreshes that arrive together share one statement. They are signed in a row, when it is made: the code that signs is in the
-   * processor's caches then, which saves 11 of 45 µs a token; one that is given up before that is not signed at all. One that
-   * was given up later may still store its token: nobody has it.
-   *
-   * @returns undefined where nothing was stored
-   */
-  readonly issueForSession: (refresh: Refresh) => Promise<IssuedAccessToken | undefined>;
+  private readonly issueBatched: (refresh: Refresh) => Promise<IssuedAccessToken | undefined>;
 
   constructor(
     private readonly sql: Sql,
     private readonly accessTokens: AccessTokens,
   ) {
-    this.issueForSession = sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
+    this.issueBatched = sql.together('refresh', (refreshes: Refresh[]) => this.store(refreshes));
+  }
+
+  /**
+   * Issues an access token and stores it, if the refresh token is stored and has not expired, its session is bound to no other
+   * key than the proven one, and no token is stored for its proof. Concurrent refreshes are batched into one statement, and
+   * signed when it is made.
+   *
+   * @returns undefined if nothing was stored
+   */
+  issueForSession(refresh: Refresh): Promise<IssuedAccessToken | undefined> {
+    return this.issueBatched(refresh);
   }
 
   private rowOf({ refreshToken, session, proof }: Refresh): Row {
@@ -84,7 +84,7 @@ export class AccessTokenStore {
   private async store(refreshes: Refresh[]): Promise<(IssuedAccessToken | undefined)[]> {
     const rows = refreshes.map((refresh) => this.rowOf(refresh));
     if (rows.length === 1) return [await this.storeOne(rows[0]!)];
-    // Of several with one proof only one is sent: the statement would store one as well, but not say which.
+    // One row for each proof: the statement would not report which of several it stored.
     const sent = new Map(rows.map((row) => [row.accessToken.jti, row]));
     const stored = await this.sql.query<{ jti: string }>(STORE_MANY, columnsOf([...sent.values()]));
     const jtis = new Set(stored.map(({ jti }) => jti));
@@ -107,7 +107,7 @@ export class AccessTokenStore {
   }
 }
 
-/** All of it is of our own making: ids that were read from bytes, hashes, numbers, base64url. */
+/** No element needs escaping: ids made from bytes, hashes, numbers, base64url. */
 function columnsOf(rows: readonly Row[]): string[] {
   return [
     plainArray(rows.map(({ session }) => session.userId)),

@@ -9,13 +9,10 @@ import type { DpopProof } from '../dpop/dpop-proof.js';
 import { KeyService } from '../keys/key.service.js';
 import { signJwt } from '../keys/sign-jwt.js';
 
-/**
- * Whose token it is (RFC 9068 §2.2 asks for it): clients are not registered, and what one calls itself binds its code only, so
- * it says the same of all of them.
- */
+/** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered (contract §5). */
 export const CLIENT_ID = 'latchkey';
 
-/** Claims of an access token (contract §5; RFC 9068 §2.2). Times are seconds since the epoch. */
+/** Claims of an access token (contract §5, RFC 9068 §2.2). Times are seconds since the epoch. */
 export interface AccessTokenClaims {
   readonly iss: string;
   readonly aud: string;
@@ -30,29 +27,29 @@ export interface AccessTokenClaims {
   readonly exp: number;
 }
 
-/** The claims of a payload whose signature is verified, or undefined when it is not that of an access token of ours. */
+/** Returns the claims of a verified payload, or undefined if it is not one of our access tokens. */
 export function readClaims(payload: unknown): AccessTokenClaims | undefined {
   const claims = payload as Partial<Record<keyof AccessTokenClaims, unknown>>;
   const { sub, sid, jti, device_id: deviceId, iat, exp } = claims;
   const ids = [sub, sid, jti, ...(deviceId === undefined ? [] : [deviceId])];
   if (!ids.every((id) => typeof id === 'string' && UUID.test(id))) return undefined;
-  if (!Number.isInteger(iat) || !Number.isInteger(exp)) return undefined; // jsonwebtoken lets a token without exp pass
+  if (!Number.isInteger(iat) || !Number.isInteger(exp)) return undefined; // jsonwebtoken accepts a token without exp
   return payload as AccessTokenClaims;
 }
 
-/** A signed access token that is not stored yet: it is valid only once its row is there. */
+/** Signed access token, which is valid once its row is stored. */
 export interface IssuedAccessToken {
   readonly token: string;
   readonly jti: string;
-  /** When its row expires: as it does itself or, with a proof, later. Seconds since the epoch. */
+  /** Expiry of its row, in seconds since the epoch: with a proof it may be later than that of the token. */
   readonly expiresAt: number;
   /** Lifetime in seconds. */
   readonly expiresIn: number;
 }
 
 /**
- * How long a row must show that its proof was used, in seconds. The proof's own window is 60 s to either side of the present, so
- * 120 s after its use it is refused for its age on every instance; the rest is for clocks that drift between two measurements.
+ * Seconds for which a row records that its proof was used. A proof is valid for 60 s to either side of the present, so it is too
+ * old 120 s after its use; the rest is a margin for clocks.
  */
 const PROOF_KEPT_S = 180;
 
@@ -65,9 +62,8 @@ export class AccessTokens {
   ) {}
 
   /**
-   * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5), with the key and by the clock of
-   * this moment.
-   * @param proof that it is issued for, once: two tokens for the same proof have the same `jti`, and only one can be stored
+   * Signs an access token for a session: ES256, `typ` at+jwt, claims of RFC 9068 (contract §5).
+   * @param proof determines the `jti`, so only one token can be stored for it
    */
   issue({ userId, sessionId, deviceId }: Session, proof?: DpopProof): IssuedAccessToken {
     const { publicUrl, accessTokenTtl: expiresIn } = this.settings;
@@ -96,7 +92,7 @@ export class AccessTokens {
   }
 }
 
-/** SHA-256(thumbprint, the proof's own id): the same on every instance (contract §5), and never that of a token without a proof. */
+/** Derives the `jti` from a proof: SHA-256(thumbprint, `jti` of the proof), equal on all instances (contract §5). */
 function jtiFor({ jkt, jti }: DpopProof): string {
   return uuidOfHash(createHash('sha256').update(jkt).update(jti).digest());
 }

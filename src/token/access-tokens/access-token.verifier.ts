@@ -10,7 +10,7 @@ import type { Session } from '../../events.js';
 import { KeyService } from '../keys/key.service.js';
 import { readClaims, type AccessTokenClaims } from './access-token.js';
 
-/** An access token that is good at this moment. */
+/** Access token that is valid now. */
 export interface VerifiedToken {
   readonly session: Session;
   readonly claims: AccessTokenClaims;
@@ -18,8 +18,8 @@ export interface VerifiedToken {
   readonly kid: string;
 }
 
-// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. The session
-// is named, so that both rows are found by their whole keys: by the user alone, all sessions of a user may be read.
+// The token's text is compared as well: an ES256 signature has a second form that verifies and was never issued. With the
+// session's id, both rows are found by their whole keys.
 const IS_LIVE = {
   name: 'access-token-is-live',
   text: `
@@ -43,10 +43,9 @@ interface Presented {
   readonly claims: AccessTokenClaims;
 }
 
-/** The one place where access tokens are judged, for HTTP and sockets alike (contract §5). */
+/** Verifies access tokens, for HTTP and sockets (contract §5). */
 @Injectable()
 export class AccessTokenVerifier {
-  /** Tokens that are judged together share one statement. */
   private readonly isLive: (presented: Presented) => Promise<boolean>;
 
   constructor(
@@ -59,7 +58,7 @@ export class AccessTokenVerifier {
     this.isLive = sql.together('access-token', (presented: Presented[]) => this.areLive(presented));
   }
 
-  /** @throws OAuthError `invalid_token` for whatever is wrong with it, without telling what. */
+  /** @throws OAuthError `invalid_token`, without the reason; errors of the database */
   async verify(token: string): Promise<VerifiedToken> {
     const verified = await this.find(token);
     if (verified) return verified;
@@ -69,9 +68,9 @@ export class AccessTokenVerifier {
   }
 
   /**
-   * Signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
-   * @returns undefined when any of it does not hold
-   * @throws errors of the database, also where it cannot say whether the key is one of ours
+   * Verifies signature, `typ`, `iss`, `aud`, `exp`; then, in one statement, that the token is stored and its session not signed out.
+   * @returns undefined if the token is invalid
+   * @throws errors of the database, also if an unknown key cannot be looked up
    */
   async find(token: string): Promise<VerifiedToken | undefined> {
     const signed =
@@ -94,13 +93,13 @@ export class AccessTokenVerifier {
       const values = columns.map(([value]) => value);
       return [(await this.sql.query(IS_LIVE, values)).length > 0];
     }
-    // Our signature is on them: they are as we have written them, UUIDs and base64url.
+    // No element needs escaping: our signature covers these UUIDs and this base64url.
     const rows = await this.sql.query<{ place: number }>(ARE_LIVE, columns.map(plainArray));
     const live = new Set(rows.map(({ place }) => place));
     return presented.map((_, i) => live.has(i + 1));
   }
 
-  /** What the token says, if one of our keys signed it and it has not expired; else undefined. */
+  /** @returns undefined unless one of our keys signed the token and it has not expired */
   private checkSignature(token: string): Omit<VerifiedToken, 'session'> | undefined {
     try {
       const { publicUrl } = this.settings;
@@ -114,7 +113,7 @@ export class AccessTokenVerifier {
       const claims = readClaims(payload);
       return claims && { claims, kid: header.kid };
     } catch {
-      return undefined; // jsonwebtoken throws many kinds of errors, and all mean the same
+      return undefined;
     }
   }
 }

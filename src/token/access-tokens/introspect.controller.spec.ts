@@ -15,7 +15,7 @@ const saidOfAccess = { ...common, jti: 'j', token_type: 'Bearer' };
 const saidOfRefresh = { ...common, token_type: 'refresh_token' };
 const inactive = { active: false };
 
-/** RFC 7662; contract §4. A refresh token must let nobody in who takes `active` for all there is to know. */
+/** RFC 7662; contract §4. A refresh token must never give access to a caller that checks `active` only. */
 describe('introspection', () => {
   const introspect = async (found: InspectedToken | undefined, hint?: string): Promise<unknown> => {
     const tokens: Pick<TokenInspector, 'inspect'> = {

@@ -1,8 +1,8 @@
 import { Expose } from 'class-transformer';
 
-/** What a token says, for holders of a service key (RFC 7662 §2.2). Members that a token does not have are left out. */
+/** Answer of POST /oauth2/introspect (RFC 7662 §2.2). Members that a token does not have are left out. */
 export class Introspection {
-  /** Whether the token is good at this moment. All other members are there only if it is. */
+  /** Whether the token is valid now. All other members are present only if it is. */
   @Expose()
   active!: boolean;
 
@@ -18,23 +18,23 @@ export class Introspection {
   @Expose()
   device_id?: string;
 
-  /** The token itself: a UUID; left out for a refresh token. */
+  /** Id of the token: a UUID; left out for a refresh token. */
   @Expose()
   jti?: string;
 
-  /** When it was issued: seconds since the epoch. */
+  /** Time of issue: seconds since the epoch. */
   @Expose()
   iat?: number;
 
-  /** When it expires: seconds since the epoch. */
+  /** Expiry: seconds since the epoch. */
   @Expose()
   exp?: number;
 
-  /** Who issued it: PUBLIC_URL. */
+  /** Issuer: PUBLIC_URL. */
   @Expose()
   iss?: string;
 
-  /** For whom: PUBLIC_URL. */
+  /** Audience: PUBLIC_URL. */
   @Expose()
   aud?: string;
 

@@ -8,7 +8,7 @@ import { AccessTokenVerifier } from './access-token.verifier.js';
 import { RefreshToken } from '../sessions/refresh-token.entity.js';
 import { hashRefreshToken, parseRefreshToken } from '../refresh/refresh-token.js';
 
-/** What a good token of either kind stands for; times are seconds since the epoch. */
+/** Valid token of either kind; times are seconds since the epoch. */
 export interface InspectedToken {
   readonly session: Session;
   readonly kind: 'Bearer' | 'refresh_token';
@@ -19,7 +19,7 @@ export interface InspectedToken {
   readonly aud: string;
 }
 
-/** Tells what a token is, where either kind may arrive: revocation and introspection. */
+/** Looks up tokens of either kind, for revocation and introspection. */
 @Injectable()
 export class TokenInspector {
   constructor(
@@ -28,7 +28,7 @@ export class TokenInspector {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
-  /** @returns undefined for a token that is unknown, has expired or was ended. */
+  /** @returns undefined for a token that is unknown, expired or ended */
   async inspect(token: string): Promise<InspectedToken | undefined> {
     const held = parseRefreshToken(token);
     return held ? this.inspectRefreshToken(token, held.session) : this.inspectAccessToken(token);
@@ -41,14 +41,14 @@ export class TokenInspector {
     return { session: verified.session, kind: 'Bearer', jti, iat, exp, iss, aud };
   }
 
-  /** No proof is asked for, also where the session is bound to a key: whoever finds a token may end it (RFC 7009). */
+  /** Needs no proof, even of a bound session: a client that has a token may revoke it (RFC 7009). */
   private async inspectRefreshToken(token: string, session: Session): Promise<InspectedToken | undefined> {
     const { userId, sessionId } = session;
     const stored = await this.refreshTokens.findOneBy({
       userId,
       sessionId,
       signedOutAt: IsNull(),
-      expiresAt: Raw((column) => `${column} > now()`), // contract §5: rows are judged by the database's clock
+      expiresAt: Raw((column) => `${column} > now()`), // the database's clock (contract §5)
     });
     if (!stored?.tokenHash.equals(hashRefreshToken(token, stored.jkt))) return undefined;
     const { publicUrl } = this.settings;

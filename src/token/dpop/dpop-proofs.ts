@@ -3,24 +3,24 @@ import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { judgeProof, type DpopProof, type ProofFault } from './dpop-proof.js';
+import { validateProof, type DpopProof, type ProofError } from './dpop-proof.js';
 import { isLoopbackUrl, parseUrl } from '../../config/urls/urls.js';
 
-/** What a call brings with it to prove that its client holds a key. */
+/** Request that may carry a proof. */
 export interface DpopCall {
-  /** The `DPoP` header; undefined: there is none. */
+  /** `DPoP` header. */
   readonly header: string | undefined;
   readonly path: '/oauth2/token' | '/oauth2/refresh';
 }
 
-const DESCRIPTIONS: Readonly<Record<ProofFault, string>> = {
+const DESCRIPTIONS: Readonly<Record<ProofError, string>> = {
   malformed: 'the DPoP header is not one proof with ES256 and a public P-256 key',
   forged: 'the DPoP proof is not signed by the key in it',
   call: 'the DPoP proof is for another method or address',
   time: 'the DPoP proof was not made within the last minute, by the clock of the Date header',
 };
 
-/** Proofs of possession (RFC 9449), judged for the calls of this service by the clock of its database. */
+/** Validates proofs of possession (RFC 9449) for the endpoints of this service, by the database's clock. */
 @Injectable()
 export class DpopProofs {
   private readonly isHtu: Readonly<Record<DpopCall['path'], (address: string) => boolean>>;
@@ -37,29 +37,29 @@ export class DpopProofs {
   }
 
   /**
-   * Verifies the proof of a call.
-   * @returns undefined if the call has no `DPoP` header
+   * Validates the proof of a request.
+   * @returns undefined if the request has no `DPoP` header
    * @throws OAuthError `invalid_dpop_proof`
    */
-  async judge({ header, path }: DpopCall): Promise<DpopProof | undefined> {
+  async validate({ header, path }: DpopCall): Promise<DpopProof | undefined> {
     if (header === undefined) return undefined;
-    const judged = await judgeProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
-    if (typeof judged === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[judged]);
-    return judged;
+    const result = await validateProof(header, { isHtu: this.isHtu[path], now: this.clock.now() });
+    if (typeof result === 'string') throw new OAuthError('invalid_dpop_proof', DESCRIPTIONS[result]);
+    return result;
   }
 }
 
 /**
- * A comparison with an address of ours, without query and fragment (RFC 9449 §4.3, 9), both normalized as URLs are.
+ * Returns a comparison with an address of ours, without query and fragment and normalized (RFC 9449 §4.3, 9).
  *
  * @param own absolute and normalized
- * @param loopback whether all names of the loopback interface are the same
+ * @param loopback whether all names of the loopback interface are equal
  */
 export function sameEndpoint(own: string, { loopback }: { loopback: boolean }): (address: string) => boolean {
   const ours = new URL(own);
   const isHere = loopback && isLoopbackUrl(own);
   return (address) => {
-    if (address === own) return true; // as almost everybody writes it
+    if (address === own) return true;
     const url = parseUrl(address);
     if (!url) return false;
     const { protocol, hostname, port, pathname, username, password } = url;

@@ -4,7 +4,7 @@ import type { ServiceRight } from '../../config/secrets/service-key.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 
-/** The keys of server-to-server calls (contract §2, SERVICE_KEYS). */
+/** Service keys (contract §2, SERVICE_KEYS). */
 @Injectable()
 export class ServiceKeys {
   private readonly keys: readonly { readonly hash: Buffer; readonly rights: readonly ServiceRight[] }[];
@@ -14,8 +14,8 @@ export class ServiceKeys {
   }
 
   /**
-   * What the holder of a text may do; takes the same time whichever key it resembles.
-   * @returns undefined for a text that is no key. A key that is listed with several rights has them all.
+   * Returns the rights of a service key, in constant time. A key that is listed several times has all its rights.
+   * @returns undefined if the text is no key
    */
   rightsOf(text: string): ReadonlySet<ServiceRight> | undefined {
     const given = hash(text);

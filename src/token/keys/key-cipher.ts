@@ -7,7 +7,7 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** A private part that was encrypted with another SECRET_KEY. */
+/** Error: the private part of a signing key was encrypted with another SECRET_KEY. */
 export class UnreadableKey extends Error {
   override readonly name = 'UnreadableKey';
 
@@ -25,7 +25,7 @@ export class KeyCipher {
   }
 
   /**
-   * @param kid authenticated with it, so that no row can pass for another
+   * @param kid is authenticated, so that rows cannot be exchanged
    * @returns nonce, tag and ciphertext of the PKCS #8 form
    */
   encrypt(privateKey: KeyObject, kid: string): Buffer {
@@ -36,7 +36,7 @@ export class KeyCipher {
     return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext]);
   }
 
-  /** @throws UnreadableKey unless SECRET_KEY, kid and bytes are those of the encryption */
+  /** @throws UnreadableKey if SECRET_KEY, kid or bytes differ from those of the encryption */
   decrypt({ kid, encryptedPrivateKey }: Pick<StoredKey, 'kid' | 'encryptedPrivateKey'>): KeyObject {
     try {
       const nonce = encryptedPrivateKey.subarray(0, NONCE_BYTES);

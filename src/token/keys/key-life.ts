@@ -3,24 +3,24 @@ import type { PublicJwk } from './signing-key.entity.js';
 /**
  * - `next`: published, signs later
  * - `signing`
- * - `published`: signs no more; its last token may still be good
+ * - `published`: no longer signs; its last token may still be valid
  * - `retired`: its last token has expired
  * - `revoked`: withdrawn by an operator
  */
 type KeyState = 'next' | 'signing' | 'published' | 'retired' | 'revoked';
 
-/** A key as it stands at the moment of the question, by the database's clock; without its private part. */
+/** State of a signing key at the time of the query, by the database's clock; without its private part. */
 export interface KeyLife {
   readonly kid: string;
   readonly publicJwk: PublicJwk;
   readonly state: KeyState;
   readonly createdAt: Date;
-  /** Its first use. */
+  /** First use. */
   readonly activeAt: Date;
   readonly revokedAt: Date | null;
-  /** From this time on its tokens are refused. Null: not known yet. */
+  /** Its tokens are rejected from then on. Null: not known yet. */
   readonly endsAt: Date | null;
-  /** Seconds: the longest life of a token that it signs. */
+  /** Longest lifetime of a token that it signs, in seconds. */
   readonly tokenTtl: number;
   /** Seconds since its first use; negative before it. */
   readonly age: number;
@@ -30,18 +30,17 @@ export interface StoredKey extends KeyLife {
   readonly encryptedPrivateKey: Buffer;
 }
 
-/** Whether a key may sign, now or later. */
+/** Whether a key signs now or will sign later. */
 export function isUsable({ state }: KeyLife): boolean {
   return state === 'signing' || state === 'next';
 }
 
-/** Seconds by which a key outlives its last token: an instance may notice a little late that the next one signs. */
+/** Seconds by which a key outlives its last token: an instance may switch to the next key a little late. */
 const MARGIN_S = 60;
 
 /**
- * The columns of `StoredKey`, for all keys, as a subquery. A key is followed by the next one that was, or will be, in
- * use: one that was revoked before its first use does not count. `clock_timestamp()`, not `now()`: a transaction that
- * waited for a lock must see the time after the wait.
+ * Subquery with the columns of `StoredKey`. The successor of a key is the next one that was or will be used; a key that was
+ * revoked before its first use does not count. `clock_timestamp()`, since `now()` is the time before a wait for a lock.
  */
 export const KEY_LIVES = `(
   SELECT kid, public_jwk AS "publicJwk", created_at AS "createdAt", active_at AS "activeAt",
@@ -66,6 +65,6 @@ export const KEY_LIVES = `(
   ) AS with_end
 ) AS lives`;
 
-/** Seconds, as an SQL expression: the longest life that a token can have which is signed now, or was and is still good. */
+/** SQL expression: longest lifetime, in seconds, of a token that is or will be valid. */
 export const LONGEST_TOKEN_TTL = `(
   SELECT coalesce(max("tokenTtl"), 0) FROM ${KEY_LIVES} WHERE state IN ('next', 'signing', 'published'))`;

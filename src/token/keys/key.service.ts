@@ -3,7 +3,6 @@ import { Inject, Injectable, Logger, type OnApplicationShutdown, type OnModuleIn
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
-import { DatabaseBusy, MOST_WAITING } from '../../database/database-busy.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
@@ -12,29 +11,25 @@ import { readHeader } from './sign-jwt.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';
 
-/** So every instance knows within a second of a key that was made or revoked anywhere (contract §5). */
+/** Every instance applies a new or revoked key within a second (contract §5). */
 const READ_EVERY_MS = 500;
 const CHECK_AGE_EVERY_MS = 60_000;
-/** A token of an unknown key has the keys read, unless they were read so lately: ten times a second at most, whoever sends it. */
+/** Tokens with an unknown key cause ten readings a second at most. */
 const KNOWN_FOR_MS = 100;
 
-/** The keys that sign access tokens: they live in the database, so all instances have the same ones (contract §5). */
+/** Keys that sign access tokens. They are stored in the database, so all instances share them (contract §5). */
 @Injectable()
 export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(KeyService.name);
   private nextReading?: NodeJS.Timeout;
-  /** That is under way: one at a time, so that what is older never replaces what is newer. */
-  private reading: Promise<void> | undefined;
-  /** When the last reading began that has succeeded, in milliseconds of `performance.now()`. */
-  private readAt = -Infinity;
-  /** When a reading has failed, and how; undefined once one has succeeded. */
-  private failure: { readonly at: number; readonly error: unknown } | undefined;
-  /** Tokens of unknown keys that wait for a reading. */
-  private learning = 0;
   private rotation?: NodeJS.Timeout;
+  /** The reading in progress. One at a time, so that an older result never replaces a newer one. */
+  private reading: Promise<void> | undefined;
+  /** Start of the last successful reading, in milliseconds of `performance.now()`. */
+  private readAt = -Infinity;
+  /** The last reading, if it failed. */
+  private failure: { readonly at: number; readonly error: unknown } | undefined;
   private stopped = false;
-  /** Rows that are not valid keys, and were logged. Only an operator can have written them, so there are few. */
-  private readonly unreadable = new Set<string>();
 
   constructor(
     private readonly store: KeyStore,
@@ -51,11 +46,10 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
-    // A key may be on its way out while an instance starts: its sockets, too, end with it.
-    await this.read(({ revoked }) => this.tell({ made: [], revoked }));
+    await this.read({ isFirst: true });
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
     if (made) this.events.emit('key.made', made);
-    this.readAgain(READ_EVERY_MS);
+    this.readLater(READ_EVERY_MS);
     this.rotation = setInterval(() => void this.rotateQuietly(), CHECK_AGE_EVERY_MS).unref();
   }
 
@@ -65,49 +59,44 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.rotation);
   }
 
-  /** The key that signs now. Only a field is read, because every new token asks for it twice. */
+  /** The key that signs now. */
   get signing(): Signer {
-    return this.ring.signer!; // no request is served before onModuleInit has ended
+    return this.ring.signer!; // set by onModuleInit, which ends before the first request
   }
 
-  /** The public keys of the tokens in use, now or soon; newest first (RFC 7517). */
+  /** Public keys of the tokens in use, now or soon; newest first (RFC 7517). */
   get jwks(): JwkSet {
     return this.ring.jwks;
   }
 
-  /** The keys that were ever withdrawn: a few. Of one that follows, `key.revoked` is told. */
+  /** All revoked keys; later ones are emitted as `key.revoked`. */
   get revokedKids(): readonly string[] {
     return this.ring.revokedKids;
   }
 
-  /** The public key that a token's header names, if the key is ours and the header has just the members that ours have. */
+  /** Returns the public key that a token's header names, if the header is one of ours. */
   verificationKey(token: string): KeyObject | undefined {
     const header = readHeader(token);
     return header && this.ring.publicKey(header.kid, this.clock.now());
   }
 
   /**
-   * Reads the keys for a token whose key is not known, if it may be newer than the last reading: of an instance whose database
-   * was away for a moment, or that of whoever has withdrawn a key is far, while others sign with its successor.
+   * Reads the keys for a token with an unknown key, which may be newer than the last reading.
    * @returns whether the key is known now
-   * @throws errors of the database, and DatabaseBusy beyond MOST_WAITING tokens at once
+   * @throws errors of the database
    */
   async learn(token: string): Promise<boolean> {
     const kid = readHeader(token)?.kid;
     if (kid === undefined || this.ring.knows(kid)) return false;
-    if (this.learning >= MOST_WAITING) throw new DatabaseBusy('too many tokens wait for the signing keys');
-    this.learning++;
     try {
       await this.readSince(performance.now() - KNOWN_FOR_MS);
     } catch (error) {
       if (!this.ring.knows(kid)) throw error;
-    } finally {
-      this.learning--;
     }
     return this.ring.knows(kid);
   }
 
-  /** Makes the next key if the newest is 90 days old and no other instance does it. @throws errors of the database */
+  /** Makes the next key if the newest is 90 days old. @throws errors of the database */
   async rotateIfDue(): Promise<void> {
     await this.store.rotateIfDue();
   }
@@ -119,7 +108,7 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     );
   }
 
-  /** Reads the keys unless that was done since; not at once again after it has failed, for strangers set the pace. */
+  /** Reads the keys, unless that was done since `time`. After a failure it waits: clients that send forged tokens set no pace. */
   private async readSince(time: number): Promise<void> {
     while (this.readAt < time) {
       const { failure } = this;
@@ -128,8 +117,8 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private read(tell = (changes: KeyChanges) => this.tell(changes)): Promise<void> {
-    this.reading ??= this.readNow(tell)
+  private read({ isFirst = false } = {}): Promise<void> {
+    this.reading ??= this.readNow(isFirst)
       .catch((error: unknown) => {
         this.failure = { at: performance.now(), error };
         throw error;
@@ -138,45 +127,37 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.reading;
   }
 
-  private async readNow(tell: (changes: KeyChanges) => void): Promise<void> {
+  private async readNow(isFirst: boolean): Promise<void> {
     const began = performance.now();
     const keys = await this.reader.read(this.ring.kids);
-    const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    const { made, revoked } = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
-    this.warnOf(changes);
-    tell(changes);
+    this.report({ made: isFirst ? [] : made, revoked });
     await this.store.ensureTokenTtl(keys);
   }
 
-  private warnOf({ unreadable }: KeyChanges): void {
-    for (const { kid } of unreadable) {
-      if (!this.unreadable.has(kid))
-        this.logger.error(`Signing key ${kid} is not a valid key: it is left out.`);
-      this.unreadable.add(kid);
-    }
+  private readLater(ms: number): void {
+    this.nextReading = setTimeout(() => void this.turn(), ms).unref();
   }
 
-  /** Schedules the next reading: twice a second, and exactly when a key begins to sign. */
-  private readAgain(delay: number): void {
-    this.nextReading = setTimeout(() => void this.turn(), delay).unref();
-  }
-
+  /** Reads twice a second, and switches exactly when the next key begins to sign. */
   private async turn(): Promise<void> {
     this.ring.turn(this.clock.now());
     try {
       await this.read();
     } catch (error) {
-      this.logger.debug({ err: error }); // the database is away: the known keys stay in use
+      this.logger.debug({ err: error }); // the known keys stay in use
     }
     const now = this.clock.now();
     const wait = Math.ceil(this.ring.turn(now) - now);
-    if (!this.stopped) this.readAgain(Math.min(READ_EVERY_MS, wait));
+    if (!this.stopped) this.readLater(Math.min(READ_EVERY_MS, wait));
   }
 
-  private tell({ made, revoked }: Pick<KeyChanges, 'made' | 'revoked'>): void {
+  /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_S. */
+  private report({ made, revoked }: KeyChanges): void {
     for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
     for (const { kid, endsAt } of revoked) {
-      const wait = (endsAt?.getTime() ?? 0) - this.clock.now(); // a moment: see SUCCESSION_S of key.store.ts
+      const wait = endsAt!.getTime() - this.clock.now();
       setTimeout(() => this.events.emit('key.revoked', { kid }), Math.max(0, wait)).unref();
     }
   }

@@ -9,7 +9,7 @@ import { KeyCipher, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
 
-/** With the private part, still encrypted, only where it is needed and not known yet. */
+/** Key with its encrypted private part, if that is needed and unknown. */
 export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };
 
 const LIFE = `kid, "publicJwk", state, "createdAt", "activeAt", "revokedAt", "endsAt", "tokenTtl", age`;
@@ -25,38 +25,35 @@ const READ = {
     FROM ${KEY_LIVES} WHERE state <> 'retired' ${NEWEST_FIRST}`,
 };
 
-/**
- * Reads the signing keys. SQL by hand: a key's state follows from its neighbours and the database's clock (KEY_LIVES), and
- * every instance asks twice a second.
- */
+/** Reads the signing keys; also for the command `keys list`, which has no SECRET_KEY. */
 @Injectable()
 export class KeyReader {
   constructor(private readonly sql: Sql) {}
 
-  /** Every key there ever was, newest first, without private parts. */
+  /** Returns all keys, newest first, without private parts. */
   list(): Promise<KeyLife[]> {
     return this.sql.query<KeyLife>(LIST, []);
   }
 
   /**
-   * The keys whose tokens may still be good, and those that were revoked; newest first.
-   * @param known kids of keys whose private part is not needed again
+   * Returns the keys that are not retired, newest first.
+   * @param known kids of keys with a known private part
    */
   read(known: readonly string[]): Promise<ReadKey[]> {
     return this.sql.query<ReadKey>(READ, [known]);
   }
 }
 
-/** Any fixed number will do, as long as every version of the service takes the same. */
+/** Advisory lock; all versions of the service use the same number. */
 const LOCK = 0x6c6b_0002;
 
-/** Seconds from a key's publication to its first use (contract §5): twice what a client may cache the JWKS. */
+/** Seconds from publication to first use (contract §5): twice the time for which clients may cache the JWKS. */
 const LEAD_S = 600;
 /** Seconds: 90 days (contract §5). */
 const ROTATE_AFTER_S = 90 * 86_400;
 
-// The withdrawal of the signing key takes effect a moment later, within the second of contract §5. Instances read twice a
-// second, so all change at the same time. Otherwise the first to know the new key would sign what the others refuse.
+// Seconds after which a revocation of the signing key takes effect, within the second of contract §5. All instances, which read
+// twice a second, know both keys by then; otherwise some would reject tokens of the new key.
 const SUCCESSION_S = 0.7;
 const WITHDRAWAL_S = 0.85;
 
@@ -85,15 +82,15 @@ export class KeyStore {
   }
 
   /**
-   * Makes a key that signs at once, where there is none: at the very first start.
-   * @param onUnreadable is told of each key that was stored with another SECRET_KEY: throws, or lets it be replaced
+   * Makes a key that signs at once, if no usable key exists.
+   * @param onUnreadable is called for each key of another SECRET_KEY: throws, or lets the key be replaced
    */
   ensureSigningKey(onUnreadable: (error: UnreadableKey) => void): Promise<NewKey | undefined> {
     return this.change(async (manager, keys) => {
       const usable = keys.filter(isUsable);
       const unreadable = usable.filter((key) => !this.cipher.canRead(key));
       for (const { kid } of unreadable) onUnreadable(new UnreadableKey(kid));
-      // An unreadable key that has signed nothing yet must not take over later.
+      // An unreadable key must not take over later.
       const unused = unreadable.filter(({ state }) => state === 'next').map(({ kid }) => kid);
       if (unused.length > 0) await manager.delete(SigningKey, { kid: In(unused) });
       return unreadable.length < usable.length ? undefined : this.make(manager, 0);
@@ -102,8 +99,8 @@ export class KeyStore {
 
   /**
    * Makes the next key: published at once, in use ten minutes later (contract §5).
-   * @returns the next key; `made` is false where one was waiting already: no other is made then.
-   * @throws UnreadableKey when the other keys were stored with another SECRET_KEY: the service could not use the new one
+   * @returns the next key; `made` is false if it existed already
+   * @throws UnreadableKey if the keys were stored with another SECRET_KEY: the service could not use the new one
    */
   rotate(): Promise<NewKey & { readonly made: boolean }> {
     return this.change(async (manager, keys) => {
@@ -114,7 +111,7 @@ export class KeyStore {
   }
 
   /**
-   * Rotates when the newest key was first used 90 days ago; of several instances that ask, one does it.
+   * Rotates if the newest key was first used 90 days ago and no other instance has done it.
    * @throws UnreadableKey as `rotate` does
    */
   rotateIfDue(): Promise<NewKey | undefined> {
@@ -125,9 +122,9 @@ export class KeyStore {
   }
 
   /**
-   * Withdraws a key: within a second its tokens are refused everywhere (contract §5).
-   * @returns the key that was made to sign instead, where no other could.
-   * @throws UnknownKey; UnreadableKey as `rotate` does. Then nothing has changed.
+   * Revokes a key: its tokens are rejected everywhere within a second (contract §5).
+   * @returns the successor, if one had to be made
+   * @throws UnknownKey, and UnreadableKey as `rotate` does; nothing has changed then
    */
   revoke(kid: string): Promise<NewKey | undefined> {
     return this.change(async (manager, keys) => {
@@ -135,8 +132,7 @@ export class KeyStore {
       if (!key) throw new UnknownKey(kid);
       if (key.revokedAt) return undefined;
       const anotherSigns = keys.some((other) => other !== key && other.state === 'signing');
-      // By the database's clock, as it is after the wait for the lock: `now()` would be the time before it.
-      // Two statements: Citus refuses a function like this in an UPDATE.
+      // `now()` is the time before the wait for the lock. Two statements: Citus rejects `clock_timestamp()` in an UPDATE.
       const [revoked] = await manager.query<{ at: string }[]>(
         `SELECT (clock_timestamp() + $1 * interval '1 second')::text AS at`,
         [anotherSigns ? 0 : WITHDRAWAL_S],
@@ -149,9 +145,9 @@ export class KeyStore {
   }
 
   /**
-   * Makes sure that the keys stay published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be
-   * longer than that of the instance that made the key, and may be shorter after the next restart.
-   * @param keys as they were read a moment ago; where none has to change, the database is not asked
+   * Keeps the keys published until the last token of this instance has expired: its ACCESS_TOKEN_TTL may be longer than that of
+   * the instance that made the key.
+   * @param keys result of the last reading; the database is updated only if one has to change
    */
   async ensureTokenTtl(keys: readonly KeyLife[]): Promise<void> {
     const { dataSource, tokenTtl } = this;
@@ -165,9 +161,9 @@ export class KeyStore {
   }
 
   /**
-   * Encrypts every private part anew, in one transaction, after SECRET_KEY was changed (docs/keys.md).
+   * Encrypts all private parts anew, in one transaction, after SECRET_KEY was changed (docs/keys.md). May be repeated.
    * @param former SECRET_KEY with which the keys are stored
-   * @returns how many; keys that are encrypted with the current SECRET_KEY are passed over, so this may be repeated
+   * @returns the number of changed keys
    * @throws UnreadableKey if a key in use was stored with neither; nothing has changed then
    */
   reencrypt(former: SecretKey): Promise<number> {
@@ -180,7 +176,7 @@ export class KeyStore {
         await manager.update(SigningKey, { kid: key.kid }, { encryptedPrivateKey });
       }
       const lost = pending.find((key) => isUsable(key) && !readable.includes(key));
-      if (lost) throw new UnreadableKey(lost.kid); // a key that signs no more may stay unreadable
+      if (lost) throw new UnreadableKey(lost.kid);
       return readable.length;
     });
   }
@@ -191,9 +187,8 @@ export class KeyStore {
   }
 
   /**
-   * Makes all changes of the signing keys one after the other: instances that start at the same time make only one key, and
-   * only one of them rotates.
-   * @param change is given all keys, newest first, and runs in one transaction
+   * Serializes changes of all instances, so that only one of them makes or rotates a key.
+   * @param change gets all keys, newest first, and runs in one transaction
    */
   private change<Result>(
     change: (manager: EntityManager, keys: StoredKey[]) => Promise<Result>,
@@ -209,17 +204,16 @@ export class KeyStore {
     return this.make(manager, LEAD_S);
   }
 
-  /** No instance could use a key that was made with another SECRET_KEY than the service's. */
+  /** @throws UnreadableKey if the newest key has another SECRET_KEY: no instance could use a key that is made now */
   private requireSameSecret(keys: StoredKey[]): void {
     const newest = keys.find(isUsable);
     if (newest) this.cipher.decrypt(newest);
   }
 
-  /** @param delay seconds until its first use */
+  /** @param delay seconds until the first use */
   private async make(manager: EntityManager, delay: number): Promise<NewKey> {
     const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const kid = randomUUID();
-    // One look at the database's clock for both times, after the wait for the lock (see revoke).
     const [key] = await manager.query<NewKey[]>(
       `INSERT INTO signing_keys (kid, public_jwk, encrypted_private_key, created_at, active_at, token_ttl)
        SELECT $1, $2, $3, t, t + $4 * interval '1 second', $5 FROM clock_timestamp() AS t

@@ -1,16 +1,13 @@
 import { sign, type KeyObject } from 'node:crypto';
 
 /**
- * A JWT in compact form, signed with ES256 (RFC 7515 §3.1, RFC 7518 §3.4).
+ * Signs a JWT in compact form with ES256 (RFC 7515 §3.1, RFC 7518 §3.4). Own claims need none of jsonwebtoken's checks, which
+ * take a third of its time (docs/benchmark.md).
  *
- * Verifying what strangers send is left to jsonwebtoken. Signing our own claims needs none of its checks, and is the largest
- * part of a refresh: this takes two thirds of the time that jsonwebtoken takes.
- *
- * @param header encoded already (`encodePart`): it is the same for all tokens of a key
+ * @param header encoded (`encodePart`), since all tokens of a key share it
  */
 export function signJwt(header: string, claims: object, privateKey: KeyObject): string {
   const input = `${header}.${encodePart(claims)}`;
-  // The raw r and s of JOSE, where Node.js would write DER.
   const signature = sign('sha256', Buffer.from(input, 'latin1'), {
     key: privateKey,
     dsaEncoding: 'ieee-p1363',
@@ -18,14 +15,14 @@ export function signJwt(header: string, claims: object, privateKey: KeyObject): 
   return `${input}.${signature.toString('base64url')}`;
 }
 
-/** A part of a JWT as it is written: base64url of JSON. */
+/** Encodes a part of a JWT: base64url of JSON. */
 export function encodePart(part: object): string {
   return Buffer.from(JSON.stringify(part)).toString('base64url');
 }
 
 /**
- * The header of an access token, or undefined when it is not exactly as ours are: `alg`, `typ`, `kid` and nothing else.
- * So no `jwk`, `jku`, `x5u` or `crit` (RFC 8725 §3.10), no other algorithm (§3.1) and no other kind of JWT (§3.11).
+ * Returns the header of an access token, or undefined unless it has exactly `alg`, `typ` and `kid` as ours have: no `jwk`, `jku`,
+ * `x5u` or `crit` (RFC 8725 §3.10), no other algorithm (§3.1), no other type of JWT (§3.11).
  */
 export function readHeader(token: string): { readonly kid: string } | undefined {
   const encoded = token.slice(0, token.indexOf('.'));

@@ -9,7 +9,7 @@ export interface PublicJwk {
   y: string;
 }
 
-/** A key pair that signs access tokens (ES256). The private part is stored encrypted with a key derived from SECRET_KEY. */
+/** Key pair that signs access tokens (ES256). The private part is encrypted with a key derived from SECRET_KEY. */
 @ReferenceTable()
 @Entity('signing_keys')
 export class SigningKey {
@@ -23,19 +23,19 @@ export class SigningKey {
   @Column('bytea', { name: 'encrypted_private_key', select: false })
   encryptedPrivateKey!: Buffer;
 
-  /** From this time on it is published. */
+  /** It is published from then on. */
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' })
   createdAt!: Date;
 
-  /** From this time on it signs, until a younger key does. */
+  /** It signs from then on, until a younger key does. */
   @Column('timestamptz', { name: 'active_at' })
   activeAt!: Date;
 
-  /** Seconds: the longest life that any instance gives a token which it signs with this key. */
+  /** Longest lifetime, in seconds, that any instance gives a token of this key. */
   @Column('integer', { name: 'token_ttl' })
   tokenTtl!: number;
 
-  /** From this time on its tokens are refused everywhere, whatever their life. */
+  /** Its tokens are rejected from then on. */
   @Column('timestamptz', { name: 'revoked_at', nullable: true })
   revokedAt!: Date | null;
 }

@@ -31,7 +31,7 @@ describe('a refresh (spec §4.4)', () => {
     /** What the call proves. */
     readonly proven?: DpopProof | OAuthError;
     readonly stored?: typeof issued | Error;
-    /** Whether the refresh token is good by itself. */
+    /** Whether the refresh token is valid. */
     readonly isGood?: boolean;
   }
   function refresh(
@@ -46,7 +46,7 @@ describe('a refresh (spec §4.4)', () => {
         return answer(stored);
       },
     };
-    const proofs: Pick<DpopProofs, 'judge'> = { judge: () => answer(proven) };
+    const proofs: Pick<DpopProofs, 'validate'> = { validate: () => answer(proven) };
     const inspector: Pick<TokenInspector, 'inspect'> = {
       inspect: () => Promise.resolve(isGood ? ({} as InspectedToken) : undefined),
     };
@@ -76,7 +76,7 @@ describe('a refresh (spec §4.4)', () => {
     expect([used, refused]).toEqual([[session], []]);
   });
 
-  // Whoever holds a good token of a bound session is told that the proof is what they lack; nobody else is.
+  // Only a client with a valid token of a bound session learns that its proof is invalid.
   it.each<[string, Given, error: string, isAsked: boolean]>([
     ['of a token that is not stored', {}, 'invalid_grant', true],
     ['of a bound session without a proof', { bound: true, isGood: true }, 'invalid_dpop_proof', false],

@@ -27,10 +27,9 @@ export class TokenService {
   ) {}
 
   /**
-   * A new access token for the session of a refresh token (spec §4.4).
-   * The refresh token is neither replaced, nor extended, nor revoked by it (spec §2.2).
-   * @param call with which it came; looked at only where the session is bound to a key (contract §5)
-   * @throws OAuthError `invalid_grant` when it is unknown or expired; `invalid_dpop_proof` when only its proof is not good
+   * Issues an access token for the session of a refresh token (spec §4.4), which stays as it is (spec §2.2).
+   * @param call is used if the session is bound to a key (contract §5)
+   * @throws OAuthError `invalid_grant` if the token is unknown or expired, `invalid_dpop_proof` if only the proof is invalid
    */
   async refresh(refreshToken: string, call: DpopCall): Promise<RefreshedToken> {
     const held = parseRefreshToken(refreshToken);
@@ -50,7 +49,7 @@ export class TokenService {
     { session, bound }: HeldToken,
     call: DpopCall,
   ): Promise<RefreshedToken> {
-    const proof = bound ? await this.proofs.judge(call) : undefined;
+    const proof = bound ? await this.proofs.validate(call) : undefined;
     if (bound && !proof) throw await this.refusal(refreshToken);
     const accessToken = await this.store.issueForSession({ refreshToken, session, proof });
     if (!accessToken) throw bound ? await this.refusal(refreshToken) : unknown();
@@ -62,7 +61,7 @@ export class TokenService {
     };
   }
 
-  /** Why a refresh of a bound session has failed: asked only now, so that those that succeed need one statement. */
+  /** Finds the reason of a failed refresh of a bound session, so that a successful one needs one statement (contract §5). */
   private async refusal(refreshToken: string): Promise<OAuthError> {
     if (!(await this.inspector.inspect(refreshToken))) return unknown();
     return new OAuthError(

@@ -4,36 +4,37 @@ import { databaseUnavailable } from '../../errors/server-error.js';
 import type { EndedSession } from '../../events.js';
 import { LONGEST_TOKEN_TTL } from '../keys/key-life.js';
 
-/** Sessions that one statement reads: some milliseconds, however many one user has signed out in a moment. */
+/** Sessions that one statement reads, which takes some milliseconds. */
 const PAGE = 1000;
 
 /**
- * How late a sign-out may be seen: a transaction of more than ten minutes is rolled back (ChannelHistory.transaction), a commit
- * takes some seconds at most. So a cursor stands for all that was signed out this long before it (contract §8).
+ * Longest time between a sign-out and its commit: transactions of more than ten minutes are rolled back
+ * (ChannelHistory.transaction). So a cursor stands for all sign-outs up to this long before it (contract §8).
  */
 const LATEST_MS = 15 * 60_000;
 
 /** Seconds by which an instance's clock may be off when it signs a token. */
 const CLOCK_OFF_S = 60;
 
-/** The database's time, in milliseconds since the epoch, and the end of all tokens of sessions that are read after it. */
-export interface Place {
+/** Time of the database, in milliseconds since the epoch. */
+export interface DatabaseTime {
   readonly at: number;
-  /** A standby may lack sessions that have ended: its time is no cursor. */
+  /** A standby may lack ended sessions: its time is no cursor. */
   readonly isStandby: boolean;
+  /** Upper bound of the expiry of all tokens that are issued until now. */
   readonly until: Date;
 }
 
-// `until` counts from now, not from the sign-out, until whose commit tokens were refreshed. The lives of tokens are those of all
-// instances, also before their last restart (KeyStore.ensureTokenTtl).
-const PLACE = {
-  name: 'ended-sessions-place',
+// `until` counts from now, not from the sign-out: tokens may be refreshed until its commit. Token lifetimes include those of
+// other instances and of earlier settings (KeyStore.ensureTokenTtl).
+const TIME = {
+  name: 'ended-sessions-time',
   text: `
     SELECT floor(extract(epoch FROM now()) * 1000)::float8 AS at, pg_is_in_recovery() AS "isStandby",
       now() + make_interval(secs => ${LONGEST_TOKEN_TTL} + ${CLOCK_OFF_S}) AS until`,
 };
 
-// By hand: every instance asks twice a second. `key` is a text, since a Date would lose the microseconds.
+// `key` is a text, since a Date would lose the microseconds.
 const READ = {
   name: 'ended-sessions',
   text: `
@@ -48,76 +49,71 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 type Row = Omit<EndedSession, 'until'> & { readonly key: string };
 
-/** Some of the sessions that had ended. */
+/** Page of sessions that ended before a stream was opened. */
 export interface PastPage {
   readonly ended: readonly EndedSession[];
-  /** For a reader that has this page and those before it. */
+  /** Cursor of a reader that has this page and those before it. */
   readonly cursor: string;
 }
 
-/** Sessions that were signed out, by their time: on Citus it is the coordinator's, which evaluates `now()`. */
+/** Reads signed-out sessions by time. On Citus it is the coordinator's time, which evaluates `now()`. */
 @Injectable()
 export class EndedSessionStore {
-  /** One page of the past at a time, also for many streams: requests need the database, too. */
-  private turn: Promise<unknown> = Promise.resolve();
+  /** The past is read one page at a time, also for many streams, so that requests find a connection. */
+  private lastPage: Promise<unknown> = Promise.resolve();
 
   constructor(private readonly sql: Sql) {}
 
-  async place(): Promise<Place> {
-    const [place] = await this.sql.query<Place & Record<string, unknown>>(PLACE, []);
-    return place!;
+  async time(): Promise<DatabaseTime> {
+    const [time] = await this.sql.query<DatabaseTime & Record<string, unknown>>(TIME, []);
+    return time!;
   }
 
-  /** Sessions that were signed out between two times, in pages, the first that ended first. The place is read before. */
-  async *between(from: string, to: string, { until }: Place): AsyncGenerator<EndedSession[], void> {
+  /** Yields pages of the sessions that were signed out between two times, oldest first. @param time read before */
+  async *between(from: string, to: string, { until }: DatabaseTime): AsyncGenerator<EndedSession[], void> {
     let after = { key: from, sessionId: BEFORE_ALL };
     for (;;) {
       const rows = await this.sql.query<Row>(READ, [after.key, after.sessionId, to]);
-      if (rows.length > 0) yield rows.map((row) => endedOf(row, until));
+      if (rows.length > 0) yield rows.map(({ key: _key, ...ended }) => ({ ...ended, until }));
       if (rows.length < PAGE) return;
       after = rows.at(-1)!;
     }
   }
 
   /**
-   * The sessions that have ended before now. A sign-out that is committed later is found by EndedSessions.
+   * Reads the sessions that have ended before now; EndedSessions finds later commits. Rows are removed only after the last token
+   * of the session (session.sql.ts).
    *
-   * A row is removed only after the last token of the session (session.sql.ts), so all that are stored are all that matter.
-   *
-   * @param lastEventId a cursor; all are read if it is left out, of the future or malformed
+   * @param lastEventId cursor; without it, and if it is malformed or in the future, all sessions are read
    * @returns the pages, and the cursor after them
    * @throws OAuthError `server_error` on a standby, and errors of the database
    */
   async past(
     lastEventId: string | undefined,
-  ): Promise<{ place: string; pages: AsyncGenerator<PastPage, void> }> {
-    const place = await this.primaryPlace();
+  ): Promise<{ cursor: string; pages: AsyncGenerator<PastPage, void> }> {
+    const time = await this.primaryTime();
     const ms = /^\d{1,15}$/.test(lastEventId ?? '') ? Number(lastEventId) : Infinity;
-    const from = ms <= place.at ? timeOf(ms - LATEST_MS) : '-infinity';
-    return { place: String(place.at), pages: this.pastPages(from, place) };
+    const from = ms <= time.at ? timeOf(ms - LATEST_MS) : '-infinity';
+    return { cursor: String(time.at), pages: this.pastPages(from, time) };
   }
 
-  private async *pastPages(from: string, place: Place): AsyncGenerator<PastPage, void> {
-    const pages = this.between(from, 'infinity', place);
+  private async *pastPages(from: string, time: DatabaseTime): AsyncGenerator<PastPage, void> {
+    const pages = this.between(from, 'infinity', time);
     for (;;) {
-      const next = this.turn.then(() => pages.next());
-      this.turn = next.catch(() => undefined);
+      const next = this.lastPage.then(() => pages.next());
+      this.lastPage = next.catch(() => undefined);
       const { value: ended } = await next;
       if (!ended) break;
-      yield { ended, cursor: String(Math.min(ended.at(-1)!.endedAt.getTime(), place.at)) };
+      yield { ended, cursor: String(Math.min(ended.at(-1)!.endedAt.getTime(), time.at)) };
     }
-    await this.primaryPlace(); // the pages were not read from a standby
+    await this.primaryTime(); // rejects pages of a primary that became a standby
   }
 
-  private async primaryPlace(): Promise<Place> {
-    const place = await this.place();
-    if (place.isStandby) throw databaseUnavailable();
-    return place;
+  private async primaryTime(): Promise<DatabaseTime> {
+    const time = await this.time();
+    if (time.isStandby) throw databaseUnavailable();
+    return time;
   }
-}
-
-function endedOf({ userId, sessionId, deviceId, endedAt }: Row, until: Date): EndedSession {
-  return { userId, sessionId, deviceId, endedAt, until };
 }
 
 /** @param ms since the epoch */

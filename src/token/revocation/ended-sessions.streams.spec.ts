@@ -1,17 +1,16 @@
 import { once } from 'node:events';
-import { createServer, IncomingMessage, ServerResponse } from 'node:http';
-import { connect, Socket, type AddressInfo } from 'node:net';
+import { createServer, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Request, Response } from 'express';
 import { until } from '../../../test/support/waiting.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type EndedSession, type ServiceState } from '../../events.js';
 import { EventStream } from '../../http/event-stream.js';
 import type { EndedSessionStore, PastPage } from './ended-sessions.store.js';
-import { EndedSessionsController, EndedSessionStreams } from './ended-sessions.streams.js';
+import { EndedSessionStreams } from './ended-sessions.streams.js';
 import type { KeyService } from '../keys/key.service.js';
 
-/** What a reader was sent; http/event-stream.spec.ts has the connection. */
+/** Collects what a stream sends. */
 class Reader implements Pick<
   EventStream,
   'isOpen' | 'isFull' | 'begin' | 'send' | 'drained' | 'cutOff' | 'end' | 'onClose'
@@ -48,7 +47,7 @@ class Reader implements Pick<
   onClose(listener: () => void): void {
     this.listeners.push(listener);
   }
-  /** What came since it was asked the last time. */
+  /** Returns what was sent since the last call. */
   news(): string {
     const { text } = this;
     this.text = '';
@@ -63,7 +62,7 @@ const session = (name: string, deviceId: string | null = null): EndedSession => 
   endedAt: new Date(1_700_000_000_123),
   until: new Date(1_700_003_600_456),
 });
-const told = (name: string, device: string | null = null): string =>
+const endedText = (name: string, device: string | null = null): string =>
   `event: ended\ndata: ${JSON.stringify({
     session_id: name,
     user_id: `user of ${name}`,
@@ -74,11 +73,11 @@ const told = (name: string, device: string | null = null): string =>
 const withdrawn = (kid: string): string => `event: key_revoked\ndata: {"kid":"${kid}"}\n\n`;
 const READY = 'event: ready\nid: 7-7\ndata: {}\n\n';
 
-/** Contract §8; docs/ended-sessions.md tells readers what comes. */
+/** Contract §8, docs/ended-sessions.md. */
 describe('a stream of ended sessions', () => {
   let events: Events;
   let past: PastPage[];
-  /** As soon as a page was asked for. */
+  /** Called before each page. */
   let atPage: (page: number) => void;
   let begins: (lastEventId: string | undefined) => Promise<void>;
   let revokedKids: string[];
@@ -89,7 +88,7 @@ describe('a stream of ended sessions', () => {
     const endings: Pick<EndedSessionStore, 'past'> = {
       past: async (lastEventId) => {
         await begins(lastEventId);
-        return { place: '7-7', pages: pages() };
+        return { cursor: '7-7', pages: pages() };
       },
     };
     const keys: Pick<KeyService, 'revokedKids'> = {
@@ -121,7 +120,7 @@ describe('a stream of ended sessions', () => {
     return state.endedSessionStreams;
   }
 
-  it('begins with the withdrawn keys and the past, each page with its cursor, and then is ready', async () => {
+  it('begins with the revoked keys and the past, each page with its cursor, and then is ready', async () => {
     const asked: unknown[] = [];
     begins = (id) => Promise.resolve(void asked.push(id));
     revokedKids = ['k', 'l'];
@@ -133,19 +132,11 @@ describe('a stream of ended sessions', () => {
     await openOn(reader, '0-5');
     expect(asked).toEqual(['0-5']);
     expect(reader.news()).toBe(
-      `${withdrawn('k')}${withdrawn('l')}${told('a', 'd')}${told('b')}id: 1-7\n\n${told('c')}id: 2-7\n\n${READY}`,
+      `${withdrawn('k')}${withdrawn('l')}${endedText('a', 'd')}${endedText('b')}id: 1-7\n\n${endedText('c')}id: 2-7\n\n${READY}`,
     );
   });
 
-  it('begins as soon as the database has answered, also where there is nothing to tell', async () => {
-    const reader = new Reader();
-    let early = true;
-    begins = () => Promise.resolve(void (early = reader.hasBegun));
-    await openOn(reader);
-    expect([early, reader.hasBegun, reader.news()]).toEqual([false, true, READY]);
-  });
-
-  it('tells of what ends, and after each reading its cursor; where that has none, no more than what has ended', async () => {
+  it('sends endings after each reading, with the cursor if the reading has one', async () => {
     const both = [await open(), await open()];
     events.emit('session.ended', session('a', 'd'));
     events.emit('session.ended', session('b'));
@@ -159,13 +150,13 @@ describe('a stream of ended sessions', () => {
     events.emit('sessions.read', { cursor: null });
     texts.push(both[0]!.news());
     const [first, second] = [
-      `${told('a', 'd')}${told('b')}: 8-8\nid: 8-8\n\n`,
+      `${endedText('a', 'd')}${endedText('b')}: 8-8\nid: 8-8\n\n`,
       ': 9-9\nid: 9-9\n\n', // each session once
     ];
-    expect(texts).toEqual([first, first, second, second, '', '', told('c')]);
+    expect(texts).toEqual([first, first, second, second, '', '', endedText('c')]);
   });
 
-  it('gets no cursor before it is ready, but a sign of life and what ends', async () => {
+  it('gets no cursor before it is ready, but endings and comments', async () => {
     past = [
       { ended: [session('a')], cursor: '1-7' },
       { ended: [session('b')], cursor: '2-7' },
@@ -176,20 +167,15 @@ describe('a stream of ended sessions', () => {
       events.emit('sessions.read', { cursor: page === 0 ? '8-8' : null });
     };
     await openOn(reader);
-    expect(reader.news()).toBe(`${told('new')}:\n\n${told('a')}id: 1-7\n\n${told('b')}id: 2-7\n\n${READY}`);
+    expect(reader.news()).toBe(
+      `${endedText('new')}:\n\n${endedText('a')}id: 1-7\n\n${endedText('b')}id: 2-7\n\n${READY}`,
+    );
     events.emit('sessions.read', { cursor: '9-9' });
     expect(reader.news()).toBe(': 9-9\nid: 9-9\n\n');
   });
 
-  it('has what ended before it in its past alone', async () => {
-    events.emit('session.ended', session('a'));
-    const reader = await open();
-    events.emit('sessions.read', { cursor: '8-8' });
-    expect(reader.news()).toBe(': 8-8\nid: 8-8\n\n');
-  });
-
-  describe('a reader that is late', () => {
-    it('gets what has ended once it has read, and then only the newest cursor', async () => {
+  describe('a slow reader', () => {
+    it('gets the endings after it has read, and then only the newest cursor', async () => {
       const reader = await open();
       reader.isFull = true;
       for (const name of ['a', 'b']) {
@@ -199,12 +185,12 @@ describe('a stream of ended sessions', () => {
       events.emit('sessions.read', { cursor: '9-9' });
       expect(reader.news()).toBe('');
       await reader.reads();
-      expect(reader.news()).toBe(`${told('a')}${told('b')}: 9-9\nid: 9-9\n\n`);
+      expect(reader.news()).toBe(`${endedText('a')}${endedText('b')}: 9-9\nid: 9-9\n\n`);
       events.emit('sessions.read', { cursor: '10-9' });
       expect(reader.news()).toBe(': 10-9\nid: 10-9\n\n');
     });
 
-    it('is ready only behind what waits', async () => {
+    it('is ready after the queued endings', async () => {
       const reader = new Reader();
       reader.isFull = true;
       past = [{ ended: [session('a')], cursor: '1-7' }];
@@ -214,10 +200,10 @@ describe('a stream of ended sessions', () => {
       };
       const opened = openOn(reader);
       await delay(0);
-      expect(reader.news()).toBe(`${told('a')}id: 1-7\n\n`);
+      expect(reader.news()).toBe(`${endedText('a')}id: 1-7\n\n`);
       await reader.reads();
       await opened;
-      expect(reader.news()).toBe(told('new') + READY);
+      expect(reader.news()).toBe(endedText('new') + READY);
     });
 
     const SESSIONS = 10_000;
@@ -229,7 +215,7 @@ describe('a stream of ended sessions', () => {
       events.emit('sessions.read', { cursor: '8-8' });
     }
 
-    it('is not closed by 10,000 endings, of which it holds no copy; beyond 8 MiB it is', async () => {
+    it('is not closed by 10,000 endings, without a copy of them; beyond 8 MiB it is', async () => {
       const server = createServer();
       server.listen(0, '127.0.0.1');
       await once(server, 'listening');
@@ -264,7 +250,7 @@ describe('a stream of ended sessions', () => {
     });
   });
 
-  it('hears at once of a key that is withdrawn, also before it is ready', async () => {
+  it('gets a revoked key at once, also before it is ready', async () => {
     const reader = await open();
     events.emit('key.revoked', { kid: 'k' });
     expect(reader.news()).toBe(withdrawn('k'));
@@ -274,7 +260,7 @@ describe('a stream of ended sessions', () => {
     expect(other.news()).toBe(withdrawn('l') + READY);
   });
 
-  it('is one of 100 on its instance; the next one is told to wait, until one is gone', async () => {
+  it('is one of 100 on its instance; the next one gets slow_down until one is closed', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, open));
     expect(count()).toBe(100);
     const refused = await openOn(new Reader()).catch((error: unknown) => error as OAuthError);
@@ -287,33 +273,18 @@ describe('a stream of ended sessions', () => {
   });
 
   it.each<[string, (reader: Reader) => void]>([
-    ['before it was looked at', (reader) => reader.end()],
-    ['while its place was read', (reader) => (begins = () => Promise.resolve(reader.end()))],
+    ['before it was opened', (reader) => reader.end()],
+    ['while the time was read', (reader) => (begins = () => Promise.resolve(reader.end()))],
     ['while its past was read', (reader) => (atPage = () => reader.end())],
-  ])('takes no place when its reader was gone %s', async (_when, leave) => {
+  ])('does not count if its reader disconnected %s', async (_when, leave) => {
     const reader = new Reader();
     past = [{ ended: [session('a')], cursor: '1-7' }];
     leave(reader);
     await openOn(reader);
     expect(count()).toBe(0);
-    past = [];
-    await openOn(reader);
-    expect(count()).toBe(0);
   });
 
-  it('reads no more of the past for a reader who is gone', async () => {
-    past = ['a', 'b', 'c'].map((name, i) => ({ ended: [session(name)], cursor: `${i}-7` }));
-    const asked: number[] = [];
-    const reader = new Reader();
-    atPage = (page) => {
-      asked.push(page);
-      if (page === 1) reader.end();
-    };
-    await openOn(reader);
-    expect(asked).toEqual([0, 1]);
-  });
-
-  it('takes no place when the database is away, and its reader is told why', async () => {
+  it('does not count if the database is unavailable, and its reader gets the error', async () => {
     const away = new Error('away');
     begins = () => Promise.reject(away);
     const reader = new Reader();
@@ -321,7 +292,7 @@ describe('a stream of ended sessions', () => {
     expect([count(), reader.hasBegun]).toEqual([0, false]);
   });
 
-  it('ends when the service stops, and none begins any more', async () => {
+  it('ends when the service stops, and no other begins', async () => {
     const all = [await open(), await open()];
     streams.beforeApplicationShutdown();
     expect([all.map(({ isOpen }) => isOpen), count()]).toEqual([[false, false], 0]);
@@ -329,29 +300,5 @@ describe('a stream of ended sessions', () => {
     expect(refused).toMatchObject({ error: 'server_error' });
     expect((refused as OAuthError).description).not.toBe('');
     expect(count()).toBe(0);
-  });
-});
-
-describe('GET /sessions/ended', () => {
-  // RFC 9110 §9.3.2: HEAD has the head of what GET answers, and no more.
-  it.each([
-    ['GET', [['5-5']], false],
-    ['HEAD', [], true],
-  ])('%s', async (method, opened, isOver) => {
-    const asked: unknown[][] = [];
-    const streams: Pick<EndedSessionStreams, 'open'> = {
-      open: (stream, lastEventId) => {
-        expect(stream).toBeInstanceOf(EventStream);
-        asked.push([lastEventId]);
-        return Promise.resolve();
-      },
-    };
-    const request = new IncomingMessage(new Socket());
-    request.method = method;
-    const response = new ServerResponse(request);
-    const controller = new EndedSessionsController(streams as EndedSessionStreams);
-    await controller.endedSessions(request as Request, response as Response, '5-5');
-    expect([asked, response.writableEnded]).toEqual([opened, isOver]);
-    if (isOver) expect(response.getHeader('content-type')).toBe('text/event-stream');
   });
 });

@@ -18,22 +18,22 @@ import { KeyService } from '../keys/key.service.js';
 const MOST = 100;
 const RETRY_AFTER_S = '5';
 
-/** A comment, to show that the connection lives. */
+/** Comment that shows that the connection is alive. */
 const ALIVE = ':\n\n';
 
-/** Characters that are written to a reader at once: some 70 sessions. */
+/** Characters that are written to a reader at once: about 70 sessions. */
 const PIECE = 16 * 1024;
-/** Characters that may wait for a reader: 35,000 sessions. All readers share the pieces, so a slow reader holds no copy. */
+/** Characters that may wait for a reader: about 35,000 sessions. All readers share the pieces, without copies. */
 const MOST_WAITING = 8 * 1024 * 1024;
 
-/** The streams of this instance that tell of ended sessions and withdrawn keys (contract §8). */
+/** Streams of this instance: the session revocation feed (contract §8). */
 @Injectable()
 export class EndedSessionStreams implements BeforeApplicationShutdown {
-  /** All of them hear what happens now … */
+  /** All open streams, with what they were not sent yet. */
   private readonly streams = new Map<EventStream, Waiting>();
-  /** … and these were told the past. */
+  /** Streams that were sent the past. */
   private readonly ready = new Set<EventStream>();
-  /** Of the reading under way. */
+  /** Endings that were found by the reading in progress. */
   private pieces: string[] = [];
   private stopping = false;
 
@@ -45,17 +45,17 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     events.on('session.ended', (ended) => {
       if (this.streams.size > 0) addTo(this.pieces, endedText(ended));
     });
-    events.on('sessions.read', ({ cursor }) => this.tell(cursor));
-    events.on('state.asked', (tell) => tell({ endedSessionStreams: this.streams.size }));
+    events.on('sessions.read', ({ cursor }) => this.flush(cursor));
+    events.on('state.asked', (report) => report({ endedSessionStreams: this.streams.size }));
     events.on('key.revoked', ({ kid }) => {
       for (const stream of this.streams.keys()) stream.send(revokedText(kid));
     });
   }
 
   /**
-   * Tells of what has ended, and then of what ends, until the reader goes.
+   * Sends past endings, and then new ones, until the reader disconnects.
    * @param lastEventId cursor of the reader
-   * @throws OAuthError `slow_down` when there are too many streams; `server_error`, and errors of the database
+   * @throws OAuthError `slow_down` if too many streams are open, `server_error`, and errors of the database
    */
   async open(stream: EventStream, lastEventId: string | undefined): Promise<void> {
     if (this.stopping) throw new OAuthError('server_error', 'the service is stopping');
@@ -64,24 +64,24 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
         headers: { 'Retry-After': RETRY_AFTER_S },
       });
     }
-    this.streams.set(stream, new Waiting(stream)); // before the past is read, so that nothing is missed between the two
+    this.streams.set(stream, new Waiting(stream)); // before the past is read, so that no ending is missed
     stream.onClose(() => this.forget(stream));
     try {
-      await this.tellPast(stream, lastEventId);
+      await this.sendPast(stream, lastEventId);
     } finally {
-      // `close` is not said again of an answer that was closed before it came here.
+      // `close` is not emitted if the response was closed before.
       if (!this.ready.has(stream)) this.forget(stream);
     }
   }
 
-  /** When the listener has closed (contract §8): the readers go on from their cursors elsewhere. */
+  /** Runs after the listener has closed (contract §8): readers reconnect elsewhere with their cursors. */
   beforeApplicationShutdown(): void {
     this.stopping = true;
     for (const stream of this.streams.keys()) stream.end();
   }
 
-  private async tellPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
-    const { place, pages } = await this.store.past(lastEventId);
+  private async sendPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
+    const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
     for await (const { ended, cursor } of pages) {
@@ -89,12 +89,12 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
       await stream.drained();
       if (!stream.isOpen) return;
     }
-    this.streams.get(stream)?.add([eventText('ready', {}, place)]); // behind what waits
+    this.streams.get(stream)?.add([eventText('ready', {}, latest)]);
     if (stream.isOpen) this.ready.add(stream);
   }
 
-  /** Writes what was read to all streams. A cursor is only for streams that have sent the past. */
-  private tell(cursor: string | null): void {
+  /** Sends the endings of a reading to all streams; the cursor only after the past was sent. */
+  private flush(cursor: string | null): void {
     const { pieces } = this;
     this.pieces = [];
     const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
@@ -136,11 +136,11 @@ export class EndedSessionsController {
   }
 }
 
-/** What one reader was not sent yet: it waits until the reader has read what came before (contract §8). */
+/** Queue of one reader: the next piece is sent after the reader has read the one before (contract §8). */
 class Waiting {
   private readonly pieces: string[] = [];
   private length = 0;
-  /** Behind the last piece. A reader that is late gets only the newest: an old one would say that nothing is missing. */
+  /** Sent behind the last piece. A slow reader gets only the newest: an older cursor would claim that no ending is missing. */
   private end = '';
   private isSending = false;
 
@@ -156,7 +156,6 @@ class Waiting {
     if (!this.isSending) void this.send();
   }
 
-  /** The first piece at once. It never rejects. */
   private async send(): Promise<void> {
     this.isSending = true;
     while (this.stream.isOpen && (this.pieces.length > 0 || this.end !== '')) {
@@ -171,7 +170,7 @@ class Waiting {
   }
 }
 
-/** Adds a text to the last piece that has room for it. */
+/** Adds a text to the last piece, or to a new one if that is full. */
 function addTo(pieces: string[], text: string): void {
   const last = pieces.at(-1);
   if (last === undefined || last.length >= PIECE) pieces.push(text);

@@ -2,44 +2,44 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Events, type EndedSession } from '../../events.js';
 import { EndedSessionStore, timeOf } from './ended-sessions.store.js';
 
-/** Twice a second: every instance knows of a sign-out within a second (contract §4), and needs no Redis for it. */
+/** Every instance knows of a sign-out within a second (contract §4), without Redis. */
 const READ_EVERY_MS = 500;
-/** Each reading goes back this far, each second one twice as far, each fourth one four times, … */
+/** Every reading covers this time, every second one twice as much, every fourth one four times, … */
 const NARROW_MS = 5000;
-/** … up to 21 minutes, every 128 s: longer than the latest commit takes (LATEST_MS in the store) and these 128 s. */
+/** … up to 21 minutes, every 128 s: more than the latest commit (LATEST_MS in the store) and 128 s. */
 const WIDEST_MS = 256 * NARROW_MS;
-/** Sessions in a window that are cheap to read twice a second. */
+/** Sessions that are cheap to read twice a second: below, every reading covers the widest time. */
 const FEW = 200;
-/** How long a session is remembered, at least: longer than it is read again. */
+/** Longer than a session is read again. */
 const REMEMBER_MS = WIDEST_MS + 60_000;
 
 /**
- * Emits `session.ended` on this instance for every session that is signed out, on any instance.
+ * Emits `session.ended` for every session that is signed out on any instance.
  *
- * The time of a sign-out is the beginning of its transaction, and readings see it after the commit. So they overlap: after a
- * commit that took t seconds it is found within max(0.5 s, t / 4). However many sessions a user ends, each is read about 25
- * times; while there are few, every reading goes back as far as the widest one that found few.
+ * The time of a sign-out is the start of its transaction, but readings see it after the commit. So readings overlap: after a
+ * commit that took t seconds, a session is found within max(0.5 s, t / 4) at most, and of many, each is read about 25 times.
  */
 @Injectable()
 export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger(EndedSessions.name);
-  private readonly told = new Recent(REMEMBER_MS);
+  /** Sessions that were read, with their time by `performance.now()`, oldest first. */
+  private readonly known = new Map<string, number>();
   /** The database's time of the last reading. */
   private readAt!: number;
   private readings = 0;
-  /** The widest window with few sessions. */
-  private quietMs = NARROW_MS;
   private timer?: NodeJS.Timeout;
-  private reading = false;
+  private isReading = false;
+  /** Whether the last widest reading found FEW sessions. */
+  private isQuiet = false;
 
   constructor(
     private readonly store: EndedSessionStore,
     private readonly events: Events,
   ) {}
 
-  /** What has ended before the start concerns no socket and no stream of this instance. */
+  /** Reads the sessions that ended before the start: they concern no socket and no stream of this instance. */
   async onModuleInit(): Promise<void> {
-    await this.readBack(WIDEST_MS, ({ sessionId }) => void this.told.add(sessionId));
+    await this.readBack(WIDEST_MS, (ended) => void this.remember(ended));
     this.timer = setInterval(() => void this.read(), READ_EVERY_MS).unref();
   }
 
@@ -47,82 +47,64 @@ export class EndedSessions implements OnModuleInit, OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Whether this instance told of the session's end a moment ago: for a listener that begins after the event. */
+  /** Whether this instance has read that the session ended: for a listener that begins after the event. */
   includes(sessionId: string): boolean {
-    return this.told.has(sessionId);
+    return this.known.has(sessionId);
   }
 
-  /** Reads which sessions have ended since the last time. When a reading fails, the next one catches up. */
+  /** If a reading fails, the next one covers the same time. */
   private async read(): Promise<void> {
-    if (this.reading) return;
-    this.reading = true;
+    if (this.isReading) return;
+    this.isReading = true;
     try {
       const nth = this.readings + 1;
-      const ms = Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
-      const isPrimary = await this.readBack(Math.max(ms, this.quietMs), (ended) => this.tell(ended));
+      const window = this.isQuiet ? WIDEST_MS : Math.min(NARROW_MS * (nth & -nth), WIDEST_MS);
+      const isPrimary = await this.readBack(window, (ended) => this.report(ended));
       this.readings = nth;
       this.events.emit('sessions.read', { cursor: isPrimary ? String(this.readAt) : null });
     } catch (error) {
       this.logger.debug({ err: error });
     } finally {
-      this.reading = false;
+      this.isReading = false;
     }
   }
 
   /**
-   * Reads from some time before the last reading on. The clock may have been set back since then, or be that of another machine:
-   * the window reaches to both sides of both times.
+   * Reads the sessions around the last reading and the present: the clock may have been set back, or be that of another machine.
    *
-   * @returns whether the database is no standby, which may not know of all
+   * @param window milliseconds to both sides
+   * @returns false on a standby, which may lack sessions
    */
-  private async readBack(ms: number, tell: (ended: EndedSession) => void): Promise<boolean> {
-    const place = await this.store.place();
-    const { at, isStandby } = place;
+  private async readBack(window: number, take: (ended: EndedSession) => void): Promise<boolean> {
+    const time = await this.store.time();
+    const { at, isStandby } = time;
     this.readAt ??= at;
-    const from = timeOf(Math.min(at, this.readAt) - ms);
-    const to = timeOf(Math.max(at, this.readAt) + ms);
+    const from = timeOf(Math.min(at, this.readAt) - window);
+    const to = timeOf(Math.max(at, this.readAt) + window);
     let count = 0;
-    for await (const page of this.store.between(from, to, place)) {
+    for await (const page of this.store.between(from, to, time)) {
       if (count > 0) this.events.emit('sessions.read', { cursor: null });
-      page.forEach(tell);
+      page.forEach(take);
       count += page.length;
     }
-    if (count < FEW) this.quietMs = ms;
-    else if (ms === this.quietMs) this.quietMs = NARROW_MS;
+    if (window === WIDEST_MS) this.isQuiet = count < FEW;
     if (!isStandby) this.readAt = at;
     return !isStandby;
   }
 
-  private tell(ended: EndedSession): void {
-    if (this.told.add(ended.sessionId)) this.events.emit('session.ended', ended);
-  }
-}
-
-/** Texts that were added a moment ago. Two sets take turns, so that forgetting costs nothing for each text. */
-export class Recent {
-  private young = new Set<string>();
-  private old = new Set<string>();
-  private turnAt = 0;
-
-  /** @param ms how long each is remembered at least; at most twice that, while others are added */
-  constructor(private readonly ms: number) {}
-
-  has(text: string): boolean {
-    return this.young.has(text) || this.old.has(text);
+  private report(ended: EndedSession): void {
+    if (this.remember(ended)) this.events.emit('session.ended', ended);
   }
 
-  /** @returns whether it is new. One that is not is remembered no longer for it. */
-  add(text: string): boolean {
-    this.turn(performance.now());
-    if (this.has(text)) return false;
-    this.young.add(text);
+  /** @returns whether the session is new */
+  private remember({ sessionId }: EndedSession): boolean {
+    const now = performance.now();
+    for (const [known, since] of this.known) {
+      if (since > now - REMEMBER_MS) break;
+      this.known.delete(known);
+    }
+    if (this.known.has(sessionId)) return false;
+    this.known.set(sessionId, now);
     return true;
-  }
-
-  private turn(now: number): void {
-    if (now < this.turnAt) return;
-    this.old = this.young;
-    this.young = new Set();
-    this.turnAt = now + this.ms;
   }
 }

@@ -1,21 +1,20 @@
 import type { EntityManager } from 'typeorm';
 import { ending } from './session.store.js';
 
-/** What a provider calls some sessions: hashes, as RefreshToken has them. At least one is there. */
+/** Names of sessions at a provider, as hashes (see RefreshToken). At least one is present. */
 export interface NamesAtProvider {
   readonly session: Buffer | null;
   readonly subjects: readonly Buffer[];
 }
 
-/** The most users that one name may have. A provider that calls everybody's session the same must not end them all. */
+/** Users that one name may have: a provider with one name for all sessions must not end all of them. */
 const MOST_USERS = 100;
 
-/** A condition on a row, of the parameters for session and subjects: see contract §6, provider logout. */
+/** Condition on a row, from the parameters for session and subjects (contract §6, provider logout). */
 const isMeant = (session: string, subjects: string): string => `
     provider_session = ${session}
     OR provider_subject = ANY (${subjects}::bytea[]) AND (${session}::bytea IS NULL OR provider_session IS NULL)`;
 
-// These two look for hashes: on Citus, on every node.
 const SUBJECTS = `
   SELECT DISTINCT provider_subject AS subject FROM refresh_tokens
   WHERE provider_session = $1 AND provider_subject IS NOT NULL LIMIT ${MOST_USERS}`;
@@ -26,15 +25,12 @@ const USERS = `
 
 const END = ending(isMeant('$2', '$3'));
 
-/** One name is that of more users than it can be. */
+/** Error: more than MOST_USERS users have one name. */
 export class TooManyUsers extends Error {
   override readonly name = 'TooManyUsers';
 }
 
-/**
- * The names with the subjects of the session where the provider names only that: sessions of the same subject whose own name is
- * not known may be meant as well.
- */
+/** Adds the subjects of the session if the provider names only the session: other sessions of the subject may be meant as well. */
 export async function withItsSubjects(
   manager: EntityManager,
   { session, subjects }: NamesAtProvider,
@@ -44,7 +40,7 @@ export async function withItsSubjects(
   return { session, subjects: rows.map(({ subject }) => subject) };
 }
 
-/** Whose sessions are meant, as far as they are not signed out, in order. @throws TooManyUsers */
+/** Returns the users with sessions that are meant and not signed out, ordered by id. @throws TooManyUsers */
 export async function usersAtProvider(
   manager: EntityManager,
   { session, subjects }: NamesAtProvider,
@@ -54,11 +50,7 @@ export async function usersAtProvider(
   return rows.map(({ userId }) => userId);
 }
 
-/**
- * Ends a slice of the sessions of a user that are meant, as `endSessions` does.
- *
- * @returns the device of each session that was ended, as `endSessions` does
- */
+/** Ends a slice of the sessions of a user that are meant, as `endSessions` does. */
 export async function endSessionsAtProvider(
   manager: EntityManager,
   userId: string,

@@ -2,7 +2,7 @@ import { Column, CreateDateColumn, Entity, Index, PrimaryColumn } from 'typeorm'
 import { Expires } from '../../database/expires.js';
 import { KEPT_SESSIONS, OPEN } from './session.sql.js';
 
-/** A session: one refresh token, of which only the hash is kept (spec §2.2). It ends only by `expires_at`. */
+/** Session: one refresh token, stored as a hash (spec §2.2). It ends only by `expires_at`. */
 @Expires({ unless: KEPT_SESSIONS })
 @Entity('refresh_tokens')
 @Index('refresh_tokens_signed_out', ['signedOutAt', 'sessionId'], { where: 'signed_out_at IS NOT NULL' })
@@ -14,7 +14,7 @@ export class RefreshToken {
   @PrimaryColumn('uuid', { name: 'session_id' })
   sessionId!: string;
 
-  /** Null: the client named no device (contract §4). */
+  /** Null: session without a device (contract §4). */
   @Column('uuid', { name: 'device_id', nullable: true })
   deviceId!: string | null;
 
@@ -22,7 +22,7 @@ export class RefreshToken {
   @Column('bytea', { name: 'token_hash' })
   tokenHash!: Buffer;
 
-  /** SHA-256 thumbprint (RFC 7638) of the key that the session is bound to (contract §5); null: not bound. */
+  /** SHA-256 thumbprint (RFC 7638) of the session's key (contract §5); null: not bound. */
   @Column('bytea', { nullable: true })
   jkt!: Buffer | null;
 
@@ -43,7 +43,7 @@ export class RefreshToken {
   @Column('timestamptz', { name: 'expires_at' })
   expiresAt!: Date;
 
-  /** Set by signing out, which also sets `expires_at` to now; a token that expires by itself has none. */
+  /** Set by a sign-out, which also sets `expires_at` to now. */
   @Column('timestamptz', { name: 'signed_out_at', nullable: true })
   signedOutAt!: Date | null;
 }

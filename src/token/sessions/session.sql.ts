@@ -3,23 +3,23 @@ import type { Retention } from '../../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';
 
-/** A session that begins, as SQL expressions. */
+/** New session, as SQL expressions. */
 interface NewSession {
   readonly userId: string;
   readonly sessionId: string;
-  /** Null: the client named no device. */
+  /** NULL: no device. */
   readonly deviceId: string;
   readonly tokenHash: string;
   /** Seconds. */
   readonly ttl: string;
-  /** Thumbprint of the key that it is bound to, or null (contract §5). */
+  /** Thumbprint of its key, or NULL (contract §5). */
   readonly jkt: string;
-  /** Hashes by which the provider may end it, or null (contract §6). */
+  /** Hashes by which the provider may end it, or NULL (contract §6). */
   readonly providerSubject: string;
   readonly providerSession: string;
 }
 
-/** A session's access token, as SQL expressions. */
+/** New access token, as SQL expressions. */
 interface NewAccessToken {
   readonly userId: string;
   readonly sessionId: string;
@@ -38,8 +38,8 @@ export function insertRefreshToken(session: NewSession): string {
 }
 
 /**
- * The same for several sessions.
- * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
+ * Inserts several sessions.
+ * @param from member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
  */
 export function insertRefreshTokens(from: string): string {
   return `
@@ -59,11 +59,10 @@ export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: 
 }
 
 /**
- * The same for several tokens, in the order of their keys, as refreshes store them: two statements with the same proofs would
- * else wait for each other.
+ * Inserts several tokens, ordered by key as refreshes do, so that two statements with equal proofs do not deadlock.
  *
- * @param from a member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
- * @param after a member that is done first, whatever it returns
+ * @param from member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
+ * @param after member that is executed before
  */
 export function insertAccessTokens(from: string, after: string): string {
   return `
@@ -73,7 +72,7 @@ export function insertAccessTokens(from: string, after: string): string {
       ORDER BY user_id, jti`;
 }
 
-/** Which of several access tokens are stored already, by their places from 1: $1 their users, $2 their `jti`s. */
+/** Finds stored access tokens by user ($1) and `jti` ($2); returns their positions, from 1. */
 export const ARE_STORED = {
   name: 'access-tokens-are-stored',
   text: `
@@ -82,8 +81,8 @@ export const ARE_STORED = {
 };
 
 /**
- * Whether a transaction has failed because an access token is stored with the same `jti`: the proof that it was to be issued for
- * has been used. On Citus the name ends with the number of a shard.
+ * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. On Citus the constraint's
+ * name ends with the number of a shard.
  */
 export function isProofUsed(error: unknown): boolean {
   if (errorCode(error) !== UNIQUE_VIOLATION) return false;
@@ -92,42 +91,38 @@ export function isProofUsed(error: unknown): boolean {
 }
 
 /**
- * A condition on a row of `refresh_tokens`: the session is not signed out. It is that of the index `refresh_tokens_open`. Its
- * second half always holds, and keeps statements that find a session by its id from that index: PostgreSQL, which does not know
- * that a user has many, would read all of them.
+ * Condition on a row of `refresh_tokens`, and of the index `refresh_tokens_open`: the session is not signed out. The second half
+ * is always true; it prevents the use of that index by statements that find one session by its id.
  */
 export const OPEN = `signed_out_at IS NULL AND expires_at > '-infinity'`;
 
-/** Looks at OPEN as well: `now()` is when this transaction began, and a session that was ended since then expires after it. */
+/** With OPEN, since a session that ended during this transaction expires after its `now()`. */
 const LIVING = `${OPEN} AND expires_at > now()`;
 
-// Asked for in the order of the index: by their cost alone, PostgreSQL may as well read all rows of the user.
+// Order of the index, which PostgreSQL might not use otherwise.
 const BY_OPEN = 'ORDER BY device_id, expires_at';
 
-/**
- * The devices on which a user has a living session. For `IN`, which reads the sessions once, however few devices PostgreSQL
- * expects: a join may read all sessions for each device.
- */
+/** Selects the devices on which a user has a live session. For use in `IN`: a join may read all sessions for each device. */
 export function selectLivingDevices(userId: string): string {
   return `
     SELECT device_id FROM refresh_tokens
     WHERE user_id = ${userId} AND device_id IS NOT NULL AND ${LIVING} ${BY_OPEN}`;
 }
 
-/** Living sessions that a user may have (contract §4, POST /oauth2/token). */
+/** Live sessions that a user may have (contract §4, POST /oauth2/token). */
 const MOST_SESSIONS = 10_000;
 
-/** A condition, made from an SQL expression: the user has MOST_SESSIONS. For a user with few it reads an index entry each. */
+/** Condition, made from an SQL expression: the user has MOST_SESSIONS live sessions. */
 export function hasMostSessions(userId: string): string {
   return `EXISTS (
     SELECT FROM refresh_tokens WHERE user_id = ${userId} AND ${LIVING}
     ${BY_OPEN} OFFSET ${MOST_SESSIONS - 1} LIMIT 1)`;
 }
 
-/** Of more ended sessions some are not read: a user can end any number before their rows are removed. */
+/** Ended sessions of a user that are read at most. */
 const READ_ENDED = 20_000;
 
-/** The sessions of a user that have ended: `device_id`, `ended_at`. */
+/** Selects the ended sessions of a user: `device_id`, `ended_at`. */
 export function selectEndedSessions(userId: string): string {
   return `
     SELECT device_id, expires_at AS ended_at FROM refresh_tokens
@@ -135,31 +130,30 @@ export function selectEndedSessions(userId: string): string {
 }
 
 /**
- * Every instance must have read that a session was signed out (contract §4), also one that was away for a while; and other
- * services, which do not ask whether a token is stored, are told as long as one may be alive (§8). Those that are stored are
- * looked at below, but a dump may leave them out (docs/production.md). With a minute more, for clocks that are off.
+ * A signed-out session is kept until every instance has read it (contract §4), and until its last token has expired, for the feed
+ * (§8): by the lifetimes of the keys, since a dump may lack the tokens (docs/production.md), and a minute for clocks.
  */
 const SIGNED_OUT_LONG_AGO = `(signed_out_at IS NULL OR signed_out_at < now() - greatest(interval '10 minutes',
       make_interval(secs => 60 + (SELECT coalesce(max(token_ttl), 0) FROM signing_keys WHERE revoked_at IS NULL))))`;
 
-/** When a refresh token expires by itself, its last access token lives on, and verifying that one reads the session. */
+/** The last access token may outlive the refresh token, and its verification reads the session. */
 const LEFT_NO_ACCESS_TOKEN = `NOT EXISTS (
       SELECT FROM access_tokens a WHERE a.user_id = refresh_tokens.user_id AND a.session_id = refresh_tokens.session_id)`;
 
-/** A refresh that began before the expiry may still be storing an access token. */
+/** A refresh that began before the expiry may store an access token after it. */
 const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
 
 const IS_DUE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO}`;
 
-/** Condition on a row of `refresh_tokens` that has expired: it may be removed. */
+/** Condition on an expired row of `refresh_tokens`: it may be removed. */
 export const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
 
-/** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until some tokens have expired. */
+/** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until tokens have expired. */
 const MOST_ACCESS_TOKENS = 50_000;
 
 /**
- * Which expired sessions stay. The key of `access_tokens` finds the tokens of a user, not of a session, and one more index would
- * slow each refresh. So a batch reads the tokens of each user once, however many sessions of that user it holds.
+ * Expired sessions that stay. The key of `access_tokens` finds tokens by user, not by session, and another index would slow each
+ * refresh. So a batch reads the tokens of each user once.
  */
 export const KEPT_SESSIONS: Retention = {
   mayGo: NEEDED_NO_MORE,

@@ -1,4 +1,4 @@
-import { parseArguments } from './arguments.js';
+import { parseArguments } from './command.js';
 
 it.each([
   ['list', { name: 'list', json: false }],
