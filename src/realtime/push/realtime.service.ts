@@ -6,20 +6,18 @@ import { Events } from '../../events.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushStore } from './push.store.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
-import type { Pushed } from './push.dto.js';
-import { EVENT_NAME } from './push.dto.js';
+import { EVENT_NAME, type Pushed } from './push.dto.js';
 
-/** Levels of arrays and objects (contract §3). PostgreSQL and parsers take more levels than the encoder of events does. */
+/** Levels of arrays and objects (contract §3). */
 const DEEPEST = 100;
-/** Characters. Data from a request of 64 KiB is never that long, however its numbers were written. */
+/** Characters. Data from a request of 64 KiB is shorter, however its numbers were written. */
 const LONGEST = 512 * 1024;
 
 /**
- * The data of an event, as it will arrive: anything that JSON can say. So it is the same whether it is delivered at once,
- * read from the history or sent between instances.
+ * Converts data to what JSON can express, so that it is the same live, from the history, and from another instance.
  *
- * @param data from anybody, parsed from JSON or not; undefined counts as null
- * @throws OAuthError `invalid_request` for what JSON cannot say, what is too deep and what is too long
+ * @param data undefined counts as null
+ * @throws OAuthError `invalid_request` for data that JSON cannot express, that is too deep or too long
  */
 export function jsonData(data: unknown): unknown {
   const value = reparsed(data);
@@ -38,7 +36,7 @@ function reparsed(data: unknown): unknown {
   }
 }
 
-/** Looks at each member once, and never deeper than `levels`; so a value that is deeper than the stack does no harm. */
+/** Never descends deeper than `levels`, since a value may be deeper than the stack. */
 function isNestedWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((member) => isNestedWithin(member, levels - 1));
@@ -48,15 +46,14 @@ const DEFAULT_TTL = 86_400;
 const KEY_TTL = 86_400;
 
 export interface PushOptions {
-  /** Only to this device of the user. */
   readonly deviceId?: string;
-  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. Default: a day. */
+  /** Seconds in the history; 0: not kept. Default: a day. */
   readonly ttl?: number;
-  /** The same push under the same key is done once in 24 hours; another push under it is refused. */
+  /** A push with the same key and content is done once in 24 hours; other content is rejected. */
   readonly idempotencyKey?: string;
 }
 
-/** Sends events to users, for code that extends the service: `POST /push` does just this. */
+/** Sends events to users, for `POST /push` and for code that runs inside the service. */
 @Injectable()
 export class RealtimeService {
   constructor(
@@ -68,12 +65,11 @@ export class RealtimeService {
   ) {}
 
   /**
-   * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
+   * Stores an event in a user's history, and delivers it to their sockets on all instances.
    * @param event 1 to 128 letters, digits and `_ . : -`; not a reserved name
-   * @param given the data it carries: anything that JSON can say in 100 levels and 512 KiB; null when left out. With a `ttl`
-   *   of 0 and without Redis, 4 KiB
-   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push and
-   *   for what could not be delivered, `server_error` while the database or Redis is away: then nothing was written
+   * @param given data: JSON of at most 100 levels and 512 KiB; with a `ttl` of 0 and without Redis 4 KiB
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for other data and for a key that was used with
+   *   another push, `server_error` while the database or Redis is away (nothing was written)
    */
   async push(userId: string, event: string, given: unknown, options: PushOptions = {}): Promise<Pushed> {
     if (!EVENT_NAME.test(event))
@@ -105,7 +101,7 @@ export class RealtimeService {
   }
 
   private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
-    if (this.channels.hasOpen(userId, deviceId)) return true; // no need to ask the database
+    if (this.channels.hasOpen(userId, deviceId)) return true;
     const devices = await this.presence.onlineDevices(userId);
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
   }
