@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { Events } from '../../src/events.js';
-import { Handshake } from '../../src/realtime/admission/handshake.js';
-import { Renewals } from '../../src/realtime/socket/renewal.js';
+import { Admission } from '../../src/realtime/admission/admission.js';
+import { AccessTokenVerifier } from '../../src/token/access-tokens/access-token.verifier.js';
 import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
@@ -166,7 +166,7 @@ describe('sockets of a revoked key', () => {
   });
 
   it('do not open when the key was withdrawn while they were being admitted', async () => {
-    const handshake = a.app.get(Handshake);
+    const handshake = a.app.get(Admission);
     const admit = handshake.admit.bind(handshake);
     jest.spyOn(handshake, 'admit').mockImplementationOnce(async (...args) => {
       const admission = await admit(...args);
@@ -183,13 +183,13 @@ describe('sockets of a revoked key', () => {
 
   it('are not saved by a renewal that was on its way', async () => {
     const client = await connect(a, await tokenOfNextKey());
-    const renewals = a.app.get(Renewals);
-    const judge = renewals.judge.bind(renewals);
+    const verifier = a.app.get(AccessTokenVerifier);
+    const find = verifier.find.bind(verifier);
     const late = await refresh(a);
-    jest.spyOn(renewals, 'judge').mockImplementationOnce(async (...args) => {
-      const renewal = await judge(...args);
+    jest.spyOn(verifier, 'find').mockImplementationOnce(async (token) => {
+      const verified = await find(token);
       a.app.get(Events).emit('key.revoked', { kid: 'of the renewal' });
-      return { ...renewal, kid: 'of the renewal' };
+      return { ...verified!, kid: 'of the renewal' };
     });
     client.socket.emit('authenticate', { token: late });
     await client.closed();

@@ -6,7 +6,7 @@ import { Client } from 'pg';
 import type { Socket } from 'socket.io';
 import { Clock } from '../../src/database/clock.js';
 import { Events } from '../../src/events.js';
-import { Handshake } from '../../src/realtime/admission/handshake.js';
+import { Admission } from '../../src/realtime/admission/admission.js';
 import { ConnectionRegistry } from '../../src/realtime/socket/connection-registry.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Channel, SERVICE_KEY } from '../support/channel.js';
@@ -47,7 +47,7 @@ describe('the life of a socket', () => {
 
   it('does not begin when its session ended between admission and opening', async () => {
     const tokens = await channel.signIn();
-    const handshake = channel.service.app.get(Handshake);
+    const handshake = channel.service.app.get(Admission);
     const admit = handshake.admit.bind(handshake);
     const admitting = jest.spyOn(handshake, 'admit').mockImplementationOnce(async (...args) => {
       const admission = await admit(...args);
