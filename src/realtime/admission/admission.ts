@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Socket } from 'socket.io';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { Events } from '../../events.js';
 import { networkOf } from '../../http/network.js';
 import { UUID } from '../../http/parameters/uuid.js';
 import { RateLimits } from '../../http/rate-limit.js';
@@ -75,14 +76,11 @@ export class Admission {
     private readonly guard: JwtGuard,
     private readonly limits: RateLimits,
     private readonly files: OpenFiles,
-  ) {}
-
-  get handshakesWaiting(): number {
-    return this.handshakes.size;
-  }
-
-  get transportsWaiting(): number {
-    return this.guests.size;
+    events: Events,
+  ) {
+    events.on('state.asked', (report) =>
+      report({ transportsWaiting: this.guests.size, handshakesWaiting: this.handshakes.size }),
+    );
   }
 
   /**
@@ -97,7 +95,7 @@ export class Admission {
     this.assertRoomFor(address); // other transports were opened in the meantime
   }
 
-  /** Registers a new transport. Closes it if handshakes of the same turn have exceeded the limits. */
+  /** Registers a new transport. Closes it if concurrent handshakes have exceeded the limits. */
   enter(transport: Transport, address: string | undefined): void {
     const timeout = setTimeout(() => closeNow(transport), LONGEST_WAIT_MS).unref();
     this.guests.set(transport, { address, timeout, hasShownToken: false });
@@ -154,7 +152,6 @@ export class Admission {
     if (this.stopping) throw isStopping();
     this.arrived = true;
     this.schedule();
-    if (this.handshakes.size === 0 && this.mayBegin()) return this.countBegun();
     const network = networkOf(address);
     const ofNetwork = this.handshakesOf.get(network) ?? 0;
     if (this.handshakes.size >= MOST_HANDSHAKES || ofNetwork >= MOST_OF_A_NETWORK) throw this.slowDown();
@@ -168,11 +165,6 @@ export class Admission {
     if (this.verifying >= MOST_VERIFIED) return false;
     if (this.arrived) return performance.now() - this.begunAt >= BEGIN_EVERY_MS;
     return this.begun < BEGUN_A_TURN;
-  }
-
-  private countBegun(): void {
-    this.begun++;
-    this.begunAt = performance.now();
   }
 
   private schedule(): void {
@@ -192,7 +184,8 @@ export class Admission {
       if (isLate) {
         handshake.refuse(this.slowDown());
       } else {
-        this.countBegun();
+        this.begun++;
+        this.begunAt = performance.now();
         handshake.begin();
       }
     }

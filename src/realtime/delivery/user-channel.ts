@@ -154,7 +154,9 @@ export class UserChannel {
         for (const connection of group) connection.position = position;
       }
     } catch (error) {
-      this.onUnreadable(group, error);
+      if (group.some(({ isOpen }) => isOpen))
+        this.logger.error({ err: error, msg: 'a history could not be read' });
+      for (const connection of group) connection.end('overloaded'); // the clients reconnect, and resume
     } finally {
       for (const connection of group) connection.reading = false; // in the turn in which the loop ended
     }
@@ -176,13 +178,6 @@ export class UserChannel {
     const { last } = await this.history.state(this.userId, 0);
     this.reachesTo(last);
     return last;
-  }
-
-  /** Ends the connections: their clients reconnect, and resume from their last event. */
-  private onUnreadable(connections: readonly Connection[], error: unknown): void {
-    const open = connections.filter(({ isOpen }) => isOpen);
-    if (open.length > 0) this.logger.error({ err: error, msg: 'a history could not be read' });
-    for (const connection of open) connection.end('overloaded');
   }
 
   /** Retries while the database is away. @returns undefined if no connection is left */

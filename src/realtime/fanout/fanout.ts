@@ -1,7 +1,7 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
-import type { LatestOffset, Notification, UnkeptEvent } from './notification.js';
+import type { LatestOffset, Notification } from './notification.js';
 
 /** Receives what a transport reports. */
 export interface FanoutListener {
@@ -22,9 +22,9 @@ export interface FanoutTransport {
   readonly isConnected: boolean;
   /** Whether pushes may be accepted (contract §7). */
   isUp(): Promise<boolean>;
-  /** Resolves when notifications of a user arrive, or the transport is down. */
-  subscribe(userId: string): Promise<void>;
-  unsubscribe(userId: string): void;
+  /** Resolves when notifications of a user arrive, or the transport is down. Not needed if those of all users arrive. */
+  subscribe?(userId: string): Promise<void>;
+  unsubscribe?(userId: string): void;
   /** @throws if the notification was not sent, as far as this instance knows */
   send(notification: Notification): Promise<void>;
 }
@@ -38,7 +38,8 @@ const MOST_UNSENT = 10_000;
 @Injectable()
 export class Fanout {
   private readonly logger = new Logger(Fanout.name);
-  private readonly unsent = new Map<string, LatestOffset>();
+  /** Latest offsets by user. */
+  private readonly unsent = new Map<string, number>();
   private warned = false;
 
   constructor(
@@ -87,42 +88,43 @@ export class Fanout {
     );
   }
 
-  /** See FanoutTransport. */
-  subscribe(userId: string): Promise<void> {
-    return this.transport.subscribe(userId);
+  /** Resolves when notifications of a user arrive, or the transport is down. */
+  async subscribe(userId: string): Promise<void> {
+    await this.transport.subscribe?.(userId);
   }
 
   unsubscribe(userId: string): void {
-    this.transport.unsubscribe(userId);
+    this.transport.unsubscribe?.(userId);
   }
 
   publish(event: ChannelEvent): void {
     const { userId, offset } = event;
-    const notification = offset === null ? (event as UnkeptEvent) : { userId, offset };
+    this.send(offset === null ? { ...event, offset } : { userId, offset });
+  }
+
+  private send(notification: Notification): void {
     this.transport.send(notification).then(
       () => this.events.emit('hint.sent', { ok: true }),
       (error: unknown) => {
         this.events.emit('hint.sent', { ok: false });
         this.logger.debug({ err: error, msg: 'a notification was not sent' });
-        if (offset !== null) this.sendLater({ userId, offset });
+        if (notification.offset !== null) this.sendLater(notification);
       },
     );
   }
 
-  private sendLater(latest: LatestOffset): void {
-    this.unsent.delete(latest.userId); // the newest is the last entry
-    this.unsent.set(latest.userId, latest);
+  private sendLater({ userId, offset }: LatestOffset): void {
+    const latest = Math.max(offset, this.unsent.get(userId) ?? 0);
+    this.unsent.delete(userId); // the newest is the last entry
+    this.unsent.set(userId, latest);
     const [oldest] = this.unsent.keys();
     if (this.unsent.size > MOST_UNSENT) this.unsent.delete(oldest!);
   }
 
   private sendUnsent(): void {
-    for (const [userId, latest] of this.unsent) {
-      this.transport.send(latest).then(
-        () => this.unsent.get(userId) === latest && this.unsent.delete(userId),
-        () => undefined, // it is sent again
-      );
-    }
+    const unsent = [...this.unsent];
+    this.unsent.clear();
+    for (const [userId, offset] of unsent) this.send({ userId, offset });
   }
 
   /** The sender has another version or SECRET_KEY, or is no instance. */

@@ -59,11 +59,6 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
     return true;
   }
 
-  /** Every instance receives the notifications of all users. */
-  async subscribe(): Promise<void> {}
-
-  unsubscribe(): void {}
-
   send(notification: Notification): Promise<void> {
     if (this.waiting.length === MOST_WAITING) {
       return Promise.reject(new Error('too many notifications wait'));

@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { appendInSteps } from '../../channel/append-in-steps.js';
 import { appendEvent } from '../../channel/append.sql.js';
-import { IdempotencyStore, type IdempotentRequest } from '../../channel/idempotency.store.js';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Sql } from '../../database/statements/sql.js';
@@ -58,39 +57,21 @@ export class PushStore {
   constructor(
     private readonly sql: Sql,
     private readonly dataSource: DataSource,
-    private readonly idempotency: IdempotencyStore,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     this.findTarget = sql.together('push-unkept', (events: NewEvent[]) => this.findTargets(events));
   }
 
-  /** @returns the event as stored; undefined if user or device do not exist */
-  async push(event: NewEvent): Promise<ChannelEvent | undefined> {
-    let row: Row | undefined;
-    if (event.ttl === 0) row = await this.findTarget(event);
-    else if (this.sql.distributed)
-      row = await this.dataSource.transaction((manager) => this.pushIn(manager, event));
-    else row = await this.pushAtOnce(event);
-    return row && stored(event, row);
-  }
-
   /**
-   * Pushes once for a key.
-   * @param answer makes the answer to store with the key
-   * @returns the first answer, or 'other body'; undefined if user or device do not exist, which is not stored
+   * @param manager of a transaction to push in
+   * @returns the event as stored; undefined if user or device do not exist
    */
-  async pushOnce<Answer>(
-    key: IdempotentRequest,
-    event: NewEvent,
-    answer: (event: ChannelEvent) => Answer,
-  ): Promise<{ answer: Answer; pushed?: ChannelEvent } | 'other body' | undefined> {
-    let pushed: ChannelEvent | undefined;
-    const done = await this.idempotency.once(key, async (manager) => {
-      const row = await this.pushIn(manager, event);
-      pushed = row && stored(event, row);
-      return pushed && answer(pushed);
-    });
-    return typeof done === 'object' ? { ...done, ...(pushed && { pushed }) } : done;
+  async push(event: NewEvent, manager?: EntityManager): Promise<ChannelEvent | undefined> {
+    const row = await (manager ? this.pushIn(manager, event) : this.pushAlone(event));
+    if (!row) return undefined;
+    const { ttl: _ttl, ...stored } = event;
+    const offset = row.event_offset === null ? null : Number(row.event_offset);
+    return { ...stored, offset, sentAt: row.sent_at.toISOString() };
   }
 
   private async findTargets(events: NewEvent[]): Promise<(Row | undefined)[]> {
@@ -103,14 +84,17 @@ export class PushStore {
     });
   }
 
-  private async pushAtOnce({ userId, id, event, data, deviceId, ttl }: NewEvent): Promise<Row | undefined> {
+  private async pushAlone(pushed: NewEvent): Promise<Row | undefined> {
+    const { userId, id, event, data, deviceId, ttl } = pushed;
+    if (ttl === 0) return this.findTarget(pushed);
+    if (this.sql.distributed) return this.dataSource.transaction((manager) => this.pushIn(manager, pushed));
     const { channelHistory } = this.settings;
     const values = [userId, id, event, JSON.stringify(data), deviceId, ttl, channelHistory];
     const [row] = await this.sql.query<Row & Record<string, unknown>>(PUSH, values);
     return row;
   }
 
-  /** Pushes in a transaction, in steps: on Citus the one statement is slow (append-in-steps.ts). */
+  /** Pushes in steps: on Citus the one statement is slow (append-in-steps.ts). */
   private async pushIn(manager: EntityManager, event: NewEvent): Promise<Row | undefined> {
     const [target] = await manager.query<unknown[]>(HOLD_TARGET, [event.userId, event.deviceId]);
     if (target === undefined) return undefined;
@@ -121,9 +105,4 @@ export class PushStore {
     const [unkept] = await manager.query<Row[]>('SELECT NULL AS event_offset, now() AS sent_at');
     return unkept;
   }
-}
-
-function stored({ ttl: _ttl, ...event }: NewEvent, row: Row): ChannelEvent {
-  const offset = row.event_offset === null ? null : Number(row.event_offset);
-  return { ...event, offset, sentAt: row.sent_at.toISOString() };
 }

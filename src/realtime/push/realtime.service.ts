@@ -1,8 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { IdempotencyStore, type IdempotentRequest } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
+import { Events, type ChannelEvent } from '../../events.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushStore } from './push.store.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
@@ -58,6 +60,7 @@ export interface PushOptions {
 export class RealtimeService {
   constructor(
     private readonly store: PushStore,
+    private readonly idempotency: IdempotencyStore,
     private readonly presence: PresenceStore,
     private readonly fanout: Fanout,
     private readonly channels: ChannelHub,
@@ -80,23 +83,21 @@ export class RealtimeService {
     await this.fanout.assertUp();
     const online = await this.isOnline(userId, deviceId);
     const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
-    if (idempotencyKey === undefined) {
-      const pushed = await this.store.push(newEvent);
-      if (!pushed) throw noSuchTarget();
-      this.events.emit('channel.appended', pushed);
-      return { id: pushed.id, offset: pushed.offset, online };
-    }
-    const key = {
-      keyHash: sha256(idempotencyKey),
-      bodyHash: sha256(JSON.stringify([userId, event, data, deviceId, ttl])),
-      ttl: KEY_TTL,
+    let pushed: ChannelEvent | undefined;
+    const push = async (manager?: EntityManager): Promise<Pushed | undefined> => {
+      pushed = await this.store.push(newEvent, manager);
+      return pushed && { id: pushed.id, offset: pushed.offset, online };
     };
-    const result = await this.store.pushOnce(key, newEvent, ({ id, offset }) => ({ id, offset, online }));
-    if (!result) throw noSuchTarget();
+    const content = [userId, event, data, deviceId, ttl];
+    const result =
+      idempotencyKey === undefined
+        ? { answer: await push() }
+        : await this.idempotency.once(requestOf(idempotencyKey, content), push);
     if (result === 'other body') {
       throw new OAuthError('invalid_request', 'this Idempotency-Key was used with another body');
     }
-    if (result.pushed) this.events.emit('channel.appended', result.pushed);
+    if (!result?.answer) throw new OAuthError('not_found', 'there is no such user or device');
+    if (pushed) this.events.emit('channel.appended', pushed);
     return result.answer;
   }
 
@@ -107,8 +108,8 @@ export class RealtimeService {
   }
 }
 
-function noSuchTarget(): OAuthError {
-  return new OAuthError('not_found', 'there is no such user or device');
+function requestOf(key: string, content: unknown[]): IdempotentRequest {
+  return { keyHash: sha256(key), bodyHash: sha256(JSON.stringify(content)), ttl: KEY_TTL };
 }
 
 function sha256(text: string): Buffer {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Socket } from 'socket.io';
 import type { ChannelEvent, Session } from '../../events.js';
 import { encode, send, type Outgoing } from './outgoing.js';
@@ -58,7 +59,7 @@ export class Connection {
     return this.isOpen && this.now() < this.expiresAt;
   }
 
-  /** Encodes an event, for any connection. @throws Error if Socket.IO cannot send it (see `encode`) */
+  /** Encodes an event, for any connection. @throws RangeError (see `encode`) */
   encode({ event, data, id, offset, sentAt: sent_at }: ChannelEvent): Outgoing {
     return encode(this.socket, event, data, { id, offset, sent_at });
   }
@@ -76,13 +77,10 @@ export class Connection {
   async drained(): Promise<void> {
     const transport = transportOf(this.socket);
     if (transport.writeBuffer.length === 0 || transport.readyState === 'closed') return;
-    await new Promise<void>((resolve) => {
-      const done = (): void => {
-        transport.off('drain', done).off('close', done);
-        resolve();
-      };
-      transport.on('drain', done).on('close', done);
-    });
+    const done = new AbortController();
+    const { signal } = done;
+    await Promise.race([once(transport, 'drain', { signal }), once(transport, 'close', { signal })]);
+    done.abort();
   }
 
   /**

@@ -2,15 +2,6 @@ import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
 import { rawSockets, type Transport } from './transport.js';
 
-/** Names that Socket.IO refuses to emit, since its clients use them for their own events. */
-const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
-  'connect',
-  'connect_error',
-  'disconnect',
-  'disconnecting',
-  'newListener',
-  'removeListener',
-]);
 const EVENT = 2;
 const OPEN = 1;
 /** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
@@ -29,10 +20,9 @@ export interface Outgoing {
 /**
  * Encodes an event once for all its sockets.
  * @param socket any socket of the server
- * @throws Error for a name that Socket.IO does not emit, and for data that is too deep for its recursion
+ * @throws RangeError for data that is too deep for Socket.IO's recursion
  */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
-  if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is reserved by Socket.IO`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
     string,
   ];
@@ -49,7 +39,7 @@ export function send(transport: Transport, { packet, frame }: Outgoing): void {
   else transport.send(packet);
 }
 
-/** @returns the stream of a WebSocket whose client has read everything; undefined for others */
+/** @returns the stream of a WebSocket, if its client has read everything */
 function idleSocketOf({ writeBuffer, transport }: Transport): Duplex | undefined {
   const { socket } = transport;
   if (socket?.readyState !== OPEN || writeBuffer.length > 0) return undefined;

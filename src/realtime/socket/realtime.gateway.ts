@@ -16,7 +16,9 @@ import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
 
 /** A request to Engine.IO, with the query that Engine.IO has parsed. */
-type EngineRequest = IncomingMessage & { readonly _query: { readonly sid?: string } };
+interface EngineRequest extends IncomingMessage {
+  readonly _query: { readonly sid?: string };
+}
 
 /**
  * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the
@@ -31,21 +33,15 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
     private readonly admission: Admission,
     private readonly http: HttpAdapterHost,
     private readonly events: Events,
-  ) {
-    events.on('state.asked', (report) =>
-      report({
-        transportsWaiting: admission.transportsWaiting,
-        handshakesWaiting: admission.handshakesWaiting,
-      }),
-    );
-  }
+  ) {}
 
   afterInit(server: Server): void {
     server.engine.use((request: EngineRequest, response: object, next: () => void) => {
+      const { _query: query } = request;
       // Engine.IO answers before Express, so the headers of all answers are set here too. An upgrade has no response.
       if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
       // Polls, posts and upgrades of an open Engine.IO session are no handshakes.
-      if (request._query.sid) next();
+      if (query.sid) next();
       else this.begin(request, response, next).catch(() => request.socket.destroy());
     });
     server.engine.on('connection', (transport: Transport) =>
