@@ -17,7 +17,7 @@ const USERS_A_STATEMENT = 1000;
 export class ChannelHub implements OnApplicationShutdown {
   private readonly logger = new Logger(ChannelHub.name);
   private readonly channels = new Map<string, UserChannel>();
-  /** Users of whose events a notification may have been lost. */
+  /** Users for whom a notification may have been lost. */
   private readonly doubted = new Set<string>();
   private doubtsAll = false;
   private catchingUp = false;

@@ -6,7 +6,7 @@ import type { Outgoing } from '../socket/outgoing.js';
 /** Undeliverable events that are remembered, so that each is logged once. */
 const MOST_LOGGED = 1000;
 
-/** Sends events to connections, and skips those that cannot be sent (contract §7). */
+/** Sends events to connections, and skips undeliverable events (contract §7). */
 @Injectable()
 export class Delivery {
   private readonly logger = new Logger(Delivery.name);

@@ -7,13 +7,11 @@ export interface LatestOffset {
   readonly offset: number;
 }
 
-/** An event with `ttl` 0, which no history has. */
-export type UnkeptEvent = ChannelEvent & { readonly offset: null };
+/** An event with `ttl` 0 is sent whole: no history has it. */
+export type Notification = LatestOffset | (ChannelEvent & { readonly offset: null });
 
-export type Notification = LatestOffset | UnkeptEvent;
-
-export interface Message {
-  /** Name of the instance that sent it. */
+interface Message {
+  /** Name of the sending instance. */
   readonly from: string;
   readonly notifications: readonly Notification[];
 }
@@ -27,9 +25,9 @@ const LONGEST_MESSAGE = 1024 * 1024;
 const SIGNATURE_LENGTH = 43;
 
 /**
- * Signs a message, since other clients may write to the same Redis or database.
+ * Encodes and signs a message, since other clients may write to Redis or the database.
  * @param notifications as JSON
- * @param key 32 bytes, the same on all instances
+ * @param key 32 bytes, shared by all instances
  */
 export function encodeMessage(from: string, notifications: readonly string[], key: Buffer): string {
   const json = `{"from":"${from}","notifications":[${notifications.join()}]}`;

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LatestOffset, Notification, UnkeptEvent } from './notification.js';
+import type { LatestOffset, Notification } from './notification.js';
 import type { PostgresListener } from './postgres-listener.js';
 import { PostgresTransport } from './postgres.transport.js';
 import type { FanoutListener } from './fanout.js';
 
 const key = randomBytes(32);
 const latest = (offset: number): LatestOffset => ({ userId: randomUUID(), offset });
-const unkept = (data: unknown = null): UnkeptEvent => ({
+const unkept = (data: unknown = null): Notification => ({
   id: randomUUID(),
   userId: randomUUID(),
   deviceId: null,

@@ -28,7 +28,7 @@ export class PostgresTransport implements FanoutTransport, OnModuleInit, OnAppli
   private readonly waiting: Waiting[] = [];
   private sending: Promise<void> | undefined;
 
-  /** @param key 32 bytes, the same on all instances */
+  /** @param key 32 bytes, shared by all instances */
   constructor(
     private readonly postgres: PostgresListener,
     private readonly key: Buffer,

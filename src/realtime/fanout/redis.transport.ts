@@ -7,10 +7,7 @@ import { decodeMessage, encodeMessage, type Notification } from './notification.
 const PREFIX = 'latchkey:user:';
 const CHANNELS_A_COMMAND = 1000;
 
-/**
- * Notifications over one Redis channel per user: an instance subscribes to its own users, so its load does not grow with those of
- * other instances.
- */
+/** Notifications over one Redis channel per user: an instance receives only notifications of users who are connected to it. */
 export class RedisTransport implements FanoutTransport {
   readonly largestUnkept = Infinity;
   private readonly logger = new Logger(RedisTransport.name);
@@ -18,7 +15,7 @@ export class RedisTransport implements FanoutTransport {
   /** Redis also delivers our own messages; an event with `ttl` 0 would then be delivered twice. */
   private readonly ownName = randomUUID();
 
-  /** @param key 32 bytes, the same on all instances */
+  /** @param key 32 bytes, shared by all instances */
   constructor(
     private readonly redis: RedisConnection,
     private readonly key: Buffer,
@@ -82,7 +79,7 @@ export class RedisTransport implements FanoutTransport {
     }
   }
 
-  /** A new connection begins with all subscriptions; those of the present one are uncertain. */
+  /** Makes all subscriptions again, on a new connection. */
   private reconnect(): void {
     if (this.redis.isUsable) this.redis.renewSubscriber();
   }

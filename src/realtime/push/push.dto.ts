@@ -33,7 +33,7 @@ const LONGEST_TTL = 31_536_000;
 
 /** Body of POST /push (contract §4). */
 export class PushDto {
-  /** Whose channel. */
+  /** The user who receives the event. */
   @RequiredText({ matches: A_UUID })
   user_id!: string;
 

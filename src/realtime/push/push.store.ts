@@ -17,10 +17,7 @@ interface Row {
   readonly sent_at: Date;
 }
 
-/**
- * Finds the target, raises the user's counter and stores the event, in one statement. Returns no row if the user or their device does
- * not exist. Each folder offers the SQL of its own tables (`*.sql.ts`).
- */
+/** Finds the target, raises the user's counter and stores the event. Returns no row if the user or their device does not exist. */
 const PUSH = {
   name: 'push',
   text: `

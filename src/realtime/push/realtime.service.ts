@@ -16,8 +16,7 @@ const DEEPEST = 100;
 const LONGEST = 512 * 1024;
 
 /**
- * Converts data to what JSON can express, so that it is the same live, from the history, and from another instance.
- *
+ * Converts data to what JSON can express: live events, the history and other instances must agree.
  * @param data undefined counts as null
  * @throws OAuthError `invalid_request` for data that JSON cannot express, that is too deep or too long
  */
@@ -51,7 +50,7 @@ export interface PushOptions {
   readonly deviceId?: string;
   /** Seconds in the history; 0: not kept. Default: a day. */
   readonly ttl?: number;
-  /** A push with the same key and content is done once in 24 hours; other content is rejected. */
+  /** A push with this key is done once in 24 hours; a push of other content with this key is rejected. */
   readonly idempotencyKey?: string;
 }
 

@@ -30,7 +30,7 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   private readonly timer = setInterval(() => this.onTick(), TICK_MS).unref();
   /** Keys that were revoked since this instance started. */
   private readonly revokedKeys = new Set<string>();
-  /** Sockets that are admitted and not open yet, by user: a batch of tokens is verified at the same moment. */
+  /** Sockets that are admitted and not open yet, by user: tokens are verified in batches. */
   private readonly admitted = new Map<string, Set<Socket>>();
   private openSockets = 0;
   private stopping = false;
@@ -65,9 +65,10 @@ export class ConnectionRegistry implements OnApplicationShutdown {
   }
 
   /** Registers an admitted socket. */
-  open(socket: Socket, { session, claims, kid, from }: Admitted): void {
+  open(socket: Socket, admitted: Admitted): void {
+    const { session, kid, from } = admitted;
     this.release(socket, session.userId);
-    const connection = new Connection(socket, session, { exp: claims.exp, kid }, () => this.clock.now());
+    const connection = new Connection(socket, admitted, () => this.clock.now());
     this.byTransport.set(transportOf(socket), connection);
     this.openSockets++;
     const ofSession = this.bySession.get(session.sessionId) ?? new Set();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'socket.io';
 import type { ChannelEvent, Session } from '../../events.js';
+import type { VerifiedToken } from '../../token/access-tokens/access-token.verifier.js';
 import { encode, send, type Outgoing } from './outgoing.js';
 import { closeSoon, transportOf } from './transport.js';
 
@@ -13,6 +14,7 @@ const LARGEST_QUEUE = 1024 * 1024;
 
 /** One open socket and its session. */
 export class Connection {
+  readonly session: Session;
   /** Nothing is delivered afterwards. Milliseconds since the epoch, by the database's clock. */
   expiresAt: number;
   /** Key that signed the access token. */
@@ -27,15 +29,14 @@ export class Connection {
   reading = false;
   private ending: Ending | undefined;
 
-  /** @param token `exp` in seconds since the epoch */
   constructor(
     private readonly socket: Socket,
-    readonly session: Session,
-    token: { readonly exp: number; readonly kid: string },
+    { session, claims, kid }: VerifiedToken,
     private readonly now: () => number,
   ) {
-    this.expiresAt = token.exp * 1000;
-    this.kid = token.kid;
+    this.session = session;
+    this.expiresAt = claims.exp * 1000;
+    this.kid = kid;
   }
 
   /** False once its end was announced. */

@@ -7,7 +7,6 @@ import { LimitedWebSocketServer } from './message-limits.js';
 
 const LARGEST_FRAME = 64 * 1024; // contract §7
 
-/** Nest's Socket.IO adapter with the service's limits. */
 export class SocketServerAdapter extends IoAdapter {
   constructor(
     app: INestApplicationContext,
@@ -23,7 +22,7 @@ export class SocketServerAdapter extends IoAdapter {
       maxHttpBufferSize: LARGEST_FRAME,
       serveClient: false,
       perMessageDeflate: false,
-      destroyUpgrade: false, // those of other paths are ignored (http/server/foreign-upgrades.ts)
+      destroyUpgrade: false, // upgrades of other paths are ignored (http/server/foreign-upgrades.ts)
       wsEngine: LimitedWebSocketServer,
       httpCompression: false,
       cors: {
