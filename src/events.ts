@@ -50,7 +50,7 @@ export interface ServiceState {
   readonly signingKeyActiveAt: number;
 }
 
-/** Events between modules, from a lower layer to a higher one. Emitted on the instance where they happen, unless noted. */
+/** Events between modules, from a lower layer to a higher one. Emitted on one instance, unless noted. */
 export interface DomainEvents {
   'session.started': [Session & { readonly provider: string }];
   /** A refresh, or a request with an access token. On the hot path: listeners must be cheap. */
@@ -58,7 +58,7 @@ export interface DomainEvents {
   /** A session was signed out. Emitted on every instance within 1 s (contract §5). */
   'session.ended': [EndedSession];
   /**
-   * The ended sessions were read, and `session.ended` emitted for each. `cursor`: where the next reading of the feed begins
+   * The ended sessions were read, and `session.ended` emitted for each. `cursor`: begin of the next reading of the feed
    * (EndedSessionStore.past); null until all are known.
    */
   'sessions.read': [{ readonly cursor: string | null }];

@@ -17,7 +17,10 @@ interface Row {
   readonly sent_at: Date;
 }
 
-/** Finds the target, raises the user's counter and stores the event. Returns no row if the user or their device does not exist. */
+/**
+ * Finds the target, raises the user's counter and stores the event. Returns no row if the user or their device does not exist.
+ * It spans rooms: each offers the SQL of its tables (`*.sql.ts`).
+ */
 const PUSH = {
   name: 'push',
   text: `
