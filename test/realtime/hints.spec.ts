@@ -16,7 +16,7 @@ describe('hints over PostgreSQL', () => {
   let provider: StubProvider;
   let database: TestDatabase;
   let proxy: TcpProxy;
-  /** The first one reaches the database through the proxy where it listens. */
+  /** The first one listens through the proxy. */
   let instances: TestService[];
   const clients: SocketClient[] = [];
 

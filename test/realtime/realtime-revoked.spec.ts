@@ -82,8 +82,8 @@ describe('sockets of a revoked key', () => {
   it('are closed on every instance; standard clients reconnect with a fresh token', async () => {
     const sockets = [await connect(a, tokens.access_token), await connect(b, tokens.access_token)];
     const [began, lateness] = [performance.now(), watchLateness()];
-    const auth = async (done: (auth: object) => void): Promise<void> => done({ token: await refresh(b) });
-    for (const { socket } of sockets) socket.auth = auth;
+    const authenticate = async (done: (auth: object) => void) => done({ token: await refresh(b) });
+    for (const { socket } of sockets) socket.auth = (done: (auth: object) => void) => void authenticate(done);
     await store.revoke(kidOf(tokens.access_token));
     await Promise.all(
       sockets.map(async (socket) => {
