@@ -1,7 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { bearer, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster, type Pushed } from '../support/cluster.js';
 import { needs } from '../support/installed.js';
 import { query } from '../support/database.js';
@@ -13,6 +13,9 @@ import { TcpProxy } from '../support/tcp-proxy.js';
 const ANSWER_OF_PUBLISH = /^:\d+\r\n/;
 const SOCKETS_A_SESSION = 10;
 const SESSIONS = 20;
+/** Sessions that expire; they must be open before they do. */
+const EXPIRING = 10;
+const LIFE = 8;
 const USERS = 30;
 const PUSHES_A_USER = 40;
 const LONG = 120_000;
@@ -162,6 +165,35 @@ needs({ 'redis-server': hasRedis }).describe('several instances', () => {
         expect(late).toHaveLength(SESSIONS * SOCKETS_A_SESSION);
         expectInTime(late, needed);
         expect(stays.socket.connected).toBe(true);
+      },
+      LONG,
+    );
+
+    it(
+      `${EXPIRING * SOCKETS_A_SESSION} sockets are closed at expiry, at most a second late, on every instance`,
+      async () => {
+        const brief = await cluster.start({ REDIS_URL: redis.url, ACCESS_TOKEN_TTL: String(LIFE) });
+        const sessions = await signInAll(brief.url, EXPIRING);
+        const sockets = await open(sessions);
+        const needed = await pace(sessions, sockets);
+        const late: number[] = [];
+        await Promise.all(
+          sessions.map(async ({ access_token }, i) => {
+            const expiry = (claimsOf(access_token)['exp'] as number) * 1000;
+            await Promise.all(
+              sockets[i]!.map(async (socket) => {
+                expect(socket.disconnects).toEqual([]);
+                expect(await socket.closed()).toBe('io server disconnect');
+                late.push(Date.now() - expiry);
+                expect(socket.received.at(-1)!.data).toEqual({ reason: 'expired' });
+              }),
+            );
+          }),
+        );
+        await brief.end('SIGTERM');
+        expect(late).toHaveLength(EXPIRING * SOCKETS_A_SESSION);
+        expect(Math.min(...late)).toBeGreaterThanOrEqual(-50); // two clocks of one machine, asked one after the other
+        expectInTime(late, needed);
       },
       LONG,
     );

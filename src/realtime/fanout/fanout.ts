@@ -22,7 +22,7 @@ export interface FanoutTransport {
   readonly isConnected: boolean;
   /** Whether pushes may be accepted (contract §7). */
   isUp(): Promise<boolean>;
-  /** Resolves when notifications of a user arrive, or the transport is down. Not needed if those of all users arrive. */
+  /** Resolves when notifications of a user arrive, or the transport is down. Undefined for a transport of all users' notifications. */
   subscribe?(userId: string): Promise<void>;
   unsubscribe?(userId: string): void;
   /** @throws if the notification was not sent, as far as this instance knows */
