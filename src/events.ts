@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { Global, Injectable, Module } from '@nestjs/common';
 import type { ErrorCode } from './errors/oauth-error.js';
 
-/** One sign-in of one user, on a device where the client named one. */
+/** One sign-in of one user; `deviceId` is null if the client named no device. */
 export interface Session {
   readonly userId: string;
   readonly sessionId: string;
@@ -12,7 +12,7 @@ export interface Session {
 /** A session that was signed out. */
 export interface EndedSession extends Session {
   readonly endedAt: Date;
-  /** After this, no token of it can be alive. */
+  /** When its last token expires at the latest. */
   readonly until: Date;
 }
 
@@ -20,9 +20,9 @@ export interface EndedSession extends Session {
 export interface ChannelEvent {
   readonly id: string;
   readonly userId: string;
-  /** Only for this device; null: for all of the user's. */
+  /** Null: for all devices of the user. */
   readonly deviceId: string | null;
-  /** Its number in the user's history, one more than the last; null: not kept (`ttl` 0). */
+  /** Number in the user's history; null: not kept (`ttl` 0). */
   readonly offset: number | null;
   readonly event: string;
   readonly data: unknown;
@@ -30,45 +30,39 @@ export interface ChannelEvent {
   readonly sentAt: string;
 }
 
-/** What rooms tell of themselves whenever metrics are asked for. A room that is not there tells nothing. */
+/** State that modules report for metrics. */
 export interface ServiceState {
-  /** Open sockets, and the users they are of. */
   readonly sockets: number;
   readonly connectedUsers: number;
-  /** Handshakes that wait for a transport, and transports that wait to be admitted. */
+  /** Handshakes in the queue, and transports that are not admitted yet. */
   readonly handshakesWaiting: number;
   readonly transportsWaiting: number;
-  /** Pages of histories that sockets wait for. */
+  /** Pages of histories in the queue. */
   readonly historyReadsWaiting: number;
-  /** Events given to sockets since the start, each socket counted. */
+  /** Deliveries of events since the start, each socket counted. */
   readonly deliveries: number;
-  /** Users of whom other instances have not been told yet. */
+  /** Users with an unsent notification to other instances. */
   readonly hintsUnsent: number;
-  /** Whether hints of other instances arrive. */
+  /** Whether notifications of other instances arrive. */
   readonly hintsArrive: boolean;
-  /** Streams of ended sessions. */
   readonly endedSessionStreams: number;
-  /** When the key that signs was first used, or will be; milliseconds since the epoch. */
+  /** When the signing key becomes active; milliseconds since the epoch. */
   readonly signingKeyActiveAt: number;
 }
 
-/**
- * What happens in one room and matters in another travels upwards as an event, since nothing may import upwards.
- * An event is heard on the instance where it happened, unless it says otherwise.
- */
+/** Events between modules, from a lower layer to a higher one. Emitted on one instance, unless noted. */
 export interface DomainEvents {
-  /** Someone has signed in. */
   'session.started': [Session & { readonly provider: string }];
-  /** A session has been used: a refresh, or a request with its access token. On the hot path: listeners must be cheap. */
+  /** A refresh, or a request with an access token. On the hot path: listeners must be cheap. */
   'session.used': [Session];
-  /** A session was signed out, on any instance; told on every instance within a second (contract §4). */
+  /** A session was signed out. Emitted on every instance within 1 s (contract §5). */
   'session.ended': [EndedSession];
   /**
-   * This instance has read which sessions were signed out, and told of those. `cursor`: a place from which another stream of
-   * them can go on (EndedSessionStore.past); null: it does not know of all yet.
+   * The ended sessions were read, and `session.ended` emitted for each. `cursor`: begin of the next reading of the feed
+   * (EndedSessionStore.past); null until all are known.
    */
   'sessions.read': [{ readonly cursor: string | null }];
-  /** Someone asked for sessions of a user to end: which, and how many were ended. `by`: left out where it was the user. */
+  /** Sessions of a user were ended on request. `by`: undefined for the user. */
   'sign_out.requested': [
     {
       readonly userId: string;
@@ -77,25 +71,25 @@ export interface DomainEvents {
       readonly by?: 'service_key';
     },
   ];
-  /** A provider asked for sessions to end: whose they were, and how many were ended. */
+  /** Sessions were ended on request of a provider. */
   'provider_logout.obeyed': [
     { readonly provider: string; readonly userIds: readonly string[]; readonly sessions: number },
   ];
-  /** A code could not be exchanged; `error` is the code of the answer. The provider is known once the state was good. */
+  /** A code was not exchanged. The provider is known if the state was valid. */
   'sign_in.refused': [{ readonly error: string; readonly provider?: string | undefined }];
-  /** A refresh was refused: the code of the answer, and the session that the token claims to belong to. */
+  /** A refresh was refused. `session`: the session that the token claims to belong to. */
   'refresh.refused': [{ readonly error: string; readonly session: Session | undefined }];
   /** An event was committed to a user's channel. */
   'channel.appended': [ChannelEvent];
   'device.renamed': [{ readonly userId: string; readonly deviceId: string }];
   'device.removed': [{ readonly userId: string; readonly deviceId: string }];
-  /** A user was removed, with everything that is stored of them. */
+  /** A user was removed, with all stored data. */
   'user.removed': [{ readonly userId: string }];
-  /** A signing key was made: heard on every instance that learns of it, or, for its own first key, where it started. */
+  /** A signing key was made. Emitted on every instance. */
   'key.made': [{ readonly kid: string; readonly activeAt: Date }];
-  /** A signing key was withdrawn; heard on every instance, at the moment from which its tokens are refused there. */
+  /** A signing key was revoked. Emitted on every instance, when it begins to reject the key's tokens. */
   'key.revoked': [{ readonly kid: string }];
-  /** An address, or a user, has reached a limit; told once per minute and limit. */
+  /** An address or user has reached a limit. Emitted once a minute and limit. */
   'rate_limit.exceeded': [
     { readonly limit: string } & ({ readonly address: string } | { readonly userId: string }),
   ];
@@ -103,17 +97,17 @@ export interface DomainEvents {
   'request.ended': [
     {
       readonly method: string;
-      /** The template of its route (`/devices/:device_id`); undefined where path and method have none. */
+      /** Template (`/devices/:device_id`); undefined if no route matches. */
       readonly route: string | undefined;
       readonly status: number;
-      /** False where the connection was closed before the whole answer was sent. */
+      /** False if the connection closed before the response was complete. */
       readonly answered: boolean;
       readonly seconds: number;
     },
   ];
-  /** A request that no route could be asked about: its head was malformed, too long or too slow. */
+  /** The head of a request was malformed, too long or too slow. */
   'request.unreadable': [];
-  /** A provider was asked for something; `error` is the code that its failure is mapped to. */
+  /** A call to a provider has ended; `error` is the code of our answer. */
   'provider.asked': [
     {
       readonly provider: string;
@@ -122,23 +116,23 @@ export interface DomainEvents {
       readonly seconds: number;
     },
   ];
-  /** Calls that came together have shared one statement (database/statements/coalesce.ts). On the hot path. */
+  /** Concurrent calls were batched into one statement (database/statements/coalesce.ts). On the hot path. */
   'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
-  /** A socket's handshake was judged: it is open from now on, or `error` says why not. */
+  /** A socket was admitted, or refused with `error`. */
   'handshake.judged': [{ readonly error: ErrorCode | undefined }];
-  /** A socket is closed; `reason` is the service's (contract §7), or `client`. */
+  /** A socket has closed; `reason` as in contract §7, or `client`. */
   'socket.closed': [{ readonly reason: string }];
-  /** A page of a user's history was read for sockets; the seconds begin when it was asked for. */
+  /** A page of a history was read for sockets; the seconds include the time in the queue. */
   'history.read': [{ readonly events: number; readonly seconds: number }];
-  /** Other instances were told of an event, or could not be told. */
+  /** A notification to other instances was sent, or failed. */
   'hint.sent': [{ readonly ok: boolean }];
-  /** Another instance has told of an event, of how far a history reaches, or of something that is not understood. */
+  /** A notification of another instance has arrived; `doubtful`: without our signature. */
   'hint.received': [{ readonly kind: 'event' | 'offset' | 'doubtful' }];
-  /** Expired rows of a table were removed, as far as it was this instance's turn, or that has failed. */
+  /** Expired rows of a table were removed, or the removal has failed. */
   'removal.done': [
     { readonly table: string; readonly removed: number; readonly ok: boolean; readonly seconds: number },
   ];
-  /** Metrics are asked for: each room tells of its state, at once. */
+  /** Metrics are collected: each listener calls the given function with its state, synchronously. */
   'state.asked': [(state: Partial<ServiceState>) => void];
 }
 

@@ -3,41 +3,40 @@ import type { RequestHandler } from 'express';
 /** Ends a span, with the error if it failed. */
 export type EndSpan = (error?: unknown) => void;
 
-/** Makes spans of OpenTelemetry (operations/traces). There is one only where its variables ask for traces (contract §2). */
+/** Makes spans of OpenTelemetry (operations/traces), if its environment variables are set (contract §2). */
 export interface Tracer {
-  /** A middleware: the rest of the request belongs to its span. */
+  /** Middleware that makes a span of each request. */
   readonly request: RequestHandler;
   /**
-   * Begins a span for something that is asked of another system, as a part of the request's.
-   * @param attributes of closed sets: never what was sent or stored
-   * @returns undefined where no request is under way that is traced
+   * Begins a span for a call to another system, within the span of the request.
+   * @param attributes from closed sets: never data that was sent or stored
+   * @returns undefined if no traced request is in progress
    */
   begin(name: string, attributes: Readonly<Record<string, string>>): EndSpan | undefined;
-  /** A function that belongs to the request under way, from wherever it is called. */
+  /** Binds a function to the present request, for a later call. */
   bind<Args extends unknown[], Result>(work: (...args: Args) => Result): (...args: Args) => Result;
-  /** Does work that belongs to no request. */
+  /** Runs work outside of any request. */
   apart<Result>(work: () => Result): Result;
 }
 
-// Like Node.js' own hooks, one for the process: what is traced is reached without injection (database clients).
+// One for the process: database clients are made without injection.
 let tracer: Tracer | undefined;
 
-/** From now on spans are made. */
 export function traceWith(made: Tracer): void {
   tracer = made;
 }
 
-/** Undefined where nothing is traced. */
+/** @returns undefined if tracing is off */
 export function currentTracer(): Tracer | undefined {
   return tracer;
 }
 
-/** Does work that belongs to no one request. */
+/** Runs work outside of any request, such as a batch for many. */
 export function apart<Result>(work: () => Result): Result {
   return tracer ? tracer.apart(work) : work();
 }
 
-/** Does work as a span (see Tracer.begin); where nothing is traced, it is just done. */
+/** Runs work within a span (see Tracer.begin), if tracing is on. */
 export function inSpan<Result>(
   name: string,
   attributes: Readonly<Record<string, string>>,

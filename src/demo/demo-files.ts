@@ -1,9 +1,11 @@
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { PACKAGE_ROOT } from '../http/package-root.js';
-import { filesToServe } from './files-to-serve.js';
 
-// Made by `npm run build:client`, and copied by the build: the path is the same from `src/` and from `dist/src/`.
+// No HTML: pages have routes and policies in the controller. No name begins with a dot.
+const SERVED = /^\w[\w.-]*\.(?:css|js|svg|png|woff2)$/;
+// Made by `npm run build:client`, and copied by the build, so that `src/` and `dist/src/` have one path to it.
 const SDK = fileURLToPath(new URL('../../packages/client/dist/', import.meta.url));
 
 /** A file of the demo page, `demo/<name>` beside package.json. */
@@ -11,10 +13,15 @@ export function demoFile(name: string): string {
   return join(PACKAGE_ROOT, 'demo', name);
 }
 
-/**
- * The file behind each path that the pages load: the demo's, found at start, and the SDK's folder, with the maps by which a
- * debugger shows its sources.
- */
+/** Lists the regular files of known types in a folder; the folder may be missing. */
+export function filesToServe(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && SERVED.test(entry.name))
+    .map(({ name }) => name);
+}
+
+/** Files by path, listed at start: the demo's, and the SDK's with their source maps. */
 export const FILES: ReadonlyMap<string, string> = new Map([
   ...filesToServe(demoFile('.')).map((name) => [`/demo/${name}`, demoFile(name)] as const),
   ...filesToServe(SDK).flatMap((name) =>

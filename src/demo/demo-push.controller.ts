@@ -1,14 +1,27 @@
 import { Body, Controller, HttpCode, Inject, Post } from '@nestjs/common';
-import { SETTINGS } from '../config/settings/settings.module.js';
 import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
 import { OAuthError } from '../errors/oauth-error.js';
 import type { Session } from '../events.js';
+import { AnyJson, RequiredText } from '../http/parameters/parameter.js';
+import type { Pushed } from '../realtime/push/push.dto.js';
 import { RealtimeService } from '../realtime/push/realtime.service.js';
 import { Caller } from '../token/guard/access.js';
-import { DemoPushDto } from './demo-push.dto.js';
-import type { Pushed } from '../realtime/push/push.dto.js';
 
 const TTL = 3600; // seconds
+
+/** Body of POST /demo/push. */
+class DemoPushDto {
+  /** The prefix distinguishes the page's events from the service's and the application's. */
+  @RequiredText({
+    matches: { pattern: /^demo\.[A-Za-z0-9_.:-]{1,64}$/, as: 'demo. and letters, digits or _ . : -' },
+  })
+  event!: string;
+
+  /** What the event carries: any JSON. */
+  @AnyJson()
+  data?: unknown;
+}
 
 @Controller('demo/push')
 export class DemoPushController {
@@ -18,8 +31,8 @@ export class DemoPushController {
   ) {}
 
   /**
-   * Sends an event to the caller's own channel: what `POST /push` does, for a page in a browser, which must not have a
-   * service key. Not in production, where anybody with an account could fill the history.
+   * Sends an event to the caller's own channel, as `POST /push` does: a page in a browser must not have a service key. Not in
+   * production, where any user could fill the history.
    */
   @Post()
   @HttpCode(202)

@@ -6,21 +6,20 @@ import type { Settings } from '../config/settings/settings.js';
 import { Public } from '../token/guard/access.js';
 import { demoFile, FILES } from './demo-files.js';
 
-// The dialog's frame may show any page: a provider's page may lead to others before it comes back. Avatars may be on any
-// host too.
+// The dialog's frame may show any page: a provider may redirect to other hosts. Avatars may be on any host, too.
 const PAGE_POLICY =
   "default-src 'self'; frame-src *; img-src 'self' data: https:; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 // The provider redirects to the callback inside that frame.
 const CALLBACK_POLICY =
   "default-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/** The demo page: static files, each with a route of its own, so that no other request ever looks for a file. */
+/** The demo page: static files, each with a route, so that other requests never look for a file. */
 @Public()
 @Controller()
 export class DemoController {
   constructor(@Inject(SETTINGS) private readonly settings: Settings) {}
 
-  /** The page signs in at the sample provider, unless its address names another. */
+  /** The page signs in at the sample provider, unless its query names another. */
   @Get()
   page(@Req() { query }: Request, @Res() response: Response): void {
     const { sampleProvider, providers } = this.settings;

@@ -14,7 +14,7 @@ import { startServiceProcess, type ServiceProcess } from '../support/service-pro
 import { StubProvider } from '../support/stub-provider.js';
 
 const PROFILE = { REDIS_URL_FILE: '/run/secrets/redis_url' };
-/** All of a test's clients have one address. Counted they are all the same. */
+/** All of a test's clients have one address. Rate limits would count them together. */
 const LIMITS = Object.fromEntries(
   ['AUTHORIZE', 'TOKEN', 'REFRESH', 'CONNECT'].map((name) => [`RATE_LIMIT_${name}`, '100000']),
 );
@@ -57,7 +57,7 @@ class ComposeStack {
     return new ComposeStack(made, services, env, url);
   }
 
-  /** @param changes settings in place of those that stand there, and a port where one was before, to start it again */
+  /** @param changes settings to replace in the file; with a port, the service starts again on it */
   async instance(name: string, changes: Readonly<Record<string, string>>): Promise<ServiceProcess> {
     // The image's environment, that of `env_file`, and the service's own, each of which wins over those before.
     const { environment } = this.services[name]!;

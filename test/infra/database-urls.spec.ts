@@ -39,7 +39,7 @@ needs({ 'npm run test:infra in full': full }).describe('DATABASE_URL', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** `USER`, `PASSWORD`, `PORT`, `DIR` and `CA` stand for those of the server. */
+  /** `USER`, `PASSWORD`, `PORT`, `DIR` and `CA` are replaced by values of the server. */
   const filled = (text: string): string =>
     text
       .replace('USER', user)

@@ -24,7 +24,7 @@ const hasSmallDisks =
   process.getuid?.() === 0 &&
   spawnSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0;
 
-/** A file system of its own, in memory, that can be filled to the last byte. */
+/** A file system in memory that can be filled to the last byte. */
 class SmallDisk {
   private constructor(readonly path: string) {}
 
@@ -34,7 +34,7 @@ class SmallDisk {
     return new SmallDisk(path);
   }
 
-  /** Leaves no room for anybody. */
+  /** Fills it to the last byte. */
   fill(): void {
     const { bavail, bsize } = statfsSync(this.path);
     try {
@@ -59,13 +59,13 @@ class SmallDisk {
 }
 
 const FAULT_MS = 5000;
-/** How long it takes until somebody, or Patroni, has decided to promote the standby. */
+/** Time until an operator, or Patroni, promotes the standby. */
 const DECISION_MS = 1000;
 const LONG = 180_000;
 /** Small files. (No operating system crashes here, so it may do without full pages.) */
 const SMALL = ['shared_buffers=16MB', 'max_wal_size=48MB', 'full_page_writes=off'];
 
-/** Two instances on a database of their own, under load, while something happens to it. Only in full. */
+/** Two instances under load, during faults of their database. */
 needs({ 'npm run test:infra in full': isFull }).describe('faults of the database', () => {
   const endings = new Endings();
   let cluster: Cluster;
@@ -75,7 +75,7 @@ needs({ 'npm run test:infra in full': isFull }).describe('faults of the database
   });
   afterEach(() => endings.run());
 
-  /** @param work what happens between load that goes well and load that goes well again */
+  /** @param work runs between two phases of load without failures */
   async function underLoad(
     DATABASE_URL: string,
     fault: string,
@@ -174,7 +174,7 @@ needs({ 'npm run test:infra in full': isFull }).describe('faults of the database
         const statusIs = (status: number): Promise<void> =>
           until(async () => (await cluster.readiness(instance!))[0] === status);
         await statusIs(200);
-        // Room for the log of five seconds: where that is full, PostgreSQL stops, and this is the fault "killed".
+        // Room for the log of five seconds: if that is full, PostgreSQL stops, as in the fault "killed".
         await query(`${postgres.url}postgres`, 'SELECT pg_switch_wal()');
         await query(`${postgres.url}postgres`, 'CREATE TABLE first_of_the_next ()');
         disk.fill();

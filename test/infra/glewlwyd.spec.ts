@@ -22,13 +22,13 @@ const PLUGIN = '/usr/lib/glewlwyd/plugin/libprotocol_oidc.so';
 const TABLES = '/usr/share/doc/glewlwyd/database/init.postgre.sql.gz';
 const SETTINGS = '/etc/glewlwyd/glewlwyd.conf';
 
-/** Tests with a real Glewlwyd are skipped where it is not installed. */
+/** Tests with a real Glewlwyd are skipped if it is not installed. */
 const hasGlewlwyd = [PLUGIN, TABLES, SETTINGS].every((file) => existsSync(file));
 
 const GLEWLWYD_CLIENT = { id: 'latchkey', secret: 'a client secret of glewlwyd' };
 const CALLBACK = 'http://localhost/callback';
 
-/** An OpenID provider of another make, written in C: Glewlwyd, with sessions that it tells its clients of. */
+/** Glewlwyd, an OpenID provider in C, with back-channel logout. */
 class Glewlwyd {
   private readonly admin = new Person('admin');
 
@@ -39,7 +39,7 @@ class Glewlwyd {
     private readonly directory: string,
   ) {}
 
-  /** @param logoutUri where it sends its logout tokens */
+  /** @param logoutUri receives logout tokens */
   static async start(logoutUri: string): Promise<Glewlwyd> {
     const database = await createEmptyDatabase();
     await query(database.url, 'CREATE EXTENSION pgcrypto');
@@ -77,7 +77,7 @@ class Glewlwyd {
     return new URL(headers.get('Location')!);
   }
 
-  /** What its page does when somebody signs out. */
+  /** What its page does when a user signs out. */
   async logOut(person: Person): Promise<void> {
     await this.call(person, 'DELETE', `/oidc/session/${person.cookie('OIDC_SID')}`);
   }
@@ -210,7 +210,7 @@ needs({ glewlwyd: hasGlewlwyd, 'npm run test:infra in full': isFull }).describe(
     const alive = () => Promise.all(sessions.map(isAlive));
     expect(await alive()).toEqual([true, true, true]);
     await glewlwyd.logOut(here);
-    await until(async () => !(await alive())[0]); // it tells in a thread of its own
+    await until(async () => !(await alive())[0]); // it sends logout tokens in another thread
     expect(await alive()).toEqual([false, false, true]);
   });
 });

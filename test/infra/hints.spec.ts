@@ -54,11 +54,10 @@ async function redis(): Promise<Carrier> {
 const carriers: [string, (cluster: Cluster) => Promise<Carrier>][] = [['PostgreSQL', postgres]];
 if (hasRedis) carriers.push(['Redis', redis]);
 
-/** What several instances tell each other, over either carrier, in the same run (contract §7). */
+/** Notifications between instances, over both transports (contract §7). */
 needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints over %s', (name, make) => {
   let cluster: Cluster;
   let carrier: Carrier;
-  /** Those that run. */
   let instances: ServiceProcess[];
   const start = async (): Promise<void> => void instances.push(await cluster.start(carrier.env));
 

@@ -51,7 +51,7 @@ try {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** In the order of the specs' names, whichever ran first. */
+/** In the order of the specs' names. */
 function read(file: string): FaultRow[] {
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   const rows = lines.map((line) => JSON.parse(line) as FaultRow & { spec: string });

@@ -12,7 +12,7 @@ import { PgBouncer } from '../support/pgbouncer.js';
 const PEOPLE = 16;
 const SECONDS = 10;
 
-// Through a pooler in session mode as well, pg's startup parameters come through only where it is told to ignore them.
+// A pooler, also in session mode, rejects pg's startup parameters unless it is set to ignore them.
 const IGNORED = 'ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout';
 
 needs({ 'npm run test:infra in full': isFull }).describe('two instances under load behind PgBouncer', () => {

@@ -160,7 +160,7 @@ const BRIEF = {
   haproxy: { 'timeout client 60s': 'timeout client 2s', 'timeout server 30s': 'timeout server 2s' },
 };
 
-/** Whose queries no log may hold, not even when no instance is there. */
+/** Paths with queries that no log may contain, even if no instance runs. */
 const SECRET_PATHS = [
   '/callback?code=secret',
   '/Callback/?code=secret',

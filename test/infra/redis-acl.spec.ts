@@ -95,7 +95,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
   const refresh = async ({ url }: TestService): Promise<number> =>
     (await request(url).post('/oauth2/refresh').send({ refresh_token: 'unknown' })).status;
 
-  it('with the rights that the documents name, everything is done on all instances together', async () => {
+  it('with the rights that the documents name, everything is shared by all instances', async () => {
     const [a, b] = [await startAs('all', ALL_RIGHTS), await startAs('all')];
     await untilRedisIs('up', a, b);
     const { user_id, access_token } = await signIn(a.url);
@@ -106,7 +106,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
     for (let i = 0; i < LIMIT; i++) statuses.push(await refresh(a), await refresh(b));
     expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
     expect([...told(a, 'warn'), ...told(b, 'warn')]).toEqual([]);
-    expect(await admin.acl('LOG')).toEqual([]); // nothing was refused, and nobody had to find out
+    expect(await admin.acl('LOG')).toEqual([]); // nothing was refused
   });
 
   it.each([
@@ -214,14 +214,14 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
       expect(await redisOf(service)).toBe('down');
       const { user_id } = await signIn(service.url);
       await push(service, user_id, 'unheard').expect(500);
-      await delay(1500); // it was tried again, over a new connection where that may help
+      await delay(1500); // it was tested again, for a replica over a new connection
       expect(told(service, 'warn')).toEqual([expect.stringContaining(words)]);
     } finally {
       await other.kill();
     }
   });
 
-  it('what is said of a wrong password does not show it', async () => {
+  it('a warning of a wrong password does not show the password', async () => {
     const service = await start(redis.url.replace('//', `//nobody:${PASSWORD}@`));
     await until(() => told(service, 'warn').length > 0);
     expect(service.log.find((line) => line.includes('Redis is away'))).toContain('WRONGPASS');

@@ -35,11 +35,11 @@ class Tally {
   }
 }
 
-/** People who refresh, sign in, are pushed to and are read about, and a record of what they were told is stored. */
+/** Load of refreshes, sign-ins, pushes and reads, with a record of the acknowledged ones. */
 class TokenLoad {
   readonly writes = new Tally();
   readonly reads = new Tally();
-  /** Access tokens that somebody was given. */
+  /** Access tokens that were issued. */
   readonly tokens: string[] = [];
   /** Events that were answered with 202, as `<user id> <offset>`. */
   readonly events: string[] = [];
@@ -157,7 +157,7 @@ needs({ 'npm run test:infra in full': isFull }).describe(
 
     const ready = async (): Promise<number> => (await request(service.url).get('/health/ready')).status;
 
-    /** @returns the most backends of the service that the primary had meanwhile */
+    /** @returns the highest number of the service's backends on the primary */
     async function mostBackends(milliseconds: number): Promise<number> {
       const end = performance.now() + milliseconds;
       let most = 0;

@@ -25,7 +25,7 @@ const PRESENCE_MS = 5000;
 
 const full = process.env['INFRA'] === '1';
 
-/** After a restart of one instance, all of its sockets come to another, which serves refreshes meanwhile. */
+/** After a restart of one instance, all of its sockets come to another, which serves refreshes at that time. */
 needs({ 'npm run test:infra in full': full }).describe('a storm of reconnects', () => {
   let database: TestDatabase;
   let leaving: ServiceProcess;
@@ -161,7 +161,7 @@ needs({ 'npm run test:infra in full': full }).describe('a storm of reconnects', 
           `${used.memory.toFixed(0)} → ${usedThen.memory.toFixed(0)} MiB, ${(((usedThen.memory - used.memory) * 1024) / SOCKETS).toFixed(1)} KiB a socket\n` +
           `  ${JSON.stringify(counts)} presence ${JSON.stringify(online)}\n  ready each second: ${curve.join(' ')}\n`,
       );
-      // p99 a second, to see where it hurts
+      // p99 of each second
       const first = during[0]![0];
       const seconds: number[][] = [];
       for (const [due, ms, , isNew] of during)

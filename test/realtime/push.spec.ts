@@ -5,7 +5,7 @@ import { Channel, SERVICE_KEY } from '../support/channel.js';
 
 const OTHER_SERVICE_KEY = 'another-service-key-of-as-many-characters';
 
-/** POST /push (contract §4), and the same from code. */
+/** POST /push (contract §4), and `RealtimeService.push()`. */
 describe('POST /push', () => {
   const channel = Channel.around({ SERVICE_KEYS: `${SERVICE_KEY},${OTHER_SERVICE_KEY}` });
   const stored = (userId: string): Promise<object[]> =>
@@ -23,10 +23,7 @@ describe('POST /push', () => {
       400,
       { event },
     ]),
-    ...['device.x', 'session.ended', 'token.x', 'ready', 'authenticate', 'error'].map(
-      (event): [number, object] => [400, { event }],
-    ),
-    ...['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'].map(
+    ...['device.x', 'session.ended', 'token.x', 'ready', 'connect', 'removeListener'].map(
       (event): [number, object] => [400, { event }],
     ),
     [413, { data: 'x'.repeat(65_536) }],
@@ -38,13 +35,10 @@ describe('POST /push', () => {
     expect(await channel.sql('SELECT FROM channels WHERE user_id = $1', [user_id])).toEqual([]);
   });
 
-  it.each(['x', 'readyness', 'connected', 'devices.x', 'a.b:c-d_9', 'errors', 'x'.repeat(128)])(
-    'takes the event %s',
-    async (event) => {
-      const { user_id } = await channel.signIn();
-      await channel.push({ user_id, event }).expect(202);
-    },
-  );
+  it.each(['readyness', 'devices.x', 'a.b:c-d_9', 'x'.repeat(128)])('takes the event %s', async (event) => {
+    const { user_id } = await channel.signIn();
+    await channel.push({ user_id, event }).expect(202);
+  });
 
   it('refuses the device of somebody else, and stores nothing for either', async () => {
     const device_id = randomUUID();
@@ -93,11 +87,8 @@ describe('POST /push', () => {
     const invalid = { error: 'invalid_request' };
     for (const event of ['connect', 'session.ended', 'device.x', '', 'a b'])
       await expect(realtime.push(tokens.user_id, event, 1)).rejects.toMatchObject(invalid);
-    const deep: unknown = JSON.parse('['.repeat(101) + ']'.repeat(101));
-    for (const data of [deep, 1n, () => 1]) {
-      for (const options of [{}, { ttl: 0 }, { idempotencyKey: randomUUID() }])
-        await expect(realtime.push(tokens.user_id, 'x', data, options)).rejects.toMatchObject(invalid);
-    }
+    for (const options of [{}, { ttl: 0 }, { idempotencyKey: randomUUID() }])
+      await expect(realtime.push(tokens.user_id, 'x', () => 1, options)).rejects.toMatchObject(invalid);
     await realtime.push(tokens.user_id, 'x', { bytes: Buffer.from('a'), at: new Date(0) });
     const late = channel.open({ token: tokens.access_token, offset: 0 });
     const [now, then] = [await client.next('x'), await late.next('x')];

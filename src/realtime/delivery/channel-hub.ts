@@ -1,32 +1,39 @@
-import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { Events } from '../../events.js';
-import { CatchUp } from './catch-up.js';
+import type { ResumePoint } from '../admission/admission.js';
+import { Fanout } from '../fanout/fanout.js';
 import type { Connection } from '../socket/connection.js';
 import { Delivery } from './delivery.js';
-import type { ResumePoint } from '../admission/handshake.js';
-import { Fanout } from '../fanout/fanout.js';
-import { UserChannel, HistoryReads } from './user-channel.js';
+import { HistoryReads, UserChannel } from './user-channel.js';
 
-/** An instance that was killed after a commit told nobody of it: within this time the other instances see it themselves. */
+const CATCH_UP_EVERY_MS = 1000;
+/** Finds events of instances that were killed between a commit and its notification. */
 const SWEEP_EVERY_MS = 15_000;
+const USERS_A_STATEMENT = 1000;
 
-/** The channels of the users who are connected to this instance. A connection is in its own user's channel only. */
+/** The channels of the users who are connected to this instance. */
 @Injectable()
 export class ChannelHub implements OnApplicationShutdown {
+  private readonly logger = new Logger(ChannelHub.name);
   private readonly channels = new Map<string, UserChannel>();
-  private readonly sweeps: NodeJS.Timeout;
+  /** Users for whom a notification may have been lost. */
+  private readonly doubted = new Set<string>();
+  private doubtsAll = false;
+  private catchingUp = false;
+  private readonly timers = [
+    setInterval(() => (this.doubtsAll = true), SWEEP_EVERY_MS).unref(),
+    setInterval(() => void this.catchUp(), CATCH_UP_EVERY_MS).unref(),
+  ];
 
   constructor(
-    history: ChannelHistory,
+    private readonly history: ChannelHistory,
     private readonly reads: HistoryReads,
     private readonly delivery: Delivery,
     private readonly fanout: Fanout,
     events: Events,
   ) {
-    events.on('state.asked', (tell) => tell({ connectedUsers: this.channels.size }));
-    const catchUp = new CatchUp(history, this.channels);
-    this.sweeps = setInterval(() => catchUp.everyone(), SWEEP_EVERY_MS).unref();
+    events.on('state.asked', (report) => report({ connectedUsers: this.channels.size }));
     events.on('channel.appended', (event) => {
       this.channels.get(event.userId)?.receive(event);
       fanout.publish(event);
@@ -37,13 +44,19 @@ export class ChannelHub implements OnApplicationShutdown {
         if ('id' in notification) channel?.receive(notification);
         else channel?.reachesTo(notification.offset);
       },
-      onDoubt: (userId) => (userId === undefined ? catchUp.everyone() : catchUp.user(userId)),
-      onBack: () => catchUp.everyone(),
+      onDoubt: (userId) => {
+        if (userId === undefined) this.doubtsAll = true;
+        else if (this.channels.has(userId)) this.doubted.add(userId);
+      },
+      onUp: () => {
+        this.doubtsAll = true;
+        void this.catchUp();
+      },
     });
   }
 
   onApplicationShutdown(): void {
-    clearInterval(this.sweeps);
+    for (const timer of this.timers) clearInterval(timer);
   }
 
   /** How many sockets a user has on this instance. */
@@ -51,7 +64,7 @@ export class ChannelHub implements OnApplicationShutdown {
     return this.channels.get(userId)?.connections.size ?? 0;
   }
 
-  /** Whether a user, or a device of theirs, has an open socket on this instance. */
+  /** @param deviceId null: any device */
   hasOpen(userId: string, deviceId: string | null): boolean {
     const connections = [...(this.channels.get(userId)?.connections ?? [])];
     return connections.some(({ session }) => deviceId === null || session.deviceId === deviceId);
@@ -74,5 +87,25 @@ export class ChannelHub implements OnApplicationShutdown {
     if (!channel?.connections.delete(connection) || channel.connections.size > 0) return;
     this.channels.delete(userId);
     this.fanout.unsubscribe(userId);
+  }
+
+  /** Compares the histories in doubt with what was delivered here, a thousand in a statement. Never rejects. */
+  private async catchUp(): Promise<void> {
+    if (this.catchingUp) return;
+    this.catchingUp = true;
+    const users = [...(this.doubtsAll ? this.channels.keys() : this.doubted)];
+    this.doubtsAll = false;
+    this.doubted.clear();
+    for (let i = 0; i < users.length; i += USERS_A_STATEMENT) {
+      const some = users.slice(i, i + USERS_A_STATEMENT);
+      try {
+        for (const [userId, last] of await this.history.newest(some))
+          this.channels.get(userId)?.reachesTo(last);
+      } catch (error) {
+        this.logger.debug({ err: error, msg: 'histories could not be compared' });
+        for (const userId of some) if (this.channels.has(userId)) this.doubted.add(userId);
+      }
+    }
+    this.catchingUp = false;
   }
 }

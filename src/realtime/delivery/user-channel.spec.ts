@@ -17,7 +17,7 @@ const event = (offset: number): ChannelEvent => ({
   sentAt: '',
 });
 
-/** Errors while a history is read: no caller waits for it, so it must recover by itself. */
+/** Errors while a history is read: no caller waits for it, so it must recover alone. */
 describe('a channel whose history cannot be read', () => {
   let answers: (Error | ChannelEvent[])[];
   let ends: (Error | { last: number })[];

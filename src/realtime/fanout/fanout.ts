@@ -1,33 +1,57 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events, type ChannelEvent } from '../../events.js';
-import type { LatestOffset, UnkeptEvent } from './notification.js';
-import { FANOUT_TRANSPORT, type FanoutTransport, type TransportListener } from './transport.js';
+import type { LatestOffset, Notification } from './notification.js';
 
-/** Users with a notification still to be sent. Beyond, the oldest is dropped: catch-up.ts finds its event. */
+/** Receives what a transport reports. */
+export interface FanoutListener {
+  /** Called for a notification of another instance. */
+  onNotification(notification: Notification): void;
+  /** Called for a message without our signature: a notification for this user, or for any user, may have been lost. */
+  onDoubt(userId?: string): void;
+  /** Called when notifications can be sent and arrive; earlier ones may have been lost. */
+  onUp(): void;
+}
+
+/** Carries notifications between instances: Redis or PostgreSQL. It may lose them; the history is authoritative. */
+export interface FanoutTransport {
+  /** Bytes of JSON data that an event with `ttl` 0 may have (contract §7). */
+  readonly largestUnkept: number;
+  listen(listener: FanoutListener): void;
+  /** Whether notifications can be sent and arrive, as far as this instance knows. */
+  readonly isConnected: boolean;
+  /** Whether pushes may be accepted (contract §7). */
+  isUp(): Promise<boolean>;
+  /** Resolves when notifications of a user arrive, or the transport is down. Undefined for a transport of all users' notifications. */
+  subscribe?(userId: string): Promise<void>;
+  unsubscribe?(userId: string): void;
+  /** @throws if the notification was not sent, as far as this instance knows */
+  send(notification: Notification): Promise<void>;
+}
+
+export const FANOUT_TRANSPORT = Symbol('FANOUT_TRANSPORT');
+
+/** Users with an unsent notification. Beyond, the oldest is dropped: other instances find its event within 15 s. */
 const MOST_UNSENT = 10_000;
 
-/**
- * Notifies other instances of events. A failed notification is sent again when the transport returns; a lost one is found in the
- * history (catch-up.ts).
- */
+/** Notifies other instances of events. A failed notification is sent again when the transport returns. */
 @Injectable()
 export class Fanout {
   private readonly logger = new Logger(Fanout.name);
-  /** By user id. */
-  private readonly unsent = new Map<string, LatestOffset>();
+  /** Latest offsets by user. */
+  private readonly unsent = new Map<string, number>();
   private warned = false;
 
   constructor(
     @Inject(FANOUT_TRANSPORT) private readonly transport: FanoutTransport,
     private readonly events: Events,
   ) {
-    events.on('state.asked', (tell) =>
-      tell({ hintsUnsent: this.unsent.size, hintsArrive: transport.isConnected }),
+    events.on('state.asked', (report) =>
+      report({ hintsUnsent: this.unsent.size, hintsArrive: transport.isConnected }),
     );
   }
 
-  listen(listener: Omit<TransportListener, 'onUp'>): void {
+  listen(listener: FanoutListener): void {
     this.transport.listen({
       onNotification: (notification) => {
         this.events.emit('hint.received', { kind: 'id' in notification ? 'event' : 'offset' });
@@ -38,8 +62,10 @@ export class Fanout {
         this.warnOnce();
         listener.onDoubt(userId);
       },
-      onUp: () => this.sendUnsent(),
-      onBack: () => listener.onBack(),
+      onUp: () => {
+        this.sendUnsent();
+        listener.onUp();
+      },
     });
   }
 
@@ -56,58 +82,57 @@ export class Fanout {
   assertCarries(data: unknown): void {
     const { largestUnkept } = this.transport;
     if (largestUnkept === Infinity || Buffer.byteLength(JSON.stringify(data)) <= largestUnkept) return;
-    const limit = `${largestUnkept / 1024} KiB`;
     throw new OAuthError(
       'invalid_request',
-      `with a ttl of 0, data must be at most ${limit} of JSON unless the service has Redis`,
+      `with a ttl of 0, data must be at most ${largestUnkept / 1024} KiB of JSON unless the service has Redis`,
     );
   }
 
-  /** Resolves when notifications of a user arrive (see FanoutTransport). */
-  subscribe(userId: string): Promise<void> {
-    return this.transport.subscribe(userId);
+  /** Resolves when notifications of a user arrive, or the transport is down. */
+  async subscribe(userId: string): Promise<void> {
+    await this.transport.subscribe?.(userId);
   }
 
   unsubscribe(userId: string): void {
-    this.transport.unsubscribe(userId);
+    this.transport.unsubscribe?.(userId);
   }
 
   publish(event: ChannelEvent): void {
     const { userId, offset } = event;
-    const notification = offset === null ? (event as UnkeptEvent) : { userId, offset };
+    this.send(offset === null ? { ...event, offset } : { userId, offset });
+  }
+
+  private send(notification: Notification): void {
     this.transport.send(notification).then(
       () => this.events.emit('hint.sent', { ok: true }),
       (error: unknown) => {
         this.events.emit('hint.sent', { ok: false });
         this.logger.debug({ err: error, msg: 'a notification was not sent' });
-        if (offset !== null) this.sendLater({ userId, offset });
+        if (notification.offset !== null) this.sendLater(notification);
       },
     );
   }
 
-  private sendLater(latest: LatestOffset): void {
-    this.unsent.delete(latest.userId); // the newest is the last entry
-    this.unsent.set(latest.userId, latest);
+  private sendLater({ userId, offset }: LatestOffset): void {
+    const latest = Math.max(offset, this.unsent.get(userId) ?? 0);
+    this.unsent.delete(userId); // the newest is the last entry
+    this.unsent.set(userId, latest);
     const [oldest] = this.unsent.keys();
     if (this.unsent.size > MOST_UNSENT) this.unsent.delete(oldest!);
   }
 
   private sendUnsent(): void {
-    for (const [userId, latest] of this.unsent) {
-      this.transport.send(latest).then(
-        () => this.unsent.get(userId) === latest && this.unsent.delete(userId),
-        () => undefined, // it stays for the next time
-      );
-    }
+    const unsent = [...this.unsent];
+    this.unsent.clear();
+    for (const [userId, offset] of unsent) this.send({ userId, offset });
   }
 
-  /** The sender has another version or SECRET_KEY (a rolling upgrade), or is no instance. */
+  /** The sender has another version or SECRET_KEY, or is no instance. */
   private warnOnce(): void {
-    if (!this.warned) {
-      this.logger.warn(
-        'Messages between instances are not signed with our SECRET_KEY: histories are read instead. Use one SECRET_KEY for all instances',
-      );
-    }
+    if (this.warned) return;
     this.warned = true;
+    this.logger.warn(
+      'Messages between instances are not signed with our SECRET_KEY: histories are read instead. Use one SECRET_KEY for all instances',
+    );
   }
 }

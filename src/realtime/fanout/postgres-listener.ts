@@ -2,35 +2,34 @@ import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { Client, Notification } from 'pg';
+import type { Client } from 'pg';
 import type { DatabaseClient } from '../../database/pool/client.js';
 import { errorCode, errorMessage } from '../../database/statements/error-facts.js';
 import { apart } from '../../spans.js';
 
 const CONNECT_MS = 2000;
-/** After that the connection is replaced. */
 const STATEMENT_MS = 1000;
 /** A connection that only listens would not notice that it is dead. */
 const PING_EVERY_MS = 1000;
 const RETRY_MS = 100;
 const LONGEST_RETRY_MS = 1000;
-const RECEIVE_MS = 1000;
+const SELF_TEST_MS = 2000;
 
 /**
- * NOTIFY takes a lock of the whole server at commit: it waits at most a second for that, and neither for the disk nor for a
- * standby. Set for this statement only: behind a pooler the session is another client's afterwards.
+ * NOTIFY takes a lock of the whole server at commit: it waits for the lock at most 1 s, and neither for the disk nor for a standby.
+ * Set for this statement only: behind a pooler the next one may be of another client.
  */
 const NOTIFY = `SELECT set_config('synchronous_commit', 'off', true), set_config('lock_timeout', '1s', true), pg_notify($1, $2)`;
 
 interface ListenerEvents {
-  /** Messages can be sent and are received from now on; earlier ones may have been lost. */
+  /** Messages can be sent and are received; earlier ones may have been lost. */
   readonly up: [];
   readonly message: [string];
 }
 
 /**
- * A connection that listens to one channel of PostgreSQL and notifies through it. It reconnects by itself, and counts as up after a
- * self-test (contract §7). It never stays in a transaction, so PostgreSQL need not keep messages for it.
+ * A connection that listens to one channel of PostgreSQL and notifies through it. It reconnects, and counts as up after a self-test
+ * (contract §7). It is never in a transaction, so PostgreSQL need not keep messages for it.
  */
 export class PostgresListener extends EventEmitter<ListenerEvents> {
   private readonly logger = new Logger(PostgresListener.name);
@@ -52,19 +51,17 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     super();
   }
 
-  /** Whether messages can be sent and are received. */
   get isUp(): boolean {
     return this.client !== undefined;
   }
 
-  /** Resolves after the first attempt, also if it failed: the service starts without. */
+  /** Resolves after the first attempt, even if it failed. */
   async open(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.running = this.run(resolve);
     });
   }
 
-  /** Ends the connection. Messages must have been sent before. */
   async close(): Promise<void> {
     this.closing.abort();
     await this.running;
@@ -79,7 +76,7 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     const { client } = this;
     if (!client) throw new Error('not connected');
     try {
-      await apart(() => client.query(NOTIFY, [this.channel, payload])); // its hints are of many requests
+      await apart(() => client.query(NOTIFY, [this.channel, payload])); // it serves many requests
     } catch (error) {
       client.emit('error', error);
       throw error;
@@ -92,7 +89,9 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     while (!this.closing.signal.aborted) {
       const client = this.create();
       try {
-        await this.connect(client);
+        await client.connect();
+        await selfTest(client, this.create());
+        await client.query(`LISTEN ${this.channel}`);
         attempt = 0;
         attempted();
         await this.serve(client);
@@ -118,17 +117,9 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
     return client;
   }
 
-  private async connect(client: Client): Promise<void> {
-    await client.connect();
-    await client.query(`LISTEN ${this.channel}`);
-    await selfTest(client, this.create());
-  }
-
   /** @throws the error that ended the connection */
   private async serve(client: Client): Promise<void> {
-    client.on('notification', ({ channel, payload }) => {
-      if (channel === this.channel && payload !== undefined) this.emit('message', payload);
-    });
+    client.on('notification', ({ payload = '' }) => this.emit('message', payload));
     const pings = setInterval(() => {
       client.query('SELECT').catch((error: Error) => client.emit('error', error));
     }, PING_EVERY_MS).unref();
@@ -160,33 +151,25 @@ export class PostgresListener extends EventEmitter<ListenerEvents> {
 }
 
 /**
- * Sends itself a message. Behind a pooler in transaction mode LISTEN is accepted, and own messages arrive with the answer to their
- * statement, but messages of other connections never arrive.
+ * Sends a message between the connections. Behind a pooler in transaction mode LISTEN is accepted, but messages of other
+ * connections never arrive.
  *
- * @param sender a second connection, not connected yet; it is ended
+ * @param sender not connected yet; it is ended
  * @throws an error with words for the log
  */
 async function selfTest(listener: Client, sender: Client): Promise<void> {
-  const channel = `latchkey_test_${randomBytes(8).toString('hex')}`; // of these two connections alone
-  let settle: (isReceived: boolean) => void;
-  const received = new Promise<boolean>((resolve) => (settle = resolve));
-  const onMessage = (message: Notification): void => {
-    if (message.channel === channel) settle(true);
-  };
-  let timer: NodeJS.Timeout | undefined;
-  listener.on('notification', onMessage);
+  const channel = `latchkey_test_${randomBytes(8).toString('hex')}`;
+  const signal = AbortSignal.timeout(SELF_TEST_MS);
   try {
     await listener.query(`LISTEN ${channel}`);
     await sender.connect();
-    await sender.query(NOTIFY, [channel, '']);
-    timer = setTimeout(() => settle(false), RECEIVE_MS);
-    if (!(await received)) {
-      throw new Error('nothing is received there (is it a pooler?): set DATABASE_DIRECT_URL');
-    }
+    await Promise.all([once(listener, 'notification', { signal }), sender.query(NOTIFY, [channel, ''])]);
     await listener.query(`UNLISTEN ${channel}`);
+  } catch (error) {
+    throw signal.aborted
+      ? new Error('nothing is received there (is it a pooler?): set DATABASE_DIRECT_URL')
+      : error;
   } finally {
-    clearTimeout(timer);
-    listener.off('notification', onMessage);
     sender.end().catch(() => undefined);
   }
 }

@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { LatestOffset, Notification, UnkeptEvent } from './notification.js';
+import type { LatestOffset, Notification } from './notification.js';
 import type { PostgresListener } from './postgres-listener.js';
 import { PostgresTransport } from './postgres.transport.js';
-import type { TransportListener } from './transport.js';
+import type { FanoutListener } from './fanout.js';
 
 const key = randomBytes(32);
 const latest = (offset: number): LatestOffset => ({ userId: randomUUID(), offset });
-const unkept = (data: unknown = null): UnkeptEvent => ({
+const unkept = (data: unknown = null): Notification => ({
   id: randomUUID(),
   userId: randomUUID(),
   deviceId: null,
@@ -45,9 +45,9 @@ describe('notifications that wait for their turn', () => {
     );
     const there = new PostgresTransport(wire as unknown as PostgresListener, key);
     there.listen({
-      onNotification: (one) => received.push(one),
+      onNotification: (one: Notification) => received.push(one),
       onDoubt: () => doubts++,
-    } as Partial<TransportListener> as TransportListener);
+    } as Partial<FanoutListener> as FanoutListener);
   });
   let closed: boolean;
   const next = async (): Promise<(typeof sent)[0]> => {
@@ -66,7 +66,7 @@ describe('notifications that wait for their turn', () => {
     transport.listen({
       onNotification: (one: Notification) => own.push(one),
       onDoubt: () => own.push('doubt'),
-    } as Partial<TransportListener> as TransportListener);
+    } as Partial<FanoutListener> as FanoutListener);
     both.on('message', (message: string) => wire.emit('message', message));
     const event = unkept();
     await transport.send(event);
@@ -129,7 +129,7 @@ describe('notifications that wait for their turn', () => {
     expect([received.length, closed]).toEqual([3, true]);
   });
 
-  it.each(['', 'nonsense', `{"signature":"${'A'.repeat(43)}","from":"x","notifications":[]}`])(
+  it.each(['', 'nonsense', `${'A'.repeat(43)}{"from":"x","notifications":[]}`])(
     'an unsigned message only causes doubt: %s',
     (message) => {
       wire.emit('message', message);

@@ -14,9 +14,9 @@ export class PushController {
   /**
    * Send an event to a user, or to one of their devices
    *
-   * The event waits `ttl` seconds for clients that are not connected. Names that the service uses are reserved: those that
-   * begin with `device.`, `session.` or `token.`, and `ready`, `authenticate`, `connect`, `connect_error`, `disconnect`,
-   * `disconnecting`, `newListener`, `removeListener`, `error`.
+   * The event waits `ttl` seconds for clients that are not connected. Reserved names: all that begin with `device.`,
+   * `session.` or `token.`, and `ready`, `authenticate`, `connect`, `connect_error`, `disconnect`, `disconnecting`,
+   * `newListener`, `removeListener`, `error`.
    *
    * @returns Stored.
    * @throws OAuthError `not_found`
@@ -33,7 +33,7 @@ export class PushController {
       throw new OAuthError('invalid_request', `Idempotency-Key must have 1 to ${LONGEST_KEY} characters`);
     }
     const { user_id: userId, event, data, device_id: deviceId, ttl } = body;
-    const [, caller] = serviceKey.split(/ +/); // each service key has idempotency keys of its own
+    const [, caller] = serviceKey.split(/ +/); // idempotency keys belong to the service key
     const pushed = await this.realtime.push(userId.toLowerCase(), event, data, {
       ...(deviceId !== undefined && { deviceId: deviceId.toLowerCase() }),
       ...(ttl !== undefined && { ttl }),

@@ -2,14 +2,14 @@ import { Expose } from 'class-transformer';
 import { AnyJson, OptionalInteger, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { UUID } from '../../http/parameters/uuid.js';
 
-// Contract §7. Some of these names make Socket.IO itself throw, and the service uses the others.
+// Contract §7: names of the service's own events, and of Socket.IO's.
 const RESERVED =
   /device\..*|session\..*|token\..*|ready|authenticate|connect|connect_error|disconnect|error|disconnecting|newListener|removeListener/;
 
-/** The name of an event that may be pushed. */
+/** Names of events that may be pushed. */
 export const EVENT_NAME = new RegExp(`^(?!(?:${RESERVED.source})$)[A-Za-z0-9_.:-]{1,128}$`);
 
-/** What became of a push (contract §4). */
+/** Answer of POST /push (contract §4). */
 export class Pushed {
   /** The event's own id: a UUID. */
   @Expose()
@@ -28,12 +28,12 @@ const A_UUID = { pattern: UUID, as: 'a UUID' };
 
 const EVENT = { pattern: EVENT_NAME, as: 'an event name that is not reserved' };
 
-/** A year, in seconds; to keep events longer is a database's work. */
+/** A year, in seconds. */
 const LONGEST_TTL = 31_536_000;
 
 /** Body of POST /push (contract §4). */
 export class PushDto {
-  /** Whose channel. */
+  /** The user who receives the event. */
   @RequiredText({ matches: A_UUID })
   user_id!: string;
 

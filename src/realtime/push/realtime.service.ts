@@ -1,25 +1,24 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { IdempotencyStore, type IdempotentRequest } from '../../channel/idempotency.store.js';
 import { PresenceStore } from '../../channel/presence.store.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import { Events } from '../../events.js';
+import { Events, type ChannelEvent } from '../../events.js';
 import { Fanout } from '../fanout/fanout.js';
 import { PushStore } from './push.store.js';
 import { ChannelHub } from '../delivery/channel-hub.js';
-import type { Pushed } from './push.dto.js';
-import { EVENT_NAME } from './push.dto.js';
+import { EVENT_NAME, type Pushed } from './push.dto.js';
 
-/** Levels of arrays and objects (contract §3). PostgreSQL and parsers take more levels than the encoder of events does. */
+/** Levels of arrays and objects (contract §3). */
 const DEEPEST = 100;
-/** Characters. Data from a request of 64 KiB is never that long, however its numbers were written. */
+/** Characters. Data from a request of 64 KiB is shorter, however its numbers were written. */
 const LONGEST = 512 * 1024;
 
 /**
- * The data of an event, as it will arrive: anything that JSON can say. So it is the same whether it is delivered at once,
- * read from the history or sent between instances.
- *
- * @param data from anybody, parsed from JSON or not; undefined counts as null
- * @throws OAuthError `invalid_request` for what JSON cannot say, what is too deep and what is too long
+ * Converts data to what JSON can express: live events, the history and other instances must agree.
+ * @param data undefined counts as null
+ * @throws OAuthError `invalid_request` for data that JSON cannot express, that is too deep or too long
  */
 export function jsonData(data: unknown): unknown {
   const value = reparsed(data);
@@ -38,7 +37,7 @@ function reparsed(data: unknown): unknown {
   }
 }
 
-/** Looks at each member once, and never deeper than `levels`; so a value that is deeper than the stack does no harm. */
+/** Never descends deeper than `levels`, since a value may be deeper than the stack. */
 function isNestedWithin(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((member) => isNestedWithin(member, levels - 1));
@@ -48,19 +47,19 @@ const DEFAULT_TTL = 86_400;
 const KEY_TTL = 86_400;
 
 export interface PushOptions {
-  /** Only to this device of the user. */
   readonly deviceId?: string;
-  /** Seconds for which the event waits for clients that are not connected; 0: only for connected ones. Default: a day. */
+  /** Seconds in the history; 0: not kept. Default: a day. */
   readonly ttl?: number;
-  /** The same push under the same key is done once in 24 hours; another push under it is refused. */
+  /** A push with this key is done once in 24 hours; a push of other content with this key is rejected. */
   readonly idempotencyKey?: string;
 }
 
-/** Sends events to users, for code that extends the service: `POST /push` does just this. */
+/** Sends events to users, for `POST /push` and for code that runs inside the service. */
 @Injectable()
 export class RealtimeService {
   constructor(
     private readonly store: PushStore,
+    private readonly idempotency: IdempotencyStore,
     private readonly presence: PresenceStore,
     private readonly fanout: Fanout,
     private readonly channels: ChannelHub,
@@ -68,12 +67,11 @@ export class RealtimeService {
   ) {}
 
   /**
-   * Sends an event to a user, wherever they are connected. Once this has returned, it is in their history for `ttl`.
+   * Stores an event in a user's history, and delivers it to their sockets on all instances.
    * @param event 1 to 128 letters, digits and `_ . : -`; not a reserved name
-   * @param given the data it carries: anything that JSON can say in 100 levels and 512 KiB; null when left out. With a `ttl`
-   *   of 0 and without Redis, 4 KiB
-   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for a key used with another push and
-   *   for what could not be delivered, `server_error` while the database or Redis is away: then nothing was written
+   * @param given data: JSON of at most 100 levels and 512 KiB; with a `ttl` of 0 and without Redis 4 KiB
+   * @throws OAuthError `not_found` for an unknown user or device, `invalid_request` for other data and for a key that was used with
+   *   another push, `server_error` while the database or Redis is away (nothing was written)
    */
   async push(userId: string, event: string, given: unknown, options: PushOptions = {}): Promise<Pushed> {
     if (!EVENT_NAME.test(event))
@@ -84,35 +82,33 @@ export class RealtimeService {
     await this.fanout.assertUp();
     const online = await this.isOnline(userId, deviceId);
     const newEvent = { id: randomUUID(), userId, deviceId, event, data, ttl };
-    if (idempotencyKey === undefined) {
-      const pushed = await this.store.push(newEvent);
-      if (!pushed) throw noSuchTarget();
-      this.events.emit('channel.appended', pushed);
-      return { id: pushed.id, offset: pushed.offset, online };
-    }
-    const key = {
-      keyHash: sha256(idempotencyKey),
-      bodyHash: sha256(JSON.stringify([userId, event, data, deviceId, ttl])),
-      ttl: KEY_TTL,
+    let pushed: ChannelEvent | undefined;
+    const push = async (manager?: EntityManager): Promise<Pushed | undefined> => {
+      pushed = await this.store.push(newEvent, manager);
+      return pushed && { id: pushed.id, offset: pushed.offset, online };
     };
-    const result = await this.store.pushOnce(key, newEvent, ({ id, offset }) => ({ id, offset, online }));
-    if (!result) throw noSuchTarget();
+    const content = [userId, event, data, deviceId, ttl];
+    const result =
+      idempotencyKey === undefined
+        ? { answer: await push() }
+        : await this.idempotency.once(requestOf(idempotencyKey, content), push);
     if (result === 'other body') {
       throw new OAuthError('invalid_request', 'this Idempotency-Key was used with another body');
     }
-    if (result.pushed) this.events.emit('channel.appended', result.pushed);
+    if (!result?.answer) throw new OAuthError('not_found', 'there is no such user or device');
+    if (pushed) this.events.emit('channel.appended', pushed);
     return result.answer;
   }
 
   private async isOnline(userId: string, deviceId: string | null): Promise<boolean> {
-    if (this.channels.hasOpen(userId, deviceId)) return true; // no need to ask the database
+    if (this.channels.hasOpen(userId, deviceId)) return true;
     const devices = await this.presence.onlineDevices(userId);
     return deviceId === null ? devices.size > 0 : devices.has(deviceId);
   }
 }
 
-function noSuchTarget(): OAuthError {
-  return new OAuthError('not_found', 'there is no such user or device');
+function requestOf(key: string, content: unknown[]): IdempotentRequest {
+  return { keyHash: sha256(key), bodyHash: sha256(JSON.stringify(content)), ttl: KEY_TTL };
 }
 
 function sha256(text: string): Buffer {

@@ -7,7 +7,7 @@ import { countFrames, limitMessages } from './message-limits.js';
 class FakeWebSocket extends EventEmitter {
   terminated = 0;
   paused = false;
-  /** PONGs that wait for the client to read, and what tells that it has. */
+  /** Unread PONGs; `read` reports that the client has read. */
   readonly pongs: { data: string; read: () => void }[] = [];
   terminate(): void {
     this.terminated++;
@@ -62,7 +62,7 @@ describe('what clients may send', () => {
     expect([exceeded, socket.paused]).toEqual([[], false]);
     times(1, socket, 'ping');
     expect(exceeded).toEqual([transport]);
-    expect([socket.paused, socket.terminated]).toEqual([true, 0]); // the client is still told why
+    expect([socket.paused, socket.terminated]).toEqual([true, 0]);
   });
 
   it('long polling: packets; after an upgrade, the WebSocket uses the same bucket', () => {

@@ -115,15 +115,6 @@ describe('what goes out', () => {
     expect(text).toContain('Unsupported protocol version');
   });
 
-  it.each(['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'])(
-    'is nothing with the name "%s", which Socket.IO does not emit either',
-    async (name) => {
-      const { socket } = await open();
-      expect(() => socket.emit(name)).toThrow();
-      expect(() => encode(socket, name)).toThrow(name);
-    },
-  );
-
   it('is nothing with data that is too deep for Socket.IO', async () => {
     const { socket } = await open();
     let deep: unknown = 1;

@@ -1,17 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
-import type { WebSocket } from 'ws';
-import type { Transport } from './transport.js';
+import { rawSockets, type Transport } from './transport.js';
 
-/** Names with which Socket.IO refuses to emit: its clients would take such an event for their own. */
-const SOCKET_IO_NAMES: ReadonlySet<string> = new Set([
-  'connect',
-  'connect_error',
-  'disconnect',
-  'disconnecting',
-  'newListener',
-  'removeListener',
-]);
 const EVENT = 2;
 const OPEN = 1;
 /** RFC 6455 §5.2: the last fragment, of text; a server sends no mask. */
@@ -19,27 +9,20 @@ const TEXT = 0x81;
 /** Engine.IO's packet "message". */
 const MESSAGE = '4'.charCodeAt(0);
 
-const rawSockets = new WeakMap<WebSocket, Duplex>();
-
-/** Remembers what a WebSocket writes to: `ws` keeps it to itself. */
-export function rememberRawSocket(webSocket: WebSocket, socket: Duplex): void {
-  rawSockets.set(webSocket, socket);
-}
-
-/** An event as it goes out, encoded once for any number of sockets. */
+/** An encoded event, for any number of sockets. */
 export interface Outgoing {
-  /** For long polling, and for whatever has to wait: without the frame, so that what waits is not kept twice. */
+  /** For long polling, and for the queue of Engine.IO. */
   readonly packet: string;
-  /** The same as the bytes of a WebSocket frame. */
+  /** The packet as a WebSocket frame. */
   readonly frame: Buffer;
 }
 
 /**
- * @param socket any of those that it goes to: the encoder is that of their server
- * @throws for a name that Socket.IO does not emit, and for data that is too deep for its recursion
+ * Encodes an event once for all its sockets.
+ * @param socket any socket of the server
+ * @throws RangeError for data that is too deep for Socket.IO's recursion
  */
 export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outgoing {
-  if (SOCKET_IO_NAMES.has(event)) throw new Error(`"${event}" is a name of Socket.IO's own`);
   const [packet] = nsp.server.encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, ...args] }) as [
     string,
   ];
@@ -47,11 +30,8 @@ export function encode({ nsp }: Socket, event: string, ...args: unknown[]): Outg
 }
 
 /**
- * Sends an event to a client. Where nothing waits for it, the frame goes straight to what the WebSocket writes to: that is
- * what Engine.IO and `ws` would do, without their two turns, five events and two callbacks for each message. What has to wait
- * goes through Engine.IO, which keeps the order and counts it (Connection.isFull); so at most `writableHighWaterMark` and one
- * frame wait uncounted. Measured with 20 sockets a user: 18.7 µs
- * of processor time a message; by Socket.IO's rooms 21.1 and 22.9.
+ * Sends an event to a client. If no packet waits, the frame is written directly to the stream of the WebSocket (docs/benchmark.md).
+ * Otherwise Engine.IO queues the packet, keeps the order and counts it (`Connection.isFull`).
  */
 export function send(transport: Transport, { packet, frame }: Outgoing): void {
   const raw = idleSocketOf(transport);
@@ -59,20 +39,15 @@ export function send(transport: Transport, { packet, frame }: Outgoing): void {
   else transport.send(packet);
 }
 
-/** What to write to, if nothing that was sent before is still with Engine.IO, and the client reads as fast as we write. */
-function idleSocketOf({ writeBuffer, transport }: Transport) {
+/** @returns the stream of a WebSocket, if its client has read everything */
+function idleSocketOf({ writeBuffer, transport }: Transport): Duplex | undefined {
   const { socket } = transport;
   if (socket?.readyState !== OPEN || writeBuffer.length > 0) return undefined;
   const raw = rawSockets.get(socket);
   return raw && !raw.writableNeedDrain ? raw : undefined;
 }
 
-/**
- * The bytes of a WebSocket frame with a packet of Socket.IO, head and text in one piece: one `write` for each socket that it
- * goes to. `ws` makes two pieces of it, and so a `writev`. Measured on loopback, for 20 sockets: 5.1 against 6.1 µs a socket.
- *
- * @param packet as Socket.IO's encoder writes it, without attachments
- */
+/** Encodes a packet as one WebSocket frame (RFC 6455 §5.2). Head and text are one buffer: `ws` would write two. */
 function frameOf(packet: string): Buffer {
   const length = 1 + Buffer.byteLength(packet);
   const head = length < 126 ? 2 : length < 65_536 ? 4 : 10;

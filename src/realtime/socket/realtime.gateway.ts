@@ -1,3 +1,4 @@
+import { ServerResponse, type IncomingMessage } from 'node:http';
 import { Logger, type BeforeApplicationShutdown } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import { WebSocketGateway, type OnGatewayInit } from '@nestjs/websockets';
@@ -6,99 +7,106 @@ import type { Server, Socket } from 'socket.io';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { toServerError } from '../../errors/server-error.js';
 import { Events } from '../../events.js';
-import { Admission } from '../admission/admission.js';
+import { ANSWER_HEADERS } from '../../http/middleware/security-headers.js';
+import { clientAddress } from '../../http/network.js';
+import { refusalText, refuse } from '../../http/server/refusal.js';
+import { Admission, type Admitted } from '../admission/admission.js';
 import { ConnectionRegistry } from './connection-registry.js';
-import { Handshake, type Admitted, limitHandshakes } from '../admission/handshake.js';
 import { limitMessages } from './message-limits.js';
 import { closeSoon, transportOf, type Transport } from './transport.js';
-import { clientAddress } from '../../http/network.js';
+
+/** A request to Engine.IO, with the query that Engine.IO has parsed. */
+interface EngineRequest extends IncomingMessage {
+  readonly _query: { readonly sid?: string };
+}
 
 /**
- * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the same
- * JwtGuard that guards HTTP. Nest's subscriptions cost memory, so listeners are our own (socket-server.adapter.ts).
+ * The sockets (contract §7). Nest does not call guards when a socket connects, so a middleware of Socket.IO calls the
+ * JwtGuard of HTTP requests.
  */
 @WebSocketGateway()
 export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown {
   private readonly logger = new Logger(RealtimeGateway.name);
 
   constructor(
-    private readonly handshake: Handshake,
     private readonly connections: ConnectionRegistry,
     private readonly admission: Admission,
     private readonly http: HttpAdapterHost,
     private readonly events: Events,
-  ) {
-    events.on('state.asked', (tell) =>
-      tell({
-        transportsWaiting: admission.transportsWaiting,
-        handshakesWaiting: admission.handshakesWaiting,
-      }),
-    );
-  }
+  ) {}
 
   afterInit(server: Server): void {
-    const app = this.http.httpAdapter.getInstance<Express>();
-    limitHandshakes(server, (request) => this.begin(clientAddress(request, app)));
+    server.engine.use((request: EngineRequest, response: object, next: () => void) => {
+      const { _query: query } = request;
+      // Engine.IO answers before Express, so the headers of all answers are set here too. An upgrade has no response.
+      if (response instanceof ServerResponse) response.setHeaders(new Map(Object.entries(ANSWER_HEADERS)));
+      // Polls, posts and upgrades of an open Engine.IO session are no handshakes.
+      if (query.sid) next();
+      else this.begin(request, response, next).catch(() => request.socket.destroy());
+    });
     server.engine.on('connection', (transport: Transport) =>
-      this.admission.enter(transport, clientAddress(transport.request!, app)),
+      this.admission.enter(transport, this.addressOf(transport.request!)),
     );
     server.use((socket, next) => void this.admit(socket, next));
     server.on('connection', (socket: Socket) => {
       this.admission.leave(transportOf(socket));
       this.connections.open(socket, socket.data as Admitted);
-      setImmediate(() => forgetRequest(transportOf(socket))); // after the listeners of code that extends the service
+      // It takes memory as long as the socket lives; `socket.handshake` has the headers.
+      setImmediate(() => (transportOf(socket).request = undefined));
     });
     limitMessages(server, (transport) => this.connections.overloaded(transport));
   }
 
-  /** Before the listener closes: farewells would be lost afterwards. */
+  /** Before the listener closes: `session.ended` could not be sent afterwards. */
   async beforeApplicationShutdown(): Promise<void> {
     this.admission.stop();
     await this.connections.endAll();
   }
 
-  private async begin(address: string | undefined): Promise<void> {
+  /** Refuses a handshake as an HTTP request, before it has a transport. */
+  private async begin(request: EngineRequest, response: object, next: () => void): Promise<void> {
+    const { socket } = request;
+    const isUpgrade = !(response instanceof ServerResponse);
+    if (isUpgrade) socket.on('error', ignore).pause(); // an unhandled reset would end the process
     try {
-      await this.handshake.begin(address);
+      await this.admission.begin(this.addressOf(request));
     } catch (error) {
-      const refusal = this.toOAuthError(error);
-      this.events.emit('handshake.judged', { error: refusal.error });
-      throw refusal;
+      const refusal = this.refusalOf(error);
+      if (!isUpgrade) return refuse(response, refusal);
+      socket.write(refusalText(refusal));
+      return socket.destroySoon();
     }
+    if (socket.destroyed) return; // the client is gone
+    if (isUpgrade) socket.off('error', ignore);
+    next();
+    if (isUpgrade) socket.resume();
   }
 
   private async admit(socket: Socket, next: (error?: Error) => void): Promise<void> {
     try {
-      const address = this.admission.beginAdmission(transportOf(socket));
-      const admitted = await this.handshake.admit(socket, address);
+      const admitted = await this.admission.admit(socket);
       this.connections.reserve(socket, admitted.session.userId);
       socket.data = admitted;
     } catch (error) {
-      const refusal = this.toOAuthError(error);
-      this.events.emit('handshake.judged', { error: refusal.error });
-      return refuse(socket, next, refusal);
+      const { description, body } = this.refusalOf(error);
+      next(Object.assign(new Error(description), { data: body })); // `connect_error`
+      setImmediate(() => closeSoon(transportOf(socket)));
+      return;
     }
     this.events.emit('handshake.judged', { error: undefined });
     next();
   }
 
-  private toOAuthError(error: unknown): OAuthError {
-    if (error instanceof OAuthError) return error;
-    this.logger.error({ err: error, msg: 'a handshake failed' });
-    return toServerError(error);
+  private addressOf(request: IncomingMessage): string | undefined {
+    return clientAddress(request, this.http.httpAdapter.getInstance<Express>());
+  }
+
+  private refusalOf(error: unknown): OAuthError {
+    const refusal = error instanceof OAuthError ? error : toServerError(error);
+    if (refusal !== error) this.logger.error({ err: error, msg: 'a handshake failed' });
+    this.events.emit('handshake.judged', { error: refusal.error });
+    return refusal;
   }
 }
 
-/** `connect_error` with the contract's error as its data; then the transport is closed, once that has been sent. */
-function refuse(socket: Socket, next: (error: Error) => void, { description, body }: OAuthError): void {
-  next(Object.assign(new Error(description), { data: body }));
-  setImmediate(() => closeSoon(transportOf(socket)));
-}
-
-/**
- * The request that a socket began with is needed no more; what Socket.IO took from it is in `handshake`. Of 12.4 KiB of heap
- * that a socket takes, this spares 0.9.
- */
-function forgetRequest(transport: Transport): void {
-  transport.request = undefined;
-}
+const ignore = (): void => undefined;

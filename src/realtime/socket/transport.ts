@@ -1,20 +1,21 @@
-import { EventEmitter } from 'node:events';
+import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Socket } from 'socket.io';
 import type { WebSocket } from 'ws';
 
-/** How long a client may take to read its last packets. So short that a session's end closes its sockets within a second. */
-const FAREWELL_MS = 400;
+/** How long a client may take to read its last packets: the end of a session closes its sockets within 1 s (contract §5). */
+const CLOSE_TIMEOUT_MS = 400;
 
-/** What we use of Engine.IO's side of a socket; its typings leave some of it private. */
+/** The part of Engine.IO's socket that we use; its typings leave some of it private. */
 export interface Transport extends EventEmitter {
   readonly readyState: string;
-  /** Packets that wait for the client to read. */
+  /** Packets that the client has not read. */
   readonly writeBuffer: readonly { readonly data?: string | Buffer }[];
-  /** The request that it began with; undefined once its socket is open. */
+  /** The handshake's request; undefined once the socket is open. */
   request: IncomingMessage | undefined;
   readonly transport: {
-    /** The WebSocket; undefined with long polling. */
+    /** Undefined with long polling. */
     readonly socket?: WebSocket;
     /** Closes long polling that waits for its next poll in order to close. */
     readonly shouldClose?: (() => void) | null;
@@ -29,15 +30,18 @@ export function transportOf(socket: Socket): Transport {
   return socket.conn as unknown as Transport;
 }
 
-/** Closes once the client has read what was sent; one that does not read, or does not answer, is not waited for. */
+/** Closes once the client has read all packets, or after 400 ms. */
 export function closeSoon(transport: Transport): void {
   transport.close();
-  setTimeout(() => closeNow(transport), FAREWELL_MS).unref();
+  setTimeout(() => closeNow(transport), CLOSE_TIMEOUT_MS).unref();
 }
 
-/** Closes at once, whatever the client does. Long polling that is closing already would wait 30 s for a poll. */
+/** Closes without waiting for the client; long polling would otherwise wait 30 s for its next poll. */
 export function closeNow(transport: Transport): void {
   transport.close(true);
   transport.transport.shouldClose?.();
   transport.transport.socket?.terminate();
 }
+
+/** Streams that WebSockets write to; `ws` keeps them private. */
+export const rawSockets = new WeakMap<WebSocket, Duplex>();
