@@ -5,15 +5,13 @@ import { TokenService, RefreshedToken } from '../token/refresh/token.service.js'
 import { AuthService } from './auth.service.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
-import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
-import { ClientTokenDto } from './clients/client-token.dto.js';
+import { ClientAuthorizeDto, ClientTokenDto } from './clients/clients.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
-import { limitOf, TokenRequestPipe, type TokenRequest } from './grant.js';
-import { IssuedTokens, RefreshDto } from './token.dto.js';
+import { IssuedTokens, limitOf, RefreshDto, TokenRequestPipe, type TokenRequest } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
 @Public()

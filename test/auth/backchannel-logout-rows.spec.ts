@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
-import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
+import { signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
@@ -80,7 +80,7 @@ describe('the rows of a logout by the provider', () => {
           providerSubject: hashIfNamed('corp', subject),
           providerSession: hashIfNamed('corp', session),
         };
-        await signInTogether(sql, [signInOf(user, fields)], 1000, null);
+        await signInBatched(sql, [signInOf(user, fields)], 1000, null);
       }
     }
     async function ended(): Promise<string[]> {
@@ -146,7 +146,7 @@ describe('the rows of a logout by the provider', () => {
       const crowd = Array.from({ length: users }, (_, i) =>
         signInOf(`user ${i}`, { providerSession: hashOfName('corp', 'all') }),
       );
-      await signInTogether(sql, crowd, 1000, null);
+      await signInBatched(sql, crowd, 1000, null);
       const done = obey(of(null, 'all'));
       if (warnings === 0) await done;
       else

@@ -159,7 +159,7 @@ describe('POST /sign-out with provider_logout', () => {
       await signOut(tokens).expect(204, '');
       took.push(performance.now() - began);
       expect(await isIn(tokens)).toBe(false);
-      const line = service.log.find((one) => one.includes(`provider ${name} did not tell where`));
+      const line = service.log.find((one) => one.includes(`provider ${name} did not return its logout page`));
       expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'warn' });
     }
     expect(Math.max(...took)).toBeLessThan(2500);

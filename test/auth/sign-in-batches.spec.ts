@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import request from 'supertest';
-import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
+import { signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { TokenIssuer, type DeviceFields } from '../../src/auth/sign-in/token-issuer.js';
 import { Sql } from '../../src/database/statements/sql.js';
 import { isDatabaseAway } from '../../src/errors/database-error.js';
@@ -323,7 +323,7 @@ describe('sign-ins that arrive together', () => {
         const some = users
           .map((user) => signInOf(user, { provider: 'stub', session: sessionOf(user, device_id) }))
           .toSorted((a, b) => (a.session.userId < b.session.userId ? 1 : -1));
-        const recorded = signInTogether(service.app.get(Sql), some, 1000, null);
+        const recorded = signInBatched(service.app.get(Sql), some, 1000, null);
         expect(await waiting(service.databaseUrl, 1, recorded)).toBe(true);
         for (const later of order.slice(order.indexOf(table))) {
           const free = await holder.query<{ user_id: string }>(

@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { SignInStore } from '../../src/auth/sign-in/sign-in.store.js';
-import type { SignIn } from '../../src/auth/sign-in/sign-in-together.js';
+import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
+import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
+import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
@@ -41,7 +42,10 @@ describe('the store of sign-ins', () => {
     events.on('channel.appended', (event) => void appended.push(event));
     events.on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && batches.push(calls)));
     const settings = { channelHistory: 1000 } as Settings;
-    return new SignInStore(new Sql(dataSource, isDistributed, events), dataSource, events, settings);
+    const writer = isDistributed
+      ? new StepwiseSignIns(dataSource, settings)
+      : new BatchedSignIns(new Sql(dataSource, false, events), settings);
+    return new SignInStore(writer, dataSource, events);
   }
   const onDevice = (name: string): SignIn => signInOf(name, {}, randomUUID());
   const sessions = async (): Promise<number> =>
@@ -212,7 +216,7 @@ describe('the store of sign-ins', () => {
 
   /** Who has nothing under way is forgotten: else each user would stay in memory. */
   const expectForgotten = (store: SignInStore): void =>
-    expect(Reflect.get(store, 'turns')).toEqual(new Map());
+    expect(Reflect.get(Reflect.get(store, 'writer') as object, 'turns')).toEqual(new Map());
 
   // serialization_failure, deadlock_detected, lock_not_available
   it.each(['40001', '40P01', '55P03'])(

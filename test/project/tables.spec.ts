@@ -3,9 +3,9 @@ import { files, importsOf, namedImportsOf, roomOf, sourceOf } from '../support/r
 
 /** Files whose statements span rooms: each says so, and puts together what the tables' rooms offer in their `*.sql.ts`. */
 const SPANNING = [
-  'auth/sign-in/sign-in-in-steps.ts',
-  'auth/sign-in/sign-in-together.ts',
+  'auth/sign-in/batched-sign-ins.ts',
   'auth/sign-in/sign-in.store.ts',
+  'auth/sign-in/stepwise-sign-ins.ts',
   'auth/users/users.service.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',

@@ -3,7 +3,7 @@ import type { Request, Response } from 'express';
 import { RateLimit } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
 import { ClientCallback } from './client-callback.js';
-import { ClientCallbackDto } from './client-callback.dto.js';
+import { ClientCallbackDto } from './clients.dto.js';
 import { ClientErrorFilter } from './client-error.filter.js';
 import { refuseHead, sendNext } from './send-next.js';
 

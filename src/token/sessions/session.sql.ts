@@ -3,42 +3,21 @@ import type { Retention } from '../../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';
 
-/** A session that begins, as SQL expressions. */
-interface NewSession {
-  readonly userId: string;
-  readonly sessionId: string;
-  /** Null: the client named no device. */
-  readonly deviceId: string;
-  readonly tokenHash: string;
-  /** Seconds. */
-  readonly ttl: string;
-  /** Thumbprint of the key that it is bound to, or null (contract §5). */
-  readonly jkt: string;
-  /** Hashes by which the provider may end it, or null (contract §6). */
-  readonly providerSubject: string;
-  readonly providerSession: string;
-}
+const SESSION =
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
 
-/** A session's access token, as SQL expressions. */
-interface NewAccessToken {
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly jti: string;
-  /** Seconds since the epoch. */
-  readonly expiresAt: string;
-  readonly token: string;
-}
-
-export function insertRefreshToken(session: NewSession): string {
-  const { userId, sessionId, deviceId, tokenHash, ttl, jkt, providerSubject, providerSession } = session;
-  return `
+/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds. */
+export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
-      VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}),
-        ${jkt}, ${providerSubject}, ${providerSession})`;
-}
+      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8)`;
+
+/** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
+export const INSERT_ACCESS_TOKEN = `
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      VALUES ($1, $2, $3, to_timestamp($4), $5)`;
 
 /**
- * The same for several sessions.
+ * Inserts several sessions.
  * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
  */
 export function insertRefreshTokens(from: string): string {
@@ -49,17 +28,8 @@ export function insertRefreshTokens(from: string): string {
       FROM ${from}`;
 }
 
-const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
-
-export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: NewAccessToken): string {
-  return `
-      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-      VALUES (${userId}, ${sessionId}, ${jti}, to_timestamp(${expiresAt}), ${token})`;
-}
-
 /**
- * The same for several tokens, in the order of their keys, as refreshes store them: two statements with the same proofs would
+ * Inserts several tokens, in the order of their keys, as refreshes store them: two statements with the same proofs would
  * else wait for each other.
  *
  * @param from a member of the same `WITH` with the columns of the table; `expires_at` in seconds since the epoch
@@ -72,14 +42,6 @@ export function insertAccessTokens(from: string, after: string): string {
       FROM ${from}, (SELECT count(*) FROM ${after}) AS done
       ORDER BY user_id, jti`;
 }
-
-/** Which of several access tokens are stored already, by their places from 1: $1 their users, $2 their `jti`s. */
-export const ARE_STORED = {
-  name: 'access-tokens-are-stored',
-  text: `
-    SELECT n.place::int FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, jti, place)
-    JOIN access_tokens a ON a.user_id = n.user_id AND a.jti = n.jti`,
-};
 
 /**
  * Whether a transaction has failed because an access token is stored with the same `jti`: the proof that it was to be issued for

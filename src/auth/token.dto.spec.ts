@@ -1,5 +1,5 @@
 import type { Request } from 'express';
-import { grantOf, limitOf } from './grant.js';
+import { grantOf, limitOf } from './token.dto.js';
 
 const OWN_STATE = '5e'.repeat(32);
 const OWN_CODE = 'lkc_abc';
