@@ -11,7 +11,7 @@ export class BackchannelLogoutDto {
   logout_token!: string;
 }
 
-/** Endpoint of one provider: under any other name the path does not exist (contract §6). */
+/** Returns a controller for one provider: the path exists for OpenID providers only (contract §6). */
 export function backchannelLogoutOf(provider: string): Type {
   @Controller(`providers/${provider}`)
   class BackchannelLogoutController {

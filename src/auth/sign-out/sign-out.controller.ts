@@ -10,7 +10,7 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { Caller } from '../../token/guard/access.js';
 import { findAccount, type Account } from '../../user/user.store.js';
 
-/** Answer of POST /sign-out, where the provider has a page for it. */
+/** Answer of POST /sign-out, if the provider has a logout page. */
 export class SignedOut {
   /** Where the browser ends the session with the provider as well. */
   redirect_url!: string;
@@ -19,8 +19,8 @@ export class SignedOut {
 /** To sign out at the provider as well (contract §4). */
 export class ProviderLogoutDto {
   /**
-   * Where the provider sends the browser afterwards. It goes to the caller only, who may send their browser wherever they
-   * like, so it is on no list of ours; the provider has its own.
+   * Where the provider sends the browser afterwards. It affects only the caller’s browser, so REDIRECT_URIS does not apply; the
+   * provider has a list of its own.
    */
   @RequiredText({
     max: 2048,

@@ -22,7 +22,7 @@ export class UserSignOutDto {
   device_id?: string;
 }
 
-/** Body of POST /users/sign-out: who it is, as a provider names them (contract §6). */
+/** Body of POST /users/sign-out: identity at the provider (contract §6). */
 export class ProviderUserDto {
   /** Name of the provider, which need not be configured any more. */
   @RequiredText({ max: 63 })
@@ -43,7 +43,7 @@ class UserIdPipe implements PipeTransform<string, string> {
   }
 }
 
-/** What an application's backend does about a user: one who is suspended, one who wants to be forgotten (contract §4). */
+/** Sign-out and removal of users by an application's backend (contract §4). */
 @ServiceKeyOnly('users')
 @Controller('users')
 export class UsersController {
@@ -65,7 +65,7 @@ export class UsersController {
   }
 
   /**
-   * Sign out a user of whom only the provider’s id is known
+   * Sign out a user by the provider’s id
    *
    * @returns Signed out.
    * @throws OAuthError `not_found`
@@ -79,7 +79,7 @@ export class UsersController {
   /**
    * Sign a user out and remove them
    *
-   * Devices and events are removed as well. The next sign-in creates the same user id anew.
+   * Devices and events are removed as well. A later sign-in creates the user again, with the same id.
    *
    * @returns Removed.
    * @throws OAuthError `not_found`
