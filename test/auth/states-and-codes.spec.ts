@@ -50,7 +50,12 @@ describe('what can be used once', () => {
     redirectUri: 'https://app.example/callback',
     codeChallenge: 'challenge',
     memory: { nonce: 'n', list: [1, null, { deep: true }] },
-    clientRequest: { clientId: 'app', redirectUri: 'https://app.example/cb', state: null, codeChallenge: 'c' },
+    clientRequest: {
+      clientId: 'app',
+      redirectUri: 'https://app.example/cb',
+      state: null,
+      codeChallenge: 'c',
+    },
   };
   const bare: PendingSignIn = {
     provider: 'mock',
