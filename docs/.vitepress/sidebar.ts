@@ -6,108 +6,84 @@ import { GENERATED, pageOf, ROOT } from './places.js';
 
 type Entry = readonly [text: string, file: string];
 
-/** In the order in which a reader needs it. What does not exist is left out. */
+/** At most 25 entries, so that a reader sees all of them. Other pages are linked from these; the reference has its own sidebar. */
 const SECTIONS: readonly (readonly [string, readonly Entry[]])[] = [
   [
     'Start',
     [
       ['What Latchkey is', 'docs/index.md'],
       ['Quick start', 'docs/quick-start.md'],
+      ['How it works', 'docs/how-it-works.md'],
       ['When to take something else', 'docs/alternatives.md'],
     ],
   ],
   [
-    'Front ends',
+    'Your application',
     [
       ['Plain HTML and JavaScript', 'docs/guides/plain.md'],
       ['React', 'docs/guides/react.md'],
       ['Next.js', 'docs/guides/nextjs.md'],
       ['Vue', 'docs/guides/vue.md'],
-      ['A React application in 60 lines', 'examples/react/README.md'],
-      ['All about the browser SDK', 'docs/frontend.md'],
-      ['Browsers', 'docs/browsers.md'],
+      ['Your own API', 'docs/guides/api.md'],
+      ['The browser SDK', 'docs/frontend.md'],
+      ['The channel and push', 'docs/realtime.md'],
+      ['Test your application', 'docs/test-your-application.md'],
     ],
   ],
   [
-    'Your own API',
+    'Identity providers',
     [
-      ['Express', 'docs/guides/express.md'],
-      ['Fastify', 'docs/guides/fastify.md'],
-      ['NestJS', 'docs/guides/nestjs.md'],
-      ['The package in full', 'packages/server/README.md'],
-      ['Ended sessions, other languages', 'docs/ended-sessions.md'],
-    ],
-  ],
-  [
-    'Providers and clients',
-    [
-      ['Identity providers', 'docs/providers.md'],
-      ['The contract, as an example', 'examples/contract-provider/README.md'],
-      ['An adapter, as an example', 'examples/provider-adapter/README.md'],
-      ['Checking a provider', 'packages/check-provider/README.md'],
+      ['Connect a provider', 'docs/providers.md'],
+      ['Several providers', 'docs/several-providers.md'],
+      ['Implement the contract', 'docs/provider-contract.md'],
+      ['Write an adapter', 'docs/provider-adapter.md'],
       ['Stock OAuth clients', 'docs/stock-clients.md'],
     ],
   ],
   [
-    'HTTP and channel',
+    'Look up',
     [
-      ['The calls on one page', 'docs/endpoints.md'],
-      ['The channel and push', 'docs/realtime.md'],
-    ],
-  ],
-  ['When something fails', [['Errors and troubleshooting', 'docs/errors.md']]],
-  [
-    'Security',
-    [
+      ['Endpoints', 'docs/endpoints.md'],
+      ['Errors and troubleshooting', 'docs/errors.md'],
+      ['Settings', 'docs/settings.md'],
       ['Security model', 'docs/security-model.md'],
-      ['Limits on what strangers send', 'docs/security.md'],
-      ['Supply chain', 'docs/supply-chain.md'],
-      ['Signing keys', 'docs/keys.md'],
-      ['Audit trail', 'docs/audit.md'],
-      ['Reporting a weakness', 'SECURITY.md'],
     ],
   ],
   [
     'Operation',
     [
       ['Production', 'docs/production.md'],
-      ['Settings', 'docs/settings.md'],
-      ['Containers', 'docs/containers.md'],
       ['Scaling out', 'docs/scaling-out.md'],
       ['Metrics, traces, alerts', 'docs/metrics.md'],
-      ['Benchmark', 'docs/benchmark.md'],
-      ['Reliability', 'docs/reliability.md'],
-      ['Compatibility', 'docs/compatibility.md'],
-    ],
-  ],
-  [
-    'Packages',
-    [
-      ['What can be installed', 'docs/packages.md'],
-      ['@latchkey/client', 'packages/client/README.md'],
-      ['@latchkey/embedded-postgres', 'packages/embedded-postgres/README.md'],
-      ['Changelog', 'CHANGELOG.md'],
-      ['Contributing', 'CONTRIBUTING.md'],
+      ['Support handbook', 'docs/support.md'],
     ],
   ],
 ];
 
-/** Every page that is written by hand. */
-export const WRITTEN = SECTIONS.flatMap(([, entries]) => entries.map(([, file]) => file));
+/** Pages in the sidebar. */
+export const LISTED = SECTIONS.flatMap(([, entries]) => entries.map(([, file]) => file));
 
-export function sidebar(): DefaultTheme.SidebarItem[] {
-  const http = httpPages().map(({ name, file }): Entry => [`HTTP: ${name}`, file]);
-  return [...SECTIONS, ['Reference', [...http, ...sdkPages('client'), ...sdkPages('server')]] as const]
-    .map(([text, entries]) => ({ text, items: entries.filter(exists).map(itemOf) }))
-    .filter(({ items }) => items.length > 0);
+export function sidebar(): DefaultTheme.SidebarMulti {
+  const http = httpPages().map(({ name, file }): Entry => [name, file]);
+  const reference = [
+    ['HTTP', http],
+    ['Browser SDK', sdkPages('client')],
+    ['Server package', sdkPages('server')],
+  ] as const;
+  return { [`/${pageOf(`${GENERATED}/`)}`]: groups(reference), '/': groups(SECTIONS) };
 }
 
-/** What most readers look for, at the top of each page. */
+const groups = (sections: readonly (readonly [string, readonly Entry[]])[]): DefaultTheme.SidebarItem[] =>
+  sections
+    .map(([text, entries]) => ({ text, items: entries.filter(exists).map(itemOf) }))
+    .filter(({ items }) => items.length > 0);
+
+/** Links at the top of each page. */
 export function nav(): DefaultTheme.NavItemWithLink[] {
   const entries: Entry[] = [
     ['Quick start', 'docs/quick-start.md'],
     ['React', 'docs/guides/react.md'],
-    ['Front ends', 'docs/frontend.md'],
+    ['Providers', 'docs/providers.md'],
     ['Production', 'docs/production.md'],
     ['Errors', 'docs/errors.md'],
     ['HTTP', httpPages()[0]!.file],

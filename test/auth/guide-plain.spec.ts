@@ -1,13 +1,22 @@
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser } from 'playwright-core';
+import { promisify } from 'node:util';
+import type { Browser, Page } from 'playwright-core';
+import { bearer } from '../support/sign-in.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const root = new URL('../../', import.meta.url);
 const guide = readFileSync(new URL('docs/guides/plain.md', root), 'utf8');
 const TYPES: Readonly<Record<string, string>> = { html: 'text/html', js: 'text/javascript' };
+
+/** A file that docs/test-your-application.md shows. */
+function testFile(name: string): string {
+  const page = readFileSync(new URL('docs/test-your-application.md', root), 'utf8');
+  return new RegExp(`^\`\`\`js\\n(// ${name}.*?)^\`\`\`$`, 'ms').exec(page)![1]!;
+}
 
 /** The guide's own files by name, and the built SDK (the build is the test command's) as any server of files has them. */
 function fileOf(path: string, service: string): string | undefined {
@@ -55,11 +64,12 @@ inChromium('the guide to plain HTML and JavaScript', () => {
     page.on('pageerror', (error) => void faults.push(error.message));
     const url = `http://localhost:${(app.address() as AddressInfo).port}/`;
     await page.goto(url);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    const provider = page.frameLocator('iframe');
-    await provider.locator('input[name=login]').fill('ada');
-    await provider.locator('input[name=password]').fill('analytical-engine');
-    await provider.locator('input[name=password]').press('Enter');
+    const { signIn } = (await import(
+      `data:text/javascript,${encodeURIComponent(testFile('sign-in.js'))}`
+    )) as {
+      signIn: (page: Page, login: string, password: string) => Promise<void>;
+    };
+    await signIn(page, 'ada', 'analytical-engine');
     await page.getByText('Signed in as Ada Lovelace').waitFor();
     await page.getByText('(this one)').waitFor();
 
@@ -70,5 +80,15 @@ inChromium('the guide to plain HTML and JavaScript', () => {
     await Promise.all([page, second].map((tab) => tab.getByText('Nobody is signed in.').waitFor()));
     expect(faults).toEqual([]);
     await context.close();
+  });
+
+  it('signs in without a browser, as docs/test-your-application.md shows', async () => {
+    const script = ['--input-type=module', '-', 'ada', 'analytical-engine'];
+    const env = { ...process.env, LATCHKEY_URL: service.url };
+    const run = promisify(execFile)(process.execPath, script, { env }); // the service answers in this process
+    run.child.stdin!.end(testFile('access-token.mjs'));
+    const token = (await run).stdout.trim();
+    const me = await bearer(service.url, token).get('/me');
+    expect(me.body).toMatchObject({ username: 'Ada Lovelace' });
   });
 });

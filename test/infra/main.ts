@@ -10,11 +10,11 @@ import type { FaultRow } from '../support/faults.js';
 
 /*
  * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of
- * what each has cost. `--short`: the part that CI includes. `--write`: puts the table into docs/scaling-out.md.
+ * what each has cost. `--short`: the part that CI includes. `--write`: puts the table into lab/results/faults.md.
  */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-const DOCUMENT = join(ROOT, 'docs/scaling-out.md');
+const DOCUMENT = join(ROOT, 'lab/results/faults.md');
 const HEAD = ['Fault', 'Failed requests', 'Longest gap', 'Acknowledged tokens and pushes', 'Lost', 'Doubled'];
 const START = '<!-- faults:start -->';
 const END = '<!-- faults:end -->';

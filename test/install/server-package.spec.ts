@@ -34,7 +34,7 @@ it('can be imported without any framework, and lets the process end', async () =
   expect(JSON.parse(output)).toEqual([Array(4).fill('function'), 'invalid_token', true]);
 });
 
-/** The servers of docs/guides, as they stand there, with the packed package and the real service. */
+/** The servers of docs/guides/api.md as they are there, with the packed package and the real service. */
 describe('the guide', () => {
   let provider: StubProvider;
   let service: TestService;
@@ -52,8 +52,8 @@ describe('the guide', () => {
   });
 
   const start = async (guide: string): Promise<string> => {
-    const text = readFileSync(new URL(`../../docs/guides/${guide}.md`, import.meta.url), 'utf8');
-    const [, code] = /```[jt]s\n(\/\/ (?:server\.js|src\/main\.ts)\n.*?)```/s.exec(text) ?? [];
+    const text = readFileSync(new URL('../../docs/guides/api.md', import.meta.url), 'utf8');
+    const [, code] = new RegExp(`^## ${guide}\\n.*?\`\`\`[jt]s\\n(.*?)\`\`\``, 'ms').exec(text) ?? [];
     const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
     const script = await transform(code!, { loader: 'ts', format: 'esm', target: 'es2022', tsconfigRaw });
     await writeFile(join(project.directory, `${guide}.js`), script.code);
@@ -65,7 +65,7 @@ describe('the guide', () => {
     return line.toString().trim();
   };
 
-  it.each(['express', 'fastify', 'nestjs'])('to %s: its server does what it says', async (guide) => {
+  it.each(['Express', 'Fastify', 'NestJS'])('to %s: its server does what it says', async (guide) => {
     const [url, { access_token: token, user_id: user }] = await Promise.all([
       start(guide),
       signIn(service.url),

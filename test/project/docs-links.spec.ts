@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { headingsOf, linksOf } from '../../docs/.vitepress/markdown.js';
 import { GENERATED, pageOf, ROOT } from '../../docs/.vitepress/places.js';
-import { WRITTEN } from '../../docs/.vitepress/sidebar.js';
+import { LISTED } from '../../docs/.vitepress/sidebar.js';
+import { documents } from '../../docs/.vitepress/linked-files.js';
 import { slugOf } from '../../docs/.vitepress/slug.js';
 
 const namesIn = (folder: string, recursive = false): string[] =>
@@ -27,10 +28,11 @@ it.each(files)('%s: its links lead somewhere, in the repository and in the site'
   expect(dead.map(({ href }) => href)).toEqual([]);
 });
 
-it('has every document in the sidebar, and each page of the site once', () => {
-  const documents = files.filter((file) => file !== 'README.md');
-  expect(documents.filter((file) => !WRITTEN.includes(file))).toEqual([]);
-  expect(new Set(WRITTEN.map(pageOf)).size).toBe(WRITTEN.length);
+it('reaches every document from the 25 pages of the sidebar', () => {
+  const reached = documents();
+  expect(files.filter((file) => file !== 'README.md' && !reached.has(file))).toEqual([]);
+  expect(LISTED.length).toBeLessThanOrEqual(25);
+  expect(new Set([...reached].map(pageOf)).size).toBe(reached.size);
 });
 
 const SOURCES = ['demo', 'deploy', 'docs', 'examples', 'lab', 'openapi', 'packages', 'src', 'test'];

@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs';
 /** Whether `npm run test:infra` runs the specs in full; `-- --short`, which CI runs, is what takes a few seconds. */
 export const isFull = process.env['INFRA'] === '1';
 
-/** What a fault has cost, while requests went on: one row of the table in docs/scaling-out.md. */
+/** What a fault has cost, while requests went on: one row of the table in lab/results/faults.md. */
 export interface FaultRow {
   /** What was done to the service, e.g. `primary killed, standby promoted (HAProxy)`. */
   readonly fault: string;

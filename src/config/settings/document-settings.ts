@@ -49,7 +49,7 @@ export function settingsPage(): string {
   ]);
   const parts = [
     '# Settings',
-    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](production.md#rotating-secrets) while the service runs.',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each fault. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](maintenance.md#rotating-secrets) while the service runs.',
     'In development nothing has to be set. What production asks for is in [running in production](production.md).',
     ...sections,
     '## Providers',
