@@ -9,7 +9,6 @@ import type { Program } from 'typescript';
 /** Files with classes of bodies and answers, beside `*.dto.ts`. */
 const MODELS = [
   'auth/server-metadata.controller.ts',
-  'auth/sign-out/backchannel-logout.controller.ts',
   'auth/sign-out/sign-out.controller.ts',
   'auth/users/users.controller.ts',
   'operations/health.ts',

@@ -55,10 +55,10 @@ export class AuthController {
    * Exchange an authorization code for tokens
    *
    * Every request with well-formed parameters uses up the `state`: after any later error the sign-in begins anew at
-   * `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of the same key
+   * `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of this key
    * (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.
    *
-   * A stock OAuth client sends a code of Latchkey’s own, which begins with `lkc_`, with `redirect_uri` and `code_verifier`, and
+   * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and `code_verifier`, and
    * without `state`.
    *
    * @returns Tokens. Only this answer has the refresh token.
@@ -85,7 +85,7 @@ export class AuthController {
    * Obtain a new access token
    *
    * The refresh token is neither replaced, nor extended, nor revoked. If the session began with a `DPoP` proof, a refresh needs
-   * a new proof of the same key.
+   * a new proof of this key.
    *
    * @returns A new access token.
    * @throws OAuthError `invalid_grant`, `invalid_dpop_proof`

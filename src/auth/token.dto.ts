@@ -4,8 +4,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { UUID } from '../http/parameters/uuid.js';
-import { CODE_PREFIX } from './clients/authorization-codes.js';
-import { ClientTokenDto } from './clients/clients.dto.js';
+import { ClientTokenDto, CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
@@ -27,11 +26,11 @@ export class TokenDto {
   @OptionalText({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
   code_verifier?: string;
 
-  /** `iss` of the callback's query, where the provider sent one (RFC 9207). */
+  /** `iss` of the callback's query, if the provider sent one (RFC 9207). */
   @OptionalText({ max: 2048 })
   iss?: string;
 
-  /** UUID that the client made up for its device. */
+  /** UUID that the client generated for its device. */
   @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
   device_id?: string;
 
@@ -59,7 +58,7 @@ export class IssuedTokens {
 
   token_type!: 'Bearer';
 
-  /** Told only here; reusable until it expires. */
+  /** Only in this answer; reusable until it expires. */
   refresh_token!: string;
 
   /** Lifetime of the access token, in seconds. */
@@ -74,7 +73,7 @@ type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
 
 /**
  * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
- * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send a state of their own.
+ * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send another state.
  *
  * @param body parsed, not validated
  * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text

@@ -10,7 +10,7 @@ export const BATCH = 1000;
 /** First key of the advisory locks; the second is the table. One batch per table runs at a time, on all instances together. */
 export const REMOVAL_LOCK = 0x6c6b_0003;
 
-/** A table whose rows expire. */
+/** Table with a column `expires_at`. */
 export interface ExpiringTable extends Expiry {
   readonly table: string;
   /** Columns of the primary key. */
@@ -24,7 +24,7 @@ export interface Batch {
   readonly next: string | null;
 }
 
-/** Removes expired rows in batches. A Citus cluster has an implementation of its own (expired-slices.ts). */
+/** Removes expired rows in batches. TimeSlices is for Citus. */
 export abstract class ExpiredRows {
   /** Size of the first batch. */
   abstract readonly size: number;
@@ -49,7 +49,7 @@ export class RowBatches extends ExpiredRows {
   }
 }
 
-/** Tables whose entities are marked with `@Expires`; `first` ones come first. */
+/** Tables of the entities with `@Expires`; `first` ones come first. */
 export function expiringTables({ entityMetadatas }: DataSource): ExpiringTable[] {
   const reflector = new Reflector();
   const tables = entityMetadatas.flatMap(({ target, tableName, primaryColumns }) => {
@@ -61,8 +61,8 @@ export function expiringTables({ entityMetadatas }: DataSource): ExpiringTable[]
 }
 
 /**
- * The statement of one batch; its parameter is the expiry at which the batch begins. While rows are removed, the next batch begins
- * at the last expiry of this one, so that of many rows with the same expiry none is left out.
+ * Returns the statement of one batch; its parameter is the expiry at which the batch begins. If rows were removed, the next batch
+ * begins at the last expiry of this one, since more rows may have it.
  */
 export function removalOf({ table, key, unless }: ExpiringTable, rows = BATCH): Statement {
   return {
@@ -89,8 +89,7 @@ function removeAll(table: string, rows: number): string {
 
 /**
  * Rows that must stay are passed over: the next batch begins behind them. They are not locked, since a lock writes to the row. The
- * condition is repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear time,
- * whatever the planner expects.
+ * condition is repeated under the lock, since a session may have been signed out in between. `EXCEPT` compares in linear time.
  */
 function removeSome(table: string, key: string, { isDue, keptOf }: Retention, rows: number): string {
   return `seen AS MATERIALIZED (

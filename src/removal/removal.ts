@@ -38,7 +38,7 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
     this.tables = expiringTables(dataSource);
   }
 
-  /** Tables that are marked as `first` have a run of their own: they never wait for other tables. */
+  /** Tables that are marked as `first` are removed separately: they never wait for other tables. */
   onApplicationBootstrap(): void {
     for (const first of [true, false]) this.runLater(first);
   }

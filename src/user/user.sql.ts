@@ -6,7 +6,7 @@ const REPLACE = `ON CONFLICT (user_id) DO UPDATE
         WHERE (users.username, users.email, users.avatar_url)
           IS DISTINCT FROM (excluded.username, excluded.email, excluded.avatar_url)`;
 
-/** Upserts the user whose columns are the parameters; Citus sends it to one node. */
+/** Upserts a user; the parameters are the columns. Citus sends it to one node. */
 export const UPSERT_USER = `
       INSERT INTO users (${COLUMNS}) VALUES ($1, $2, $3, $4, $5, $6)
       ${REPLACE}`;

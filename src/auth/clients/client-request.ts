@@ -6,13 +6,13 @@ export interface ClientRequest {
   /** Clients are not registered (contract §4): the id binds the code and proves nothing. */
   readonly clientId: string;
   readonly redirectUri: string;
-  /** The client's own, to be returned untouched; null: it sent none. */
+  /** Returned unchanged; null: the client sent none. */
   readonly state: string | null;
   /** S256 (RFC 7636 §4.2). */
   readonly codeChallenge: string;
 }
 
-/** Where the answer goes. */
+/** Destination of the answer. */
 export type ClientAddress = Pick<ClientRequest, 'redirectUri' | 'state'>;
 
 /**

@@ -2,6 +2,9 @@ import { OAuthParameters, OptionalText, RequiredText } from '../../http/paramete
 import { UUID } from '../../http/parameters/uuid.js';
 import { STATE } from '../states/state.service.js';
 
+/** Distinguishes codes of the service from a provider's at POST /oauth2/token (contract §4). */
+export const CODE_PREFIX = 'lkc_';
+
 /**
  * Query of GET /oauth2/authorize from a stock OAuth client (RFC 6749 §4.1.1; contract §4). Errors found by these rules are shown
  * in the browser; ClientAuthorization validates the rest and can send errors to the client.
@@ -12,11 +15,11 @@ export class ClientAuthorizeDto {
   @RequiredText()
   response_type!: string;
 
-  /** What the client calls itself; nobody is registered. */
+  /** Name of the client; clients are not registered. */
   @RequiredText({ max: 255 })
   client_id!: string;
 
-  /** Where the browser goes in the end; on the list REDIRECT_URIS. */
+  /** Callback of the client; on the list REDIRECT_URIS. */
   @RequiredText()
   redirect_uri!: string;
 
@@ -24,7 +27,7 @@ export class ClientAuthorizeDto {
   @OptionalText()
   response_mode?: string;
 
-  /** Comes back untouched. */
+  /** Returned unchanged. */
   @OptionalText({ matches: { pattern: /^[\x20-\x7e]{1,2048}$/, as: 'at most 2048 printable characters' } })
   state?: string;
 
@@ -67,7 +70,7 @@ export class ClientCallbackDto {
   error_description?: string;
 }
 
-/** Body of POST /oauth2/token with a code of our own (RFC 6749 §4.1.3; contract §4). */
+/** Body of POST /oauth2/token with a code of the service (RFC 6749 §4.1.3; contract §4). */
 @OAuthParameters()
 export class ClientTokenDto {
   /** As the callback of the client received it. */
@@ -78,15 +81,15 @@ export class ClientTokenDto {
   @RequiredText()
   redirect_uri!: string;
 
-  /** What the challenge was made from (RFC 7636 §4.1). */
+  /** PKCE verifier (RFC 7636 §4.1). */
   @RequiredText({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
   code_verifier!: string;
 
-  /** As in the authorization request, where it is given. */
+  /** As in the authorization request, if given. */
   @OptionalText({ max: 255 })
   client_id?: string;
 
-  /** UUID that the client made up for its device. */
+  /** UUID that the client generated for its device. */
   @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
   device_id?: string;
 

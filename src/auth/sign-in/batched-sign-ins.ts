@@ -108,10 +108,9 @@ export async function signInBatched(
 const BATCH_LOCK_TIMEOUT = '50ms';
 /** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
 const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
-/** Longest wait for other sign-ins of the same user (contract §3). */
+/** Longest wait for other sign-ins of one user (contract §3). */
 const LONGEST_WAIT_MS = 1000;
 
-/** The sign-in has to be written in a statement of its own. */
 const SINGLE = Symbol('single');
 
 /** Batches concurrent sign-ins into one statement (docs/benchmark.md). */

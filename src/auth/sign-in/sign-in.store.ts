@@ -39,7 +39,7 @@ export type Beyond = 'session' | 'device';
 /** Result of a sign-in; a sign-in without a device has no event. */
 export type Written = SignedInRow | Beyond | undefined;
 
-/** Writes all rows of a sign-in, or none. Citus has an implementation of its own (stepwise-sign-ins.ts). */
+/** Writes all rows of a sign-in, or none. StepwiseSignIns is for Citus. */
 export abstract class SignInWriter {
   abstract write(signIn: SignIn): Promise<Written>;
 }

@@ -1,15 +1,7 @@
 import { Body, Controller, HttpCode, Ip, Post, type Type } from '@nestjs/common';
-import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
 import { Public } from '../../token/guard/access.js';
+import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
-
-/** Body of POST /providers/<name>/backchannel-logout (OpenID Connect Back-Channel Logout 1.0 §2.5). */
-@OAuthParameters()
-export class BackchannelLogoutDto {
-  /** The provider's signed request to end sessions. */
-  @RequiredText({ max: 8192 })
-  logout_token!: string;
-}
 
 /** Returns a controller for one provider: the path exists for OpenID providers only (contract §6). */
 export function backchannelLogoutOf(provider: string): Type {
@@ -18,10 +10,10 @@ export function backchannelLogoutOf(provider: string): Type {
     constructor(private readonly logouts: BackchannelLogout) {}
 
     /**
-     * Where an OpenID provider ends sessions
+     * End sessions on request of an OpenID provider
      *
-     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider whose
-     * adapter is `oidc` has such a path. The answer is 200 also if the user is unknown.
+     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider with
+     * the adapter `oidc` has such a path. The answer is 200 also if the user is unknown.
      *
      * @returns The sessions have ended.
      * @throws OAuthError `slow_down`

@@ -12,15 +12,15 @@ import { findAccount, type Account } from '../../user/user.store.js';
 
 /** Answer of POST /sign-out, if the provider has a logout page. */
 export class SignedOut {
-  /** Where the browser ends the session with the provider as well. */
+  /** Logout page of the provider, for the browser. */
   redirect_url!: string;
 }
 
 /** To sign out at the provider as well (contract §4). */
 export class ProviderLogoutDto {
   /**
-   * Where the provider sends the browser afterwards. It affects only the caller’s browser, so REDIRECT_URIS does not apply; the
-   * provider has a list of its own.
+   * Address to which the provider redirects the browser afterwards. Only the caller’s browser is affected, so REDIRECT_URIS does
+   * not apply; the provider checks it.
    */
   @RequiredText({
     max: 2048,
@@ -58,7 +58,7 @@ export class SignOutController {
    * everything else. `all`: both. Devices stay listed. Access tokens are refused and sockets closed within a second, on every
    * instance.
    *
-   * @returns {200} Signed out; with `provider_logout`, where the browser signs out at the provider as well.
+   * @returns {200} Signed out; with `provider_logout`: the provider’s logout page.
    * @returns {204} Signed out.
    */
   @Post('sign-out')

@@ -79,7 +79,7 @@ export class UsersController {
   /**
    * Sign a user out and remove them
    *
-   * Devices and events are removed as well. A later sign-in creates the user again, with the same id.
+   * Devices and events are removed as well. A later sign-in creates the user again, with this id.
    *
    * @returns Removed.
    * @throws OAuthError `not_found`
