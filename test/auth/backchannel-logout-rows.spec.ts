@@ -141,7 +141,7 @@ describe('the rows of a logout by the provider', () => {
       expect(reported).toEqual([]);
     });
 
-    // A provider that gives all sessions the same name must not end them all.
+    // A provider that gives all sessions one name must not end them all.
     it.each([
       [100, 0],
       [101, 1],
@@ -211,7 +211,7 @@ describe('the rows of a logout by the provider', () => {
     ['batched', false],
     ['single, as on Citus', true],
   ])('%s', (_form, isDistributed) => {
-    // A logout of subject and session means that session, and those of the subject that have no name.
+    // A logout of subject and session applies to that session, and to unnamed sessions of the subject.
     it.each<[Names, [identity: Names, isMeant: boolean][]]>([
       [
         of('u', 's'),

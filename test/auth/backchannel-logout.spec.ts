@@ -81,7 +81,7 @@ describe('logout by the provider', () => {
   const send = (token: string, on = here, path = PATH): request.Test =>
     request(on.url).post(path).type('form').send({ logout_token: token });
 
-  /** A logout token of the provider for somebody, made by hand. */
+  /** Makes a logout token of the provider. */
   const tokenFor = (claims: object, header: object = {}): string =>
     makeLogoutToken(issuer.key, { iss: issuer.issuer, ...claims }, { ...header });
 
@@ -93,7 +93,7 @@ describe('logout by the provider', () => {
   /** Which status a sign-in had that failed. */
   const statusIn = (error: Error): number => Number(/got (\d+)/.exec(error.message)?.[1]);
 
-  /** What the provider calls a session; asked at the place where it tells, the ID token. */
+  /** Name of the last session at the provider, from its ID token. */
   function sidOf(): string {
     const { id_token } = proxy.tokens.at(-1) as { id_token: string };
     return claimsOf(id_token)['sid'] as string;
@@ -355,7 +355,7 @@ describe('logout by the provider', () => {
       ]);
       const statuses = answers.map(({ status }) => (status === 401 ? 204 : status)); // ended before it was asked
       expect(statuses).toEqual([200, 200, 204]);
-      expect([200, 401]).toContain(again); // the provider may have ended it meanwhile
+      expect([200, 401]).toContain(again); // the provider may have ended it
       expect(await isAlive(session)).toBe(false);
     }
   });
@@ -456,7 +456,7 @@ describe('logout by the provider', () => {
         await send(tokenFor(names), fresh, elsewhere).expect(400);
         await send(makeLogoutToken(issuer.key, { iss: other.url, ...names }), fresh, elsewhere).expect(400);
       });
-      await send(theirs, fresh, elsewhere).expect(200); // a good one, of nobody who is known
+      await send(theirs, fresh, elsewhere).expect(200); // valid, for an unknown user
       expect(await isAlive(tokens)).toBe(true);
     });
   });

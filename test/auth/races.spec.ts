@@ -100,7 +100,7 @@ describe('races', () => {
     expect(a!.body).toEqual(b!.body);
   });
 
-  // Calls that lock rows of a user, while two instances sign in the same users in opposite orders.
+  // Calls that lock rows of a user, while two instances sign in these users in opposite orders.
   it(`no deadlock, and no answer is a server error (${CROSSINGS} rounds)`, async () => {
     const { databaseUrl } = instances[0];
     // Each row takes 1 ms, so that statements overlap.

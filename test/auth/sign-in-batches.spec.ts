@@ -116,7 +116,7 @@ describe('concurrent sign-ins', () => {
     const user = users[3]!;
     if (before) await issue(user, {}, {}, proof);
     const racers = [...users.map((one) => issue(one, {}, {}, proof)), issue(user, {}, {}, proof)];
-    const all = await Promise.allSettled(racers); // the same proof for another user is another token
+    const all = await Promise.allSettled(racers); // for another user the proof makes another token
     const refused = all.flatMap((result, i) =>
       result.status === 'rejected' ? [[i, result.reason as object]] : [],
     );
@@ -267,7 +267,7 @@ describe('concurrent sign-ins', () => {
     deviceId,
   });
 
-  // Another transaction that waits in the same order never waits in a circle with it.
+  // Transactions that lock in one order cannot deadlock.
   it.each(['users', 'devices', 'channels'])(
     'locks %s in the order of their keys, and all before what comes later',
     async (table) => {

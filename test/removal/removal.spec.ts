@@ -47,7 +47,7 @@ async function count(table: string): Promise<number> {
   return row!['count'] as number;
 }
 
-/** Inserts so many rows, whose expiry is the SQL expression, in which `i` is 1 … rows. */
+/** Inserts rows; their expiry is the SQL expression, in which `i` is 1 … rows. */
 const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknown>> = {
   access_tokens: (rows, expiresAt) =>
     sql(

@@ -115,7 +115,7 @@ describe.each([
     expect(await count('devices', ada)).toBe(2);
   });
 
-  // What was read may be a removal whose commit is not on the standby yet.
+  // The commit of a removal that was read may not be on the standby yet.
   it('nobody knows a user or a device that is not there, which is confirmed', async () => {
     const nobody = randomUUID();
     for (const [userId, deviceId] of [
