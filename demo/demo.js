@@ -7,6 +7,7 @@ import { showLeave } from './leave.js';
 import { showSecondDevice } from './second-device.js';
 import { showToken, showUser, tick } from './profile.js';
 import { addRequest } from './requests.js';
+import './snippets.js';
 
 const element = (id) => document.getElementById(id);
 /** Milliseconds after which the devices are shown, also where the channel cannot be opened. */

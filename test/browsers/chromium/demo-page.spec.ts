@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { randomUUID } from 'node:crypto';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
@@ -148,6 +149,23 @@ inChromium('the page of the demo', () => {
       await other.locator('#feed > li').nth(2).waitFor();
       expect(asked).toBe(1);
     });
+  });
+
+  it('shows the code for an application of your own, with the address of this service', async () => {
+    await signIn(page, service.url);
+    const code = page.locator('#snippet');
+    expect(await code.textContent()).toContain(`url: '${service.url}'`);
+    for (const [framework, text] of [
+      ['react', '<LatchkeyProvider client={latchkey}>'],
+      ['next', "'use client'"],
+      ['vue', "from 'vue'"],
+      ['plain', "latchkey.fetch('/api/orders')"],
+    ] as const) {
+      await page.getByLabel('Framework').selectOption(framework);
+      expect(await code.textContent()).toContain(text);
+      const guide = await page.locator('#guide').textContent();
+      expect(existsSync(new URL(`../../../${guide}`, import.meta.url))).toBe(true);
+    }
   });
 
   it('says how long the tokens last by what they are, and that nothing is live while the network is away', async () => {
