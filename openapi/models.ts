@@ -6,9 +6,11 @@ import { SwaggerModule } from '@nestjs/swagger';
 import { ReadonlyVisitor } from '@nestjs/swagger/plugin';
 import type { Program } from 'typescript';
 
-/** Files with classes of answers. Classes of bodies are in `*.dto.ts`. */
-const ANSWERS = [
+/** Files with classes of bodies and answers, beside `*.dto.ts`. */
+const MODELS = [
   'auth/server-metadata.controller.ts',
+  'auth/sign-out/sign-out.controller.ts',
+  'auth/users/users.controller.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
   'token/access-tokens/introspection.ts',
@@ -36,7 +38,7 @@ export async function loadModels(root: string, program: Program): Promise<Readon
   const visitor = new ReadonlyVisitor({
     introspectComments: true,
     pathToSource: `${root}/openapi`, // so that paths lead from here to the compiled classes
-    dtoFileNameSuffix: ['.dto.ts', ...ANSWERS],
+    dtoFileNameSuffix: ['.dto.ts', ...MODELS],
     controllerFileNameSuffix: ['.none.ts'],
   });
   new PluginMetadataGenerator().generate({

@@ -1,7 +1,6 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE } from '@nestjs/core';
 import { AuthModule } from './auth/auth.module.js';
-import { BackchannelLogoutModule } from './auth/sign-out/backchannel-logout.module.js';
 import { settingsModule } from './config/settings/settings.module.js';
 import type { Settings } from './config/settings/settings.js';
 import { DatabaseModule } from './database/database.module.js';
@@ -37,8 +36,7 @@ export class AppModule {
         RateLimitModule.with(settings),
         ProviderModule,
         TokenModule,
-        AuthModule,
-        BackchannelLogoutModule.with(settings),
+        AuthModule.with(settings),
         UserModule,
         DeviceModule,
         RealtimeModule,

@@ -5,15 +5,13 @@ import { TokenService, RefreshedToken } from '../token/refresh/token.service.js'
 import { AuthService } from './auth.service.js';
 import type { AuthorizeDto } from './authorize.dto.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
-import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
-import { ClientTokenDto } from './clients/client-token.dto.js';
+import { ClientAuthorizeDto, ClientTokenDto } from './clients/clients.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
-import { limitOf, TokenRequestPipe, type TokenRequest } from './grant.js';
-import { IssuedTokens, RefreshDto } from './token.dto.js';
+import { IssuedTokens, limitOf, RefreshDto, TokenRequestPipe, type TokenRequest } from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
 @Public()
@@ -57,10 +55,10 @@ export class AuthController {
    * Exchange an authorization code for tokens
    *
    * Every request with well-formed parameters uses up the `state`: after any later error the sign-in begins anew at
-   * `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of the same key
+   * `/oauth2/authorize`. A `DPoP` proof binds the session to its key, and every refresh then needs a proof of this key
    * (RFC 9449). With `grant_type=refresh_token`, and without `code` and `state`, it does what `/oauth2/refresh` does.
    *
-   * A stock OAuth client sends a code of Latchkey’s own, which begins with `lkc_`, with `redirect_uri` and `code_verifier`, and
+   * A stock OAuth client sends a code that Latchkey issued, which begins with `lkc_`, with `redirect_uri` and `code_verifier`, and
    * without `state`.
    *
    * @returns Tokens. Only this answer has the refresh token.
@@ -87,7 +85,7 @@ export class AuthController {
    * Obtain a new access token
    *
    * The refresh token is neither replaced, nor extended, nor revoked. If the session began with a `DPoP` proof, a refresh needs
-   * a new proof of the same key.
+   * a new proof of this key.
    *
    * @returns A new access token.
    * @throws OAuthError `invalid_grant`, `invalid_dpop_proof`

@@ -1,6 +1,11 @@
-import { Module } from '@nestjs/common';
+import { Module, type DynamicModule } from '@nestjs/common';
+import { DataSource } from 'typeorm';
 import { ChannelModule } from '../channel/channel.module.js';
+import type { Settings } from '../config/settings/settings.js';
+import { SETTINGS } from '../config/settings/settings.module.js';
+import { Sql } from '../database/statements/sql.js';
 import { DeviceModule } from '../device/device.module.js';
+import { openIdProviders } from '../provider/presets.js';
 import { ProviderModule } from '../provider/provider.module.js';
 import { TokenModule } from '../token/token.module.js';
 import { AuthController } from './auth.controller.js';
@@ -10,16 +15,25 @@ import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
 import { ClientCallback } from './clients/client-callback.js';
 import { ClientExchange } from './clients/client-exchange.js';
-import { ClientStates } from './clients/client-states.js';
-import { ProviderLogout } from './sign-out/provider-logout.js';
+import { backchannelLogoutOf } from './sign-out/backchannel-logout.controller.js';
+import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
 import { RevokeController } from './sign-out/revoke.controller.js';
 import { ServerMetadataController } from './server-metadata.controller.js';
-import { SignInStore } from './sign-in/sign-in.store.js';
+import { BatchedSignIns } from './sign-in/batched-sign-ins.js';
+import { SignInStore, SignInWriter } from './sign-in/sign-in.store.js';
+import { StepwiseSignIns } from './sign-in/stepwise-sign-ins.js';
 import { SignOutController } from './sign-out/sign-out.controller.js';
 import { StateService } from './states/state.service.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { UsersController } from './users/users.controller.js';
 import { UsersService } from './users/users.service.js';
+
+const signInWriter = {
+  provide: SignInWriter,
+  inject: [Sql, DataSource, SETTINGS],
+  useFactory: (sql: Sql, dataSource: DataSource, settings: Settings): SignInWriter =>
+    sql.distributed ? new StepwiseSignIns(dataSource, settings) : new BatchedSignIns(sql, settings),
+};
 
 @Module({
   imports: [ChannelModule, DeviceModule, ProviderModule, TokenModule],
@@ -34,16 +48,21 @@ import { UsersService } from './users/users.service.js';
   providers: [
     AuthService,
     AuthorizationCodes,
+    BackchannelLogout,
     ClientAuthorization,
     ClientCallback,
     ClientExchange,
-    ClientStates,
-    ProviderLogout,
     SignInRefusals,
     SignInStore,
+    signInWriter,
     StateService,
     TokenIssuer,
     UsersService,
   ],
 })
-export class AuthModule {}
+export class AuthModule {
+  /** Adds an endpoint for logout tokens of each OpenID provider (contract §6). */
+  static with(settings: Settings): DynamicModule {
+    return { module: AuthModule, controllers: openIdProviders(settings).map(backchannelLogoutOf) };
+  }
+}

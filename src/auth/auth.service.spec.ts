@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors/oauth-error.js';
 import { Events } from '../events.js';
-import { ErrorForClient } from './clients/error-for-client.js';
+import { ErrorForClient } from './clients/client-request.js';
 import { SignInRefusals } from './auth.service.js';
 
 const client = { redirectUri: 'https://app.example/cb', state: null };
@@ -16,7 +16,7 @@ describe('a sign-in that fails', () => {
     ['an error of ours', new OAuthError('invalid_grant', 'x'), 'invalid_grant'],
     [
       'an error for a client',
-      new ErrorForClient(client, 'https://id.example', { error: 'access_denied' }),
+      new ErrorForClient(client, 'https://id.example', 'access_denied'),
       'access_denied',
     ],
     ['any other', Object.assign(new Error('x'), { error: 'invalid_grant' }), 'server_error'],

@@ -14,7 +14,7 @@ import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';
 import { Events } from '../events.js';
-import { ErrorForClient } from './clients/error-for-client.js';
+import { ErrorForClient } from './clients/client-request.js';
 
 /** What is known of a sign-in by the time that it fails. */
 interface Attempt {
@@ -70,6 +70,7 @@ export class AuthService {
       redirectUri,
       codeChallenge: params.code_challenge ?? null,
       memory: memory ?? null,
+      clientRequest: null,
     });
     return { redirect_url: url.href, state, issuer: this.settings.publicUrl };
   }
@@ -79,24 +80,18 @@ export class AuthService {
    * @param call with which they came: a proof in it binds the session to its key (contract §5)
    */
   exchange(params: TokenDto, call: DpopCall, userAgentHeader?: string): Promise<IssuedTokens> {
-    return this.refusals.report((attempt) => this.finish(attempt, params, call, userAgentHeader));
-  }
-
-  private async finish(
-    attempt: Attempt,
-    params: TokenDto,
-    call: DpopCall,
-    userAgentHeader: string | undefined,
-  ): Promise<IssuedTokens> {
-    const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
-    const signIn = await this.states.consume(params.state);
-    attempt.provider = signIn.provider;
-    checkRedirectUri(signIn, params.redirect_uri);
-    checkCodeVerifier(signIn, params.code_verifier);
-    const asked = this.clock.now();
-    const identity = await this.askProvider(signIn, params);
-    const verified = { provider: signIn.provider, identity, asked };
-    return this.tokens.issue(verified, params, { proof, userAgentHeader });
+    return this.refusals.report(async (attempt) => {
+      const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
+      const signIn = await this.states.consume(params.state);
+      attempt.provider = signIn.provider;
+      checkIsOurs(signIn);
+      checkRedirectUri(signIn, params.redirect_uri);
+      checkCodeVerifier(signIn, params.code_verifier);
+      const asked = this.clock.now();
+      const identity = await this.askProvider(signIn, params);
+      const verified = { provider: signIn.provider, identity, asked };
+      return this.tokens.issue(verified, params, { proof, userAgentHeader });
+    });
   }
 
   private askProvider(signIn: PendingSignIn, { code, state, iss }: TokenDto): Promise<Identity> {
@@ -108,6 +103,11 @@ export class AuthService {
       ...(signIn.memory !== null && { memory: signIn.memory }),
     });
   }
+}
+
+// The states of stock clients end at their callback (contract §4).
+function checkIsOurs({ clientRequest }: PendingSignIn): void {
+  if (clientRequest !== null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
 }
 
 // Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).

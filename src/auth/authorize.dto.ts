@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
-import { ClientAuthorizeDto } from './clients/client-authorize.dto.js';
+import { ClientAuthorizeDto } from './clients/clients.dto.js';
 
 /** Query of GET /oauth2/authorize: a client of the specification sends no `response_type`, every other one does (contract §4). */
 @Injectable()

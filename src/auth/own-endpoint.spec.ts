@@ -18,17 +18,17 @@ describe('endpoints of the service itself (contract §4)', () => {
     'https://id.example//oauth2/token',
     'https://id.example/%6fauth2/token%2f%%2f..', // fuzz-redirects.spec.ts: with a stray %, nothing was decoded
     'https://id.example/%6fauth2/%ff',
-    'https://id.example/x%2f%2f..%2foauth2/token', // for those that make one slash of two first
-    'https://id.example/oauth2/x%2f..%2f..', // for those that decode nothing, as the service itself
+    'https://id.example/x%2f%2f..%2foauth2/token', // for readers that merge slashes first
+    'https://id.example/oauth2/x%2f..%2f..', // for readers that decode nothing, as the service
     'https://id.example/providers/x%2f..%2f..%2f/callback',
     'https://id.example/%6fauth2/x/.%09./..%2f', // a tab is no reason to see a dot segment
     'https://id.example/%6fauth2/..%20',
-    'https://id.example//oauth2/x%2f%2f%2f..%2f..', // and for those that do not
+    'https://id.example//oauth2/x%2f%2f%2f..%2f..', // and for readers that do not
     'https://id.example/OAuth2/token',
     'https://id.example/providers/x/callback',
     'https://id.example./oauth2/token',
     'http://id.example/oauth2/token',
-    'http://localhost:3000/oauth2/token', // where it listens
+    'http://localhost:3000/oauth2/token', // the port it listens on
     'http://127.0.0.2:3000/providers/mock/oauth2/authorize',
   ])('%s', (uri) => expect(own(uri)).toBe(true));
 

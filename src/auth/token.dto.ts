@@ -1,5 +1,10 @@
+import { Injectable, type Type } from '@nestjs/common';
+import type { Request } from 'express';
+import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
+import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { UUID } from '../http/parameters/uuid.js';
+import { ClientTokenDto, CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
 
 /** Body of POST /oauth2/token (spec §4.3). */
@@ -21,11 +26,11 @@ export class TokenDto {
   @OptionalText({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
   code_verifier?: string;
 
-  /** `iss` of the callback's query, where the provider sent one (RFC 9207). */
+  /** `iss` of the callback's query, if the provider sent one (RFC 9207). */
   @OptionalText({ max: 2048 })
   iss?: string;
 
-  /** UUID that the client made up for its device. */
+  /** UUID that the client generated for its device. */
   @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
   device_id?: string;
 
@@ -53,7 +58,7 @@ export class IssuedTokens {
 
   token_type!: 'Bearer';
 
-  /** Told only here; reusable until it expires. */
+  /** Only in this answer; reusable until it expires. */
   refresh_token!: string;
 
   /** Lifetime of the access token, in seconds. */
@@ -61,4 +66,63 @@ export class IssuedTokens {
 
   /** The user: a UUID. */
   user_id!: string;
+}
+
+/** Grant of POST /oauth2/token; `own_code`: an authorization code that the service issued (contract §4). */
+type Grant = 'authorization_code' | 'own_code' | 'refresh_token';
+
+/**
+ * `code` and `state` mean the grant of the specification (spec §4.3); otherwise `grant_type` decides (contract §4). A provider may
+ * be another Latchkey: a code with our prefix and a state in our format is the provider's. Some clients send another state.
+ *
+ * @param body parsed, not validated
+ * @throws OAuthError `unsupported_grant_type`, or `invalid_request` if it is not text
+ */
+export function grantOf(body: unknown): Grant {
+  const { code, state, grant_type: grantType } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const isOwn = typeof code === 'string' && code.startsWith(CODE_PREFIX) && !mayBeOurs(state);
+  if (!isOwn && !isEmpty(code) && !isEmpty(state)) return 'authorization_code';
+  if (isEmpty(grantType) || grantType === 'authorization_code')
+    return isOwn ? 'own_code' : 'authorization_code';
+  if (grantType === 'refresh_token') return grantType;
+  if (typeof grantType !== 'string') throw new OAuthError('invalid_request', 'grant_type must be given once');
+  throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token');
+}
+
+/** A state that is not text is rejected later. */
+function mayBeOurs(state: unknown): boolean {
+  return !isEmpty(state) && (typeof state !== 'string' || STATE.test(state));
+}
+
+/** Treated as omitted, as an optional parameter is (contract §3). */
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
+}
+
+/** Limit by grant, so that a refresh counts as one at either endpoint (contract §2). */
+export function limitOf({ body }: Request): 'token' | 'refresh' {
+  try {
+    return grantOf(body) === 'refresh_token' ? 'refresh' : 'token';
+  } catch {
+    return 'token'; // the pipe rejects it
+  }
+}
+
+export type TokenRequest = TokenDto | ClientTokenDto | RefreshDto;
+
+const PARAMETERS: Readonly<Record<Grant, Type<TokenRequest>>> = {
+  authorization_code: TokenDto,
+  own_code: ClientTokenDto,
+  refresh_token: RefreshDto,
+};
+
+/** Body of POST /oauth2/token: the grant decides which parameters it has. */
+@Injectable()
+export class TokenRequestPipe extends ParametersPipe {
+  override transform(body: unknown): TokenRequest {
+    return super.transform(body, {
+      type: 'body',
+      metatype: PARAMETERS[grantOf(body)],
+    }) as TokenRequest;
+  }
 }

@@ -11,7 +11,7 @@ import { deviceFacts } from './device.sql.js';
 import { findDevice, findDevices, type DevicePlace, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 
-/** The devices of one user. Another user's device is treated as one that does not exist. */
+/** Devices of one user. A device of another user counts as unknown. */
 @Injectable()
 export class DeviceService {
   constructor(
@@ -22,7 +22,6 @@ export class DeviceService {
     private readonly events: Events,
   ) {}
 
-  /** A page of the devices, newest use first. */
   list(userId: string, after?: DevicePlace): ReturnType<typeof findDevices> {
     return findDevices(this.devices.manager, userId, after);
   }
@@ -41,8 +40,7 @@ export class DeviceService {
   }
 
   /**
-   * Signs the device out and deletes it. Its row is locked before its last sessions end: a concurrent sign-in waits, then inserts
-   * the device anew; a concurrent removal waits, then finds nothing.
+   * Signs the device out and deletes it. The sign-out locks its row first: a concurrent sign-in waits, then inserts the device anew.
    * @throws OAuthError `not_found`
    */
   async remove({ userId, sessionId }: Session, deviceId: string): Promise<void> {

@@ -1,20 +1,17 @@
 import type { Device } from './device.entity.js';
 
-/** What a sign-in says about its device, as SQL expressions. */
-interface SignedInDevice {
-  readonly userId: string;
-  readonly deviceId: string;
-  readonly deviceName: string;
-  readonly userAgent: string;
-}
+const COLUMNS = 'user_id, device_id, device_name, user_agent, last_seen_at';
 
-/** Upserts a device, with VALUES, so that Citus sends it to one node. Values that the client leaves out stay. */
-export function upsertNamedDevice({ userId, deviceId, deviceName, userAgent }: SignedInDevice): string {
-  return `
-      INSERT INTO devices (${COLUMNS})
-      VALUES (${userId}, ${deviceId}, ${deviceName}, ${userAgent}, now())
+// Values that the client leaves out stay.
+const KEEP = `ON CONFLICT (user_id, device_id) DO UPDATE
+        SET device_name = coalesce(excluded.device_name, devices.device_name),
+          user_agent = coalesce(excluded.user_agent, devices.user_agent),
+          last_seen_at = excluded.last_seen_at`;
+
+/** Upserts the device `$2` of the user `$1` with name `$3` and user agent `$4`; Citus sends it to one node. */
+export const UPSERT_DEVICE = `
+      INSERT INTO devices (${COLUMNS}) VALUES ($1, $2, $3, $4, now())
       ${KEEP}`;
-}
 
 /**
  * Upserts devices of several users in the order of their keys; returns each with the text `facts` (DEVICE_FACTS).
@@ -32,13 +29,7 @@ export function upsertDevices(from: string, after: string): string {
       RETURNING user_id, ${DEVICE_FACTS}::text AS facts`;
 }
 
-const COLUMNS = 'user_id, device_id, device_name, user_agent, last_seen_at';
-const KEEP = `ON CONFLICT (user_id, device_id) DO UPDATE
-        SET device_name = coalesce(excluded.device_name, devices.device_name),
-          user_agent = coalesce(excluded.user_agent, devices.user_agent),
-          last_seen_at = excluded.last_seen_at`;
-
-/** A condition, made from SQL expressions: the user has this device. */
+/** Condition: the user has this device. */
 export function hasDevice(userId: string, deviceId: string): string {
   return `EXISTS (SELECT FROM devices WHERE user_id = ${userId} AND device_id = ${deviceId})`;
 }
@@ -46,7 +37,7 @@ export function hasDevice(userId: string, deviceId: string): string {
 /** Devices that a user may have (contract §4, POST /oauth2/token). */
 const MOST_DEVICES = 2000;
 
-/** A condition, made from SQL expressions: the device, or null, is new to the user, who has MOST_DEVICES. */
+/** Condition: the device is new (not null), and the user has MOST_DEVICES already. */
 export function isDeviceBeyond(userId: string, deviceId: string): string {
   return `CASE
     WHEN ${deviceId}::uuid IS NULL THEN false
@@ -54,7 +45,7 @@ export function isDeviceBeyond(userId: string, deviceId: string): string {
     ELSE NOT ${hasDevice(userId, deviceId)} END`;
 }
 
-/** JSON, from the columns of a device: what `device.*` events carry (contract §7), see DeviceFacts. */
+/** DeviceFacts as JSON, from the columns of a device. */
 export const DEVICE_FACTS = `json_build_object(
         'device_id', device_id, 'device_name', device_name, 'user_agent', user_agent,
         'created_at', ${rfc3339('created_at')}, 'last_seen_at', ${rfc3339('last_seen_at')}
@@ -78,7 +69,6 @@ export interface DeviceFacts {
   last_seen_at: string;
 }
 
-/** The facts of a device. DEVICE_FACTS makes them in SQL. */
 export function deviceFacts(device: Device): DeviceFacts {
   return {
     device_id: device.deviceId,

@@ -3,7 +3,7 @@ import { isOnline } from '../channel/presence.sql.js';
 import { selectEndedSessions, selectLivingDevices } from '../token/sessions/session.sql.js';
 import { Device } from './device.entity.js';
 
-/** A device, whether it has a session that lives, and whether it has an open socket on some instance. */
+/** A device with its live state: a living session, an open socket on any instance. */
 export type KnownDevice = Device & { readonly signedIn: boolean; readonly online: boolean };
 
 /** Devices that one call lists (contract §4, GET /devices). */
@@ -11,7 +11,7 @@ const PAGE = 100;
 
 /** Place of a device in the list: newest use first. */
 export interface DevicePlace {
-  /** When it was last used: microseconds since the epoch, as text. */
+  /** Last use: microseconds since the epoch, as text. */
   readonly lastSeen: string;
   readonly deviceId: string;
 }
@@ -27,18 +27,15 @@ const known = (from: string): string => `
 
 const DEVICE = known('SELECT * FROM devices WHERE user_id = $1 AND device_id = $2');
 
-// The page is selected first, so that sockets of no other devices are looked for. No index by `last_seen_at`: each use of a
-// device would write it.
+// The page is selected first, so that sockets of its devices only are read. No index on `last_seen_at`: each use of a device would
+// write it.
 const DEVICES = `${known(`
     SELECT * FROM devices
     WHERE user_id = $1 AND ($2::bigint IS NULL OR (-${PLACE}, device_id) > (-$2::bigint, $3::uuid))
     ORDER BY last_seen_at DESC, device_id LIMIT ${PAGE + 1}`)}
   ORDER BY last_seen_at DESC, device_id`;
 
-/**
- * A page of the user's devices, newest use first. A device that is used between two pages moves to the first one.
- * @param after last device of the previous page; undefined: the first page
- */
+/** Returns a page, newest use first. @param after last device of the previous page */
 export async function findDevices(
   manager: EntityManager,
   userId: string,
@@ -54,7 +51,6 @@ export async function findDevices(
   return { devices, next: end && { lastSeen: end.place, deviceId: end.deviceId } };
 }
 
-/** One device of the user, if there is such a device. */
 export async function findDevice(
   manager: EntityManager,
   userId: string,
@@ -64,10 +60,10 @@ export async function findDevice(
   return device;
 }
 
-// In the order in which sign-outs lock them (sign-out.service.ts).
+// Same order as in sign-out.service.ts.
 const LOCK = 'SELECT FROM devices WHERE user_id = $1 ORDER BY device_id FOR UPDATE';
 
-/** Removes all devices of a user. Renames and sign-outs that are under way are waited for. */
+/** Removes all devices of a user, after concurrent renames and sign-outs. */
 export async function removeDevices(manager: EntityManager, userId: string): Promise<void> {
   await manager.query(LOCK, [userId]);
   await manager.delete(Device, { userId });
@@ -87,13 +83,13 @@ const SIGNED_OUT_LONGEST = `
 
 const LOCK_ONE = 'SELECT FROM devices WHERE user_id = $1 AND device_id = $2 FOR UPDATE';
 
-// Once its row is locked: a session may have begun on it before.
+// Runs under the lock: a session may have begun on the device since.
 const REMOVE_SIGNED_OUT = `
   DELETE FROM devices WHERE user_id = $1 AND device_id = $2 AND device_id NOT IN (${selectLivingDevices('$1')})`;
 
 /**
- * Looks for the device of a user that has been signed out the longest, and removes it. Rows of sessions are removed some time
- * after their end: devices without any come first, by their last use.
+ * Removes the device of a user that has been signed out the longest. Ended sessions are removed after a while: devices without any
+ * come first, by their last use.
  * @returns undefined if all devices are signed in. `isRemoved` is false if a concurrent call has removed or signed in the device
  */
 export async function removeSignedOutLongest(

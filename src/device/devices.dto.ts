@@ -19,17 +19,17 @@ export class RenameDto {
   device_name!: string;
 }
 
-/** A device as its user sees it (contract §4), made from a KnownDevice and from what is not stored. */
+/** A device of the caller (contract §4), made from a KnownDevice. */
 export class DeviceView {
-  /** UUID that the client made up. */
+  /** UUID that the client generated. */
   @Expose({ name: 'deviceId' })
   device_id!: string;
 
-  /** For people; null where no client gave one. */
+  /** Display name; null if no client sent one. */
   @Expose({ name: 'deviceName' })
   device_name!: string | null;
 
-  /** Null where no client told one. */
+  /** Null if no client sent one. */
   @Expose({ name: 'userAgent' })
   user_agent!: string | null;
 
@@ -43,11 +43,11 @@ export class DeviceView {
   @Type(() => Date)
   last_seen_at!: Date;
 
-  /** Whether it is the caller's own. */
+  /** Whether it is the caller's device. */
   @Expose()
   current!: boolean;
 
-  /** Whether it has a session that lives: one that was neither signed out nor has expired. */
+  /** Whether it has a session that is neither signed out nor expired. */
   @Expose({ name: 'signedIn' })
   signed_in!: boolean;
 

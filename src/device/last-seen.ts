@@ -5,7 +5,7 @@ import { Events, type Session } from '../events.js';
 
 const WRITE_EVERY_MS = 5000;
 
-// At most one write per device and minute, however many instances see it. Rows that another instance writes are skipped.
+// At most one write per device and minute, on all instances together.
 const WRITE = {
   name: 'devices-seen',
   text: `
@@ -20,17 +20,17 @@ const WRITE = {
     WHERE d.user_id = seen.user_id AND d.device_id = seen.device_id`,
 };
 const LARGEST_WRITE = 1000;
-// On Citus: `SKIP LOCKED` is refused where rows may be on several nodes.
+// Citus supports `SKIP LOCKED` for rows of one node only.
 const WRITE_ONE = {
   name: 'device-seen',
   text: `
     UPDATE devices SET last_seen_at = now()
     WHERE user_id = $1 AND device_id = $2 AND last_seen_at < now() - interval '1 minute'`,
 };
-/** The most sessions remembered between two writes; those left out are seen again before their minute is over. */
+/** Sessions that are kept between two writes; a session beyond that is written after its next use. */
 const MOST_SEEN = 20_000;
 
-/** Writes when devices were last used, every few seconds and not on every request. */
+/** Writes the last use of devices every few seconds, instead of on every request. */
 @Injectable()
 export class LastSeen implements OnApplicationShutdown {
   private readonly logger = new Logger(LastSeen.name);
@@ -54,7 +54,7 @@ export class LastSeen implements OnApplicationShutdown {
     clearInterval(this.timer);
   }
 
-  /** Writes the devices seen since the last time; if the database is away, these sightings are forgotten. */
+  /** Writes the devices that were used since the last write; if the database is away, they are dropped. */
   async write(): Promise<void> {
     this.writing = true;
     const sessions = [...this.seen.values()];
@@ -68,7 +68,6 @@ export class LastSeen implements OnApplicationShutdown {
     }
   }
 
-  /** A part that fails does not keep the others from being written. */
   private writeTogether(sessions: readonly Session[]): Promise<void> {
     return forEachLimited(chunks(sessions, LARGEST_WRITE), (some) =>
       this.sql.query(WRITE, [some.map(({ userId }) => userId), some.map(({ deviceId }) => deviceId)]),

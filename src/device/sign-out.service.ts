@@ -12,8 +12,8 @@ import {
 import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
 import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
 
-// Runs first, in one order. Without this lock, two sign-outs that end the last two sessions of a device would each see the
-// other's session alive, and neither would announce the device.
+// Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
+// neither would announce the device.
 const LOCK_DEVICES = `
   SELECT FROM devices
   WHERE user_id = $1 AND ($2 IN ('others', 'all') OR device_id = $3)
@@ -25,16 +25,14 @@ const SIGNED_OUT_DEVICES = `
   WHERE user_id = $1 AND device_id = ANY($2) AND device_id NOT IN (${selectLivingDevices('$1')})
   ORDER BY device_id`;
 
-type Asker = DomainEvents['sign_out.requested'][0]['by'];
-
 interface SignOutOptions {
-  /** Who asked for it; left out: the user. */
-  readonly by?: Asker;
-  /** What belongs in the transaction of the last slice. */
+  /** Default: the user. */
+  readonly by?: DomainEvents['sign_out.requested'][0]['by'];
+  /** Runs in the transaction of the last slice. */
   readonly last?: (transaction: ChannelTransaction) => Promise<unknown>;
 }
 
-/** What one slice of a provider's logout has ended. */
+/** Slice of a provider's logout. */
 interface ProviderSlice {
   readonly userIds: readonly string[];
   readonly sessions: number;
@@ -50,21 +48,19 @@ export class SignOutService {
   ) {}
 
   /**
-   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left to end,
-   * nothing is written, so it needs no rate limit (contract §2).
+   * Signs sessions out, and appends `device.signed_out` for each device without a living session. If no session is left, nothing is
+   * written, so it needs no rate limit (contract §2). One transaction ends one slice (contract §4, "Effect of a sign-out"), so a
+   * sign-out that failed between two slices can be repeated.
    *
-   * One transaction ends one slice (contract §4, "Effect of a sign-out"); it announces the devices whose last session it ends. So
-   * a sign-out that failed between two slices can be repeated.
-   *
-   * @param of the session, device and user that the scope refers to
+   * @param target the session, device and user that the scope refers to
    */
-  async signOut(scope: SessionScope, of: ScopeOf, { by, last }: SignOutOptions = {}): Promise<void> {
+  async signOut(scope: SessionScope, target: ScopeOf, { by, last }: SignOutOptions = {}): Promise<void> {
     let sessions = 0;
     let isDone = false;
     try {
       while (!isDone) {
         const ended = await this.history.transaction(async (transaction) => {
-          const count = await this.signOutSlice(scope, of, transaction);
+          const count = await this.signOutSlice(scope, target, transaction);
           if (count < SLICE) await last?.(transaction);
           return count;
         });
@@ -74,40 +70,31 @@ export class SignOutService {
     } finally {
       // Slices that have ended are reported even if the next one fails.
       if (isDone || sessions > 0)
-        this.events.emit('sign_out.requested', { userId: of.userId, scope, sessions, ...(by && { by }) });
+        this.events.emit('sign_out.requested', { userId: target.userId, scope, sessions, ...(by && { by }) });
     }
   }
 
-  /**
-   * One slice of a sign-out.
-   *
-   * @param within the transaction to take part in
-   * @returns how many sessions were ended; fewer than `sliceSize`: it was the last slice
-   */
-  async signOutSlice(scope: SessionScope, of: ScopeOf, within: ChannelTransaction): Promise<number> {
+  /** Ends one slice. @returns number of sessions; fewer than SLICE: it was the last slice */
+  async signOutSlice(scope: SessionScope, target: ScopeOf, within: ChannelTransaction): Promise<number> {
     const { manager } = within;
-    const { userId, deviceId } = of;
+    const { userId, deviceId } = target;
     await manager.query(LOCK_DEVICES, [userId, scope, deviceId]);
-    const ended = await endSessions(manager, scope, of);
-    if (ended.length === 0) await manager.query(CONFIRM_READ.text); // it may have been tried before
+    const ended = await endSessions(manager, scope, target);
+    if (ended.length === 0) await manager.query(CONFIRM_READ.text); // an earlier request may have ended them
     await this.announce(within, userId, ended);
     return ended.length;
   }
 
   /**
-   * Signs out a slice of the sessions that a provider calls by these names. Users are locked in one order, against deadlocks.
-   * The caller emits the event.
-   *
-   * @param within the transaction to take part in
-   * @throws TooManyUsers if there are more than one name may have: the caller must roll back
+   * Signs out a slice of the sessions with these names at the provider. Users are locked in one order, against deadlocks.
+   * @throws TooManyUsers if one name belongs to too many users: the caller must roll back
    */
   async signOutAtProvider(names: NamesAtProvider, within: ChannelTransaction): Promise<ProviderSlice> {
     const { manager } = within;
     const known = await withItsSubjects(manager, names);
-    const all = await usersAtProvider(manager, known);
     const userIds: string[] = [];
     let sessions = 0;
-    for (const userId of all) {
+    for (const userId of await usersAtProvider(manager, known)) {
       await manager.query(LOCK_DEVICES, [userId, 'all', null]);
       const ended = await endSessionsAtProvider(manager, userId, known);
       await this.announce(within, userId, ended);
@@ -118,7 +105,7 @@ export class SignOutService {
     return { userIds, sessions, isLast: true };
   }
 
-  /** @param ended the devices of sessions that were ended */
+  /** @param ended device of each session that was ended */
   private async announce(
     { manager, append }: ChannelTransaction,
     userId: string,

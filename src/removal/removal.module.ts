@@ -1,5 +1,16 @@
 import { Module } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Sql } from '../database/statements/sql.js';
+import { ExpiredRows, RowBatches } from './expired-rows.js';
+import { TimeSlices } from './expired-slices.js';
 import { Removal } from './removal.js';
 
-@Module({ providers: [Removal] })
+const expiredRows = {
+  provide: ExpiredRows,
+  inject: [Sql, DataSource],
+  useFactory: (sql: Sql, dataSource: DataSource): ExpiredRows =>
+    sql.distributed ? new TimeSlices(dataSource) : new RowBatches(sql),
+};
+
+@Module({ providers: [expiredRows, Removal] })
 export class RemovalModule {}

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   Injectable,
   Logger,
@@ -5,48 +6,44 @@ import {
   type OnApplicationBootstrap,
 } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Sql } from '../database/statements/sql.js';
+import { errorCode } from '../database/statements/error-facts.js';
+import { isDatabaseAway } from '../errors/database-error.js';
 import { Events } from '../events.js';
-import { removeSlices } from './expired-slices.js';
-import {
-  BATCH,
-  expiredRows,
-  mayDoWithFewer,
-  MOST_FAILURES,
-  type Batch,
-  type ExpiredRows,
-  type Look,
-} from './expired-rows.js';
-import { restAfter } from './rest.js';
+import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.js';
 
-/** What has expired is gone within a minute (contract §5), whichever instance's turn it is. */
+/** Expired rows are removed within a minute (contract §5). */
 const EVERY_MS = 30_000;
 
-/** Removes what has expired, in small batches, beside other instances. */
+/** Failed statements in a row after which a table is left until the next run. */
+const MOST_FAILURES = 20;
+/** A batch grows only after one that was faster, so that it stays far below the statement timeout. */
+const QUICK_MS = 100;
+/** A shutdown waits for the pause between two batches. */
+const LONGEST_PAUSE_MS = 1000;
+
+/** Removes expired rows in small batches. */
 @Injectable()
 export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(Removal.name);
-  private readonly tables: readonly ExpiredRows[];
+  private readonly tables: readonly ExpiringTable[];
   private readonly timers = new Map<boolean, NodeJS.Timeout>();
   private readonly running = new Map<boolean, Promise<unknown>>();
   private stopping = false;
-  /** Where the next run of a table begins, if the last one ended among rows that cannot be removed. */
-  private readonly startOf = new Map<string, string>();
 
   constructor(
-    private readonly sql: Sql,
+    private readonly rows: ExpiredRows,
     private readonly dataSource: DataSource,
     private readonly events: Events,
   ) {
-    this.tables = expiredRows(dataSource);
+    this.tables = expiringTables(dataSource);
   }
 
-  /** What must go first has a run of its own: however much there is of the rest, it waits for none of it. */
+  /** Tables that are marked as `first` are removed separately: they never wait for other tables. */
   onApplicationBootstrap(): void {
     for (const first of [true, false]) this.runLater(first);
   }
 
-  /** Waits for the batch that is running: the connection pool is closed only after this. */
+  /** Waits for the current batch: the connection pool is closed only after this. */
   async beforeApplicationShutdown(): Promise<void> {
     this.stopping = true;
     for (const timer of this.timers.values()) clearTimeout(timer);
@@ -54,95 +51,83 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   }
 
   /**
-   * Removes all that has expired by the database's clock.
-   * A table that fails is left for the next time.
-   * @returns how many rows were removed from each table, where there were any.
+   * Removes all rows that have expired by the database's clock. A table that fails is left for the next run.
+   * @returns number of removed rows by table, without tables that had none
    */
   async run(tables = this.tables): Promise<Record<string, number>> {
-    const removed: Record<string, number> = {};
-    for (const rows of tables) {
-      const { table } = rows;
+    const counts: Record<string, number> = {};
+    for (const table of tables) {
       const began = performance.now();
-      const tell = (ok: boolean, count: number): void => {
-        const seconds = (performance.now() - began) / 1000;
-        this.events.emit('removal.done', { table, removed: count, ok, seconds });
-      };
+      let [removed, ok] = [0, true];
       try {
-        const count = await (this.sql.distributed ? this.removeSlices(rows) : this.remove(rows));
-        if (count > 0) removed[table] = count;
-        tell(true, count);
+        removed = await this.remove(table);
+        if (removed > 0) counts[table.table] = removed;
       } catch (error) {
-        this.logger.warn({ err: error, table, msg: 'what has expired could not be removed' });
-        tell(false, 0);
+        ok = false;
+        this.logger.warn({ err: error, table: table.table, msg: 'expired rows could not be removed' });
       }
+      const seconds = (performance.now() - began) / 1000;
+      this.events.emit('removal.done', { table: table.table, removed, ok, seconds });
     }
-    if (Object.keys(removed).length > 0) this.logger.debug({ removed });
-    return removed;
+    if (Object.keys(counts).length > 0) this.logger.debug({ removed: counts });
+    return counts;
   }
 
   /**
-   * Halves a batch that fails, down to one row. If one row fails as well, the run continues behind it: rows that cannot be removed
-   * must not keep other rows.
+   * Repeats a batch that fails with fewer rows, down to one. If one row fails as well, it is passed over: it must not keep other
+   * rows. Pauses as long as a batch took, so that requests have at least half of the database.
    */
-  private async remove(rows: ExpiredRows): Promise<number> {
-    const { table } = rows;
-    let [total, size, failures] = [0, BATCH, 0];
-    let next = this.startOf.get(table) ?? '-infinity';
-    this.startOf.delete(table);
-    while (!this.stopping) {
+  private async remove(table: ExpiringTable): Promise<number> {
+    let [total, size, failures] = [0, this.rows.size, 0];
+    let from: string | null = '-infinity';
+    while (from !== null && !this.stopping) {
       const began = performance.now();
       try {
-        const batch = await this.removeBatch(rows, size, next);
-        total += batch.removed;
-        if (batch.seen < size) break;
-        next = batch.next!;
-        size = Math.min(2 * size, BATCH);
+        const { removed, next } = await this.rows.removeBatch(table, size, from);
+        total += removed;
+        from = next;
         failures = 0;
+        if (performance.now() - began < QUICK_MS) size = Math.min(2 * size, this.rows.largest);
       } catch (error) {
-        if (!mayDoWithFewer(error)) throw error;
-        if (++failures > MOST_FAILURES) {
-          this.startOf.set(table, next);
-          throw error;
+        if (!mayDoWithFewer(error) || ++failures > MOST_FAILURES) throw error;
+        if (size === 1) {
+          from = await this.behindOldest(table, from!);
+          this.logger.warn({
+            err: error,
+            table: table.table,
+            msg: 'skips an expired row that cannot be removed',
+          });
         }
-        const [{ seen, behind }] = (await this.sql.query(rows.look, [next])) as [Look];
-        if (seen === 0) break;
-        if (Math.min(seen, size) === 1) {
-          this.passOver(table, error);
-          next = behind!;
-        }
-        size = Math.ceil(Math.min(seen, size) / 2);
+        size = Math.max(1, Math.floor(size / 8));
       }
-      await restAfter(performance.now() - began);
+      if (from !== null) await delay(Math.min(performance.now() - began, LONGEST_PAUSE_MS));
     }
     return total;
   }
 
-  private async removeBatch(
-    { removeBatch, removeFewer }: ExpiredRows,
-    size: number,
-    next: string,
-  ): Promise<Batch> {
-    const statement = size === BATCH ? removeBatch : removeFewer(size);
-    const [batch] = await this.sql.query<Batch>(statement, [next]);
-    return batch!;
+  private async behindOldest({ table }: ExpiringTable, from: string): Promise<string | null> {
+    const [oldest] = await this.dataSource.query<{ behind: string | null }[]>(
+      `SELECT (min(expires_at) + interval '1 microsecond')::text AS behind
+       FROM ${table} WHERE expires_at >= $1::timestamptz AND expires_at < now()`,
+      [from],
+    );
+    return oldest!.behind;
   }
 
-  private removeSlices(rows: ExpiredRows): Promise<number> {
-    const passedOver = (error: unknown): void => this.passOver(rows.table, error);
-    return removeSlices(this.dataSource, rows, () => this.stopping, restAfter, passedOver, this.startOf);
-  }
-
-  private passOver(table: string, error: unknown): void {
-    this.logger.warn({ err: error, table, msg: 'an expired row could not be removed, and is passed over' });
-  }
-
-  /** A quarter more or less, so that instances that were started together do not always compete. */
+  /** The interval varies by a quarter, so that instances that were started together do not always compete. */
   private runLater(first: boolean): void {
     const run = async (): Promise<void> => {
-      await this.run(this.tables.filter((table) => table.first === first));
+      await this.run(this.tables.filter((table) => (table.first ?? false) === first));
       if (!this.stopping) this.runLater(first);
     };
     const ms = EVERY_MS * (0.75 + Math.random() / 2);
     this.timers.set(first, setTimeout(() => this.running.set(first, run()), ms).unref());
   }
+}
+
+/** Whether a statement may succeed with fewer rows: it took too long (57014), or the server refused a row. */
+function mayDoWithFewer(error: unknown): boolean {
+  const code = errorCode(error);
+  if (code === '57014') return true; // query_canceled
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !isDatabaseAway(error);
 }

@@ -6,21 +6,21 @@ import { answer } from '../http/answer.js';
 import { Caller } from '../token/guard/access.js';
 import { ProfileStore } from './profile.store.js';
 
-/** Answer of GET /me, made of a Profile: who the caller is, as the provider last described them (contract §4). */
+/** Answer of GET /me (contract §4), made from a Profile. */
 export class Me {
   /** UUID. */
   @Expose({ name: 'userId' })
   user_id!: string;
 
-  /** Null where the provider told none. */
+  /** Null if the provider sent none. */
   @Expose()
   username!: string | null;
 
-  /** Null where the provider told none. */
+  /** Null if the provider sent none. */
   @Expose()
   email!: string | null;
 
-  /** Null where the provider told none. */
+  /** Null if the provider sent none. */
   @Expose({ name: 'avatarUrl' })
   avatar_url!: string | null;
 

@@ -6,10 +6,12 @@ import type { User } from './user.entity.js';
 /** User as GET /me returns it. */
 export type Profile = Pick<User, 'userId' | 'username' | 'email' | 'avatarUrl' | 'createdAt'>;
 
-const PROFILES = `
-    SELECT user_id AS "userId", username, email, avatar_url AS "avatarUrl", created_at AS "createdAt" FROM users`;
-const FIND_ONE = { name: 'profile', text: `${PROFILES} WHERE user_id = $1` };
-const FIND_MANY = { name: 'profiles', text: `${PROFILES} WHERE user_id = ANY ($1::uuid[])` };
+const FIND = {
+  name: 'profiles',
+  text: `
+    SELECT user_id AS "userId", username, email, avatar_url AS "avatarUrl", created_at AS "createdAt"
+    FROM users WHERE user_id = ANY ($1::uuid[])`,
+};
 
 @Injectable()
 export class ProfileStore {
@@ -19,22 +21,13 @@ export class ProfileStore {
     this.findBatched = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
   }
 
-  /**
-   * Finds a profile; concurrent calls are batched into one statement.
-   * @returns undefined if there is no such user
-   */
+  /** @returns undefined if there is no such user */
   find(userId: string): Promise<Profile | undefined> {
     return this.findBatched(userId);
   }
 
-  private async findOne(userId: string): Promise<Profile | undefined> {
-    const [profile] = await this.sql.query<Profile>(FIND_ONE, [userId]);
-    return profile;
-  }
-
   private async findEach(userIds: string[]): Promise<(Profile | undefined)[]> {
-    if (userIds.length === 1) return [await this.findOne(userIds[0]!)];
-    const profiles = await this.sql.query<Profile>(FIND_MANY, [plainArray(userIds)]);
+    const profiles = await this.sql.query<Profile>(FIND, [plainArray(userIds)]);
     const byUser = new Map(profiles.map((profile) => [profile.userId, profile]));
     return userIds.map((userId) => byUser.get(userId));
   }

@@ -1,8 +1,8 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 
 /**
- * Someone who has signed in: one (provider, provider_user_id), byte for byte (contract §6).
- * Users are never joined by e-mail. `user_id` follows from these two, see user-id.ts.
+ * One (provider, provider_user_id), byte for byte (contract §6); users are never joined by e-mail. `user_id` is derived from both
+ * (user-id.ts).
  */
 @Entity('users')
 export class User {

@@ -1,10 +1,9 @@
 import type { EntityManager } from 'typeorm';
 import { User } from './user.entity.js';
 
-/** Who a user is at the provider. */
+/** Identity of a user at the provider. */
 export type Account = Pick<User, 'provider' | 'providerUserId'>;
 
-/** @returns null if the user does not exist */
 export function findAccount(manager: EntityManager, userId: string): Promise<Account | null> {
   return manager.findOneBy(User, { userId });
 }
@@ -19,7 +18,7 @@ export async function lockUser(manager: EntityManager, userId: string): Promise<
   return (await manager.query<unknown[]>(LOCK, [userId])).length > 0;
 }
 
-/** Removes a user, and nothing else of them. */
+/** Removes the row of the user only. */
 export async function removeUser(manager: EntityManager, userId: string): Promise<void> {
   await manager.delete(User, { userId });
 }

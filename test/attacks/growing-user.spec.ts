@@ -1,7 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { expiredRows } from '../../src/removal/expired-rows.js';
+import { expiringTables, removalOf } from '../../src/removal/expired-rows.js';
 import { Removal } from '../../src/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -94,11 +94,10 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
 
   /** How many access tokens the statement of a batch reads. */
   async function tokensRead(): Promise<number> {
-    const { removeBatch } = expiredRows(service.app.get(DataSource)).find(
-      ({ table }) => table === 'refresh_tokens',
-    )!;
+    const tables = expiringTables(service.app.get(DataSource));
+    const { text } = removalOf(tables.find(({ table }) => table === 'refresh_tokens')!);
     const [{ 'QUERY PLAN': plan }] = (await sql(
-      `EXPLAIN (ANALYZE, FORMAT JSON) ${removeBatch.text.replace('$1', `'-infinity'`)}`,
+      `EXPLAIN (ANALYZE, FORMAT JSON) ${text.replace('$1', `'-infinity'`)}`,
     )) as [{ 'QUERY PLAN': { Plan: PlanNode }[] }];
     const scans = nodesOf(plan[0]!.Plan).filter((node) => node['Relation Name'] === 'access_tokens');
     expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
@@ -108,81 +107,6 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
       0,
     );
   }
-});
-
-/** As after a fault of a disk, or a trigger of an application: some rows cannot be removed. */
-describe('rows that cannot be removed', () => {
-  let service: TestService;
-  let removal: Removal;
-  const sql = (text: string, values: unknown[] = []) => query(service.databaseUrl, text, values);
-
-  beforeAll(async () => {
-    const timer = jest.spyOn(Removal.prototype, 'onApplicationBootstrap').mockReturnValue();
-    service = await startTestService({}, { hasOwnLimits: true }); // statements must stay below the limit of 1 s
-    timer.mockRestore();
-    removal = service.app.get(Removal);
-  });
-  afterAll(() => service?.close());
-  afterEach(() => jest.restoreAllMocks());
-
-  const insert: Record<string, (rows: number, ago: string) => Promise<unknown>> = {
-    refresh_tokens: (rows, ago) =>
-      sql(
-        `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
-         SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', now() - interval '${ago}' + i * interval '1 ms'
-         FROM generate_series(1, $1) i`,
-        [rows],
-      ),
-    idempotency_keys: (rows, ago) =>
-      sql(
-        `INSERT INTO idempotency_keys (key_hash, body_hash, expires_at)
-         SELECT uuid_send(gen_random_uuid()), '\\x00', now() - interval '${ago}' + i * interval '1 ms'
-         FROM generate_series(1, $1) i`,
-        [rows],
-      ),
-  };
-  /** @param fault statement of PL/pgSQL that a removal of a row older than two hours runs */
-  async function plant(table: string, fault: string): Promise<void> {
-    await sql(`
-      TRUNCATE ${table};
-      CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN
-        IF OLD.expires_at < now() - interval '2 hours' THEN ${fault}; END IF;
-        RETURN OLD;
-      END $$;
-      CREATE OR REPLACE TRIGGER refuse BEFORE DELETE ON ${table} FOR EACH ROW EXECUTE FUNCTION refuse()`);
-  }
-  const left = async (table: string): Promise<unknown> =>
-    (await sql(`SELECT count(*)::int AS n FROM ${table}`))[0]!['n'];
-
-  describe.each(Object.keys(insert))('of %s', (table) => {
-    afterEach(() => sql(`DROP TRIGGER refuse ON ${table}`));
-
-    it.each([
-      ['takes too long', 'PERFORM pg_sleep(3)'],
-      ['is refused', `RAISE EXCEPTION 'no'`],
-    ])('one whose removal %s is passed over with a warning; all others go', async (_fault, fault) => {
-      await plant(table, fault);
-      await insert[table]!(1, '3 hours');
-      await insert[table]!(3, '1 hour');
-      const warn = jest.spyOn(Logger.prototype, 'warn');
-      expect(await removal.run()).toEqual({ [table]: 3 });
-      expect(await left(table)).toBe(1);
-      expect(warn.mock.calls).toEqual([[expect.objectContaining({ table })]]);
-    });
-
-    it('many keep a run from ending; the next runs go on behind them, and then begin anew', async () => {
-      await plant(table, `RAISE EXCEPTION 'no'`);
-      await insert[table]!(25, '3 hours');
-      await insert[table]!(40, '1 hour');
-      for (let runs = 0; (await left(table)) !== 25 && runs < 3; runs++) await removal.run();
-      expect(await left(table)).toBe(25);
-      await sql(`DROP TRIGGER refuse ON ${table}`);
-      await removal.run();
-      expect(await left(table)).toBe(0);
-      await plant(table, 'NULL');
-    });
-  });
 });
 
 interface PlanNode {

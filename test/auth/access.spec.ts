@@ -129,7 +129,7 @@ describe('who may call what', () => {
     }
   });
 
-  // RFC 6750 §3.1: no error attribute where no bearer token was sent
+  // RFC 6750 §3.1: no error attribute if no bearer token was sent
   it.each([
     ['another scheme', 'Basic YTpi', 'Bearer'],
     ['a scheme that begins alike', 'BearerToken TOKEN', 'Bearer'],
@@ -198,7 +198,7 @@ describe('who may call what', () => {
     expect(await answerToHandshake(tokens.access_token)).toMatch(/^40/);
   }, 120_000);
 
-  /** What a socket is told that shows this token: `40…` it is let in, `44…` an error. */
+  /** Answer to a socket with this token: `40…` it is let in, `44…` an error. */
   async function answerToHandshake(token: string): Promise<string> {
     const raw = await RawSocket.open(service.url);
     raw.send(`40${JSON.stringify({ token })}`);

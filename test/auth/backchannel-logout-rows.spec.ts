@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
-import { signInTogether } from '../../src/auth/sign-in/sign-in-together.js';
+import { signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
@@ -25,14 +25,17 @@ describe('the rows of a logout by the provider', () => {
   let database: TestDatabase;
   let dataSource: DataSource;
   let events: Events;
-  beforeEach(async () => {
+  beforeAll(async () => {
     database = await createDatabase();
     dataSource = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 4))).initialize();
-    events = new Events();
   });
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    if (dataSource.isInitialized) await dataSource.destroy();
+  beforeEach(async () => {
+    events = new Events();
+    await dataSource.query('TRUNCATE users, devices, refresh_tokens, access_tokens, channels, logout_tokens');
+  });
+  afterEach(() => jest.restoreAllMocks());
+  afterAll(async () => {
+    await dataSource.destroy();
     await database.drop();
   });
 
@@ -40,15 +43,15 @@ describe('the rows of a logout by the provider', () => {
     let sql: Sql;
     let signOuts: SignOutService;
     let logout: BackchannelLogout;
-    let told: unknown[];
+    let reported: unknown[];
     let counted: unknown[];
     let warned: unknown[];
     /** What the token says; an error: it is bad. */
     let verified: Logout | Error;
 
     beforeEach(() => {
-      [told, counted, warned] = [[], [], []];
-      events.on('provider_logout.obeyed', (event) => void told.push(event));
+      [reported, counted, warned] = [[], [], []];
+      events.on('provider_logout.obeyed', (event) => void reported.push(event));
       sql = new Sql(dataSource, false, events);
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       signOuts = new SignOutService(history, events);
@@ -80,7 +83,7 @@ describe('the rows of a logout by the provider', () => {
           providerSubject: hashIfNamed('corp', subject),
           providerSession: hashIfNamed('corp', session),
         };
-        await signInTogether(sql, [signInOf(user, fields)], 1000, null);
+        await signInBatched(sql, [signInOf(user, fields)], 1000, null);
       }
     }
     async function ended(): Promise<string[]> {
@@ -119,11 +122,11 @@ describe('the rows of a logout by the provider', () => {
       });
       await obey(names);
       expect(await ended()).toEqual(sessions);
-      expect(told).toEqual([
+      expect(reported).toEqual([
         { provider: 'corp', userIds: users.map(userOf).toSorted(), sessions: sessions.length },
       ]);
       await obey(names);
-      expect(told[1]).toEqual({ provider: 'corp', userIds: [], sessions: 0 });
+      expect(reported[1]).toEqual({ provider: 'corp', userIds: [], sessions: 0 });
       expect(counted).toEqual([]);
     });
 
@@ -135,10 +138,10 @@ describe('the rows of a logout by the provider', () => {
     ])('is refused as its token was: %s', async (_which, error, isCounted) => {
       await expect(obey(error)).rejects.toBe(error);
       expect(counted).toEqual(isCounted ? [['bad_token', '192.0.2.1']] : []);
-      expect(told).toEqual([]);
+      expect(reported).toEqual([]);
     });
 
-    // A provider that gives all sessions the same name must not end them all.
+    // A provider that gives all sessions one name must not end them all.
     it.each([
       [100, 0],
       [101, 1],
@@ -146,7 +149,7 @@ describe('the rows of a logout by the provider', () => {
       const crowd = Array.from({ length: users }, (_, i) =>
         signInOf(`user ${i}`, { providerSession: hashOfName('corp', 'all') }),
       );
-      await signInTogether(sql, crowd, 1000, null);
+      await signInBatched(sql, crowd, 1000, null);
       const done = obey(of(null, 'all'));
       if (warnings === 0) await done;
       else
@@ -160,7 +163,7 @@ describe('the rows of a logout by the provider', () => {
         warnings ? [expect.stringMatching(/logout token of provider corp was refused: .*100 users/)] : [],
       );
       expect(counted).toHaveLength(warnings);
-      expect(told).toHaveLength(1 - warnings);
+      expect(reported).toHaveLength(1 - warnings);
     });
 
     it('reports sessions that began meanwhile together with the others', async () => {
@@ -172,7 +175,7 @@ describe('the rows of a logout by the provider', () => {
         return slice;
       });
       await obey(of('u'));
-      expect(told).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 2 }]);
+      expect(reported).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 2 }]);
     });
 
     it('is done, with a warning, if the database goes away before the second look', async () => {
@@ -182,8 +185,8 @@ describe('the rows of a logout by the provider', () => {
       jest.spyOn(signOuts, 'signOutAtProvider').mockImplementationOnce(look).mockRejectedValueOnce(away);
       await obey(of('u'));
       expect(await ended()).toEqual(['first']);
-      expect(told).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 1 }]);
-      expect(warned).toEqual([{ err: away, msg: expect.stringContaining('could not be looked for') }]);
+      expect(reported).toEqual([{ provider: 'corp', userIds: [userOf('ada')], sessions: 1 }]);
+      expect(warned).toEqual([{ err: away, msg: expect.stringContaining('could not be ended') }]);
     });
   });
 
@@ -205,10 +208,10 @@ describe('the rows of a logout by the provider', () => {
   }
 
   describe.each([
-    ['asked together', false],
-    ['asked alone, as on Citus', true],
+    ['batched', false],
+    ['single, as on Citus', true],
   ])('%s', (_form, isDistributed) => {
-    // A logout of subject and session means that session, and those of the subject that have no name.
+    // A logout of subject and session applies to that session, and to unnamed sessions of the subject.
     it.each<[Names, [identity: Names, isMeant: boolean][]]>([
       [
         of('u', 's'),
@@ -242,7 +245,7 @@ describe('the rows of a logout by the provider', () => {
         ],
       ],
       [of(null, null), [[of('u', 's'), false]]],
-    ])('%j means whom it names', async (logout, identities) => {
+    ])('%j applies to the sessions it names', async (logout, identities) => {
       const it = loggedOut(isDistributed);
       const asked = await now();
       await remember(it, logout);
@@ -261,18 +264,6 @@ describe('the rows of a logout by the provider', () => {
       ).toEqual([true, false, true]);
       await remember(it, of('u', 's'));
       expect(await it.since(after, 'corp', of('u', 's'))).toBe(true); // the last one counts
-    });
-
-    it('nobody is asked about one who has no names: their provider sends no logouts', async () => {
-      const it = loggedOut(isDistributed);
-      await dataSource.destroy();
-      expect(await it.since(0, 'corp', of(null, null))).toBe(false);
-    });
-
-    it('by a statement that is planned once for each connection', async () => {
-      await loggedOut(isDistributed).since(0, 'corp', of('u', 's'));
-      const kept = await dataSource.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
-      expect(kept.map((row) => row.name)).toContain('logged-out-since-one'); // of the one connection that there is yet
     });
   });
 

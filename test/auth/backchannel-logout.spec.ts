@@ -33,7 +33,7 @@ const OTHERS = {
   REDIRECT_URIS: REDIRECT_URI,
 };
 
-/** Three instances on one database, and a real provider that tells one of them of its logouts (contract §6). */
+/** Two instances on one database, and a real provider that sends its logouts to one of them (contract §6). */
 describe('logout by the provider', () => {
   const endings = new Endings();
   let proxy: TamperingProxy;
@@ -50,9 +50,7 @@ describe('logout by the provider', () => {
     here = endings.after(await startTestService(env), (one) => one.close());
     const start = () => startTestService({ ...env, DATABASE_URL: here.databaseUrl });
     instances = [here];
-    for (const one of await Promise.all([start(), start()])) {
-      instances.push(endings.after(one, () => one.close()));
-    }
+    instances.push(endings.after(await start(), (one) => one.close()));
   });
   afterAll(() => endings.run());
 
@@ -83,7 +81,7 @@ describe('logout by the provider', () => {
   const send = (token: string, on = here, path = PATH): request.Test =>
     request(on.url).post(path).type('form').send({ logout_token: token });
 
-  /** A logout token of the provider for somebody, made by hand. */
+  /** Makes a logout token of the provider. */
   const tokenFor = (claims: object, header: object = {}): string =>
     makeLogoutToken(issuer.key, { iss: issuer.issuer, ...claims }, { ...header });
 
@@ -95,7 +93,7 @@ describe('logout by the provider', () => {
   /** Which status a sign-in had that failed. */
   const statusIn = (error: Error): number => Number(/got (\d+)/.exec(error.message)?.[1]);
 
-  /** What the provider calls a session; asked at the place where it tells, the ID token. */
+  /** Name of the last session at the provider, from its ID token. */
   function sidOf(): string {
     const { id_token } = proxy.tokens.at(-1) as { id_token: string };
     return claimsOf(id_token)['sid'] as string;
@@ -140,32 +138,27 @@ describe('logout by the provider', () => {
     });
 
     it('closes sockets and refuses tokens on every instance within a second', async () => {
-      const worst: number[] = [];
-      for (let round = 0; round < 3; round++) {
-        const person = new Person('gail');
-        const sessions: Tokens[] = [];
-        for (const one of instances) sessions.push(await signIn(person, { device_id: randomUUID() }, one));
-        const sockets = await Promise.all(
-          instances.map((one, i) => SocketClient.connect(one.url, sessions[i]!.access_token)),
-        );
-        const began = performance.now();
-        const told = person.logOut(issuer.issuer).then(() => performance.now() - began);
-        const closed = sockets.map(async (socket) => {
-          expect(await socket.closed()).toBe('io server disconnect');
-          return performance.now() - began;
-        });
-        const refused = instances.map(async (one, i) => {
-          await until(async () => !(await isAlive(sessions[(i + 1) % 3]!, one)));
-          return performance.now() - began;
-        });
-        worst.push(Math.max(...(await Promise.all([...closed, ...refused]))));
-        for (const socket of sockets)
-          expect(socket.of('session.ended')[0]?.data).toEqual({ reason: 'signed_out' });
-        // A second, and what a busy machine needs in addition: measured by the provider's own logout.
-        expect(worst.at(-1)).toBeLessThan(1000 + 5 * (await told));
-      }
-      const figures = worst.map((ms) => ms.toFixed(0)).join(', ');
-      process.stdout.write(`from the logout at the provider to the last of 3 instances: ${figures} ms\n`);
+      const person = new Person('gail');
+      const sessions: Tokens[] = [];
+      for (const one of instances) sessions.push(await signIn(person, { device_id: randomUUID() }, one));
+      const sockets = await Promise.all(
+        instances.map((one, i) => SocketClient.connect(one.url, sessions[i]!.access_token)),
+      );
+      const began = performance.now();
+      const logout = person.logOut(issuer.issuer).then(() => performance.now() - began);
+      const closed = sockets.map(async (socket) => {
+        expect(await socket.closed()).toBe('io server disconnect');
+        return performance.now() - began;
+      });
+      const refused = instances.map(async (one, i) => {
+        await until(async () => !(await isAlive(sessions[(i + 1) % 2]!, one)));
+        return performance.now() - began;
+      });
+      const last = Math.max(...(await Promise.all([...closed, ...refused])));
+      for (const socket of sockets)
+        expect(socket.of('session.ended')[0]?.data).toEqual({ reason: 'signed_out' });
+      // On a busy machine more than a second: the provider's own logout shows by how much.
+      expect(last).toBeLessThan(1000 + 5 * (await logout));
     });
   });
 
@@ -202,7 +195,7 @@ describe('logout by the provider', () => {
     const form = (parameters: Record<string, string>): string => new URLSearchParams(parameters).toString();
     const FORM = 'application/x-www-form-urlencoded';
 
-    it.each<[string, string, () => string]>([
+    const BODIES: [name: string, type: string, body: () => string][] = [
       ['nothing', FORM, () => ''],
       ['an empty one', FORM, () => 'logout_token='],
       ['another parameter', FORM, () => form({ token: tokenFor({ sub: 'ivy' }) })],
@@ -214,13 +207,18 @@ describe('logout by the provider', () => {
       ['JSON with a list', 'application/json', () => '{"logout_token":["x"]}'],
       ['JSON with null', 'application/json', () => '{"logout_token":null}'],
       ['the token itself', 'application/jwt', () => tokenFor({ sub: 'ivy' })],
-    ])('%s', async (_name, type, body) => {
+    ];
+
+    it('is refused, and nothing is written', async () => {
       await writesNothing(async () => {
-        const answer = await request(here.url).post(PATH).set('Content-Type', type).send(body());
-        expect([answer.status, answer.body]).toEqual([
-          400,
-          { error: 'invalid_request', error_description: expect.any(String) },
-        ]);
+        for (const [name, type, body] of BODIES) {
+          const answer = await request(here.url).post(PATH).set('Content-Type', type).send(body());
+          expect([name, answer.status, answer.body]).toEqual([
+            name,
+            400,
+            { error: 'invalid_request', error_description: expect.any(String) },
+          ]);
+        }
       });
     });
 
@@ -252,39 +250,21 @@ describe('logout by the provider', () => {
     expect([body, headers['cache-control']]).toEqual([{}, 'no-store']);
   });
 
-  describe('the path', () => {
-    it.each(['mock', 'unknown', 'plain', 'CORP', 'corp/x', '..%2Fcorp', '%FF', '__proto__'])(
-      'of %s is none: 404, whatever the method and the body',
-      async (name) => {
-        const path = `/providers/${name}/backchannel-logout`;
-        for (const call of [
-          send(tokenFor({ sub: 'ada' }), here, path),
-          request(here.url).get(path),
-          request(here.url).post(path).set('Content-Type', 'application/json').send('{'),
-        ]) {
-          const { status, body } = await call;
-          expect([status, body]).toEqual([404, expect.objectContaining({ error: 'not_found' })]);
-        }
-      },
-    );
-
-    it('takes POST alone', async () => {
-      for (const method of ['get', 'put', 'patch', 'delete'] as const) {
-        const { status, headers, body } = await request(here.url)[method](PATH);
-        expect([status, headers['allow'], body]).toEqual([
-          405,
-          'POST',
-          expect.objectContaining({ error: 'method_not_allowed' }),
-        ]);
-      }
-    });
+  it('other paths do not exist, and the path takes POST only', async () => {
+    for (const name of ['mock', 'unknown', 'plain', 'CORP', 'corp/x', '..%2Fcorp', '%FF', '__proto__']) {
+      const path = `/providers/${name}/backchannel-logout`;
+      await send(tokenFor({ sub: 'ada' }), here, path).expect(404);
+      await request(here.url).get(path).expect(404);
+    }
+    const { body } = await request(here.url).get(PATH).expect(405).expect('Allow', 'POST');
+    expect(body).toMatchObject({ error: 'method_not_allowed' });
   });
 
   it('a token is obeyed once, however many instances get it at once', async () => {
     const tokens = await signIn(new Person('jane'));
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const token = tokenFor({ sub: 'jane' });
-      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send(token, instances[i % 3])));
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, i) => send(token, instances[i % 2])));
       const statuses = answers.map(({ status }) => status).toSorted((a, b) => a - b);
       expect(statuses).toEqual([200, ...Array<number>(11).fill(400)]);
       await writesNothing(async () => void (await send(token).expect(400)));
@@ -343,7 +323,7 @@ describe('logout by the provider', () => {
 
   it('two logouts at once that end the last two sessions of a device announce it once', async () => {
     let userId = '';
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const device_id = randomUUID();
       const sids: string[] = [];
       for (let i = 0; i < 2; i++) {
@@ -361,21 +341,21 @@ describe('logout by the provider', () => {
     }
   });
 
-  it('20 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
+  it('4 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {
     const device_id = randomUUID();
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 4; round++) {
       const one = new Person('mary');
       const session = await signIn(one, { device_id });
-      const on = instances[round % 3]!;
+      const on = instances[round % 2]!;
       const [again, ...answers] = await Promise.all([
         signIn(one, { device_id: randomUUID() }, on).then(() => 200, statusIn),
-        send(tokenFor({ sub: 'mary' }), instances[(round + 1) % 3]),
+        send(tokenFor({ sub: 'mary' }), instances[(round + 1) % 2]),
         send(tokenFor({ sid: sidOf(), sub: 'mary' }), on),
         bearer(on.url, session.access_token).post('/sign-out', { scope: 'all' }),
       ]);
       const statuses = answers.map(({ status }) => (status === 401 ? 204 : status)); // ended before it was asked
       expect(statuses).toEqual([200, 200, 204]);
-      expect([200, 401]).toContain(again); // the provider may have ended it meanwhile
+      expect([200, 401]).toContain(again); // the provider may have ended it
       expect(await isAlive(session)).toBe(false);
     }
   });
@@ -400,14 +380,11 @@ describe('logout by the provider', () => {
           .end(JSON.stringify(documents[path] ?? {}));
       };
     });
-    beforeEach(async () => {
-      fresh = await startTestService({
-        ...env,
-        ...providerEnv('OTHER', other.url),
-        DATABASE_URL: here.databaseUrl,
-      });
+    const start = () =>
+      startTestService({ ...env, ...providerEnv('OTHER', other.url), DATABASE_URL: here.databaseUrl });
+    beforeAll(async () => {
+      fresh = endings.after(await start(), (one) => one.close());
     });
-    afterEach(() => fresh.close());
 
     it('are fetched again for one that is new, not for each that is made up', async () => {
       const fetches = () => proxy.count('/jwks');
@@ -446,28 +423,27 @@ describe('logout by the provider', () => {
       }
     });
 
-    it.each(['/jwks', '/.well-known/openid-configuration'])(
-      'cannot be had from %s: the token can be sent again, and the provider is left alone',
-      async (path) => {
-        proxy.intercept = (asked, response) => {
-          if (asked === path) response.destroy();
-          return asked === path;
-        };
-        const token = tokenFor({ sub: 'nobody' });
-        await writesNothing(async () => {
-          for (let i = 0; i < 20; i++) {
-            const { headers, body } = await send(token, fresh).expect(503);
-            expect([headers['retry-after'], body]).toEqual([
-              '1',
-              expect.objectContaining({ error: 'server_error' }),
-            ]);
-          }
-        });
-        expect(proxy.count(path)).toBeLessThan(5); // one a second
-        proxy.reset();
-        await until(async () => (await send(token, fresh)).status === 200);
-      },
-    );
+    it('that cannot be fetched: the token can be sent again, and the provider gets few requests', async () => {
+      const later = await start();
+      proxy.intercept = (path, response) => {
+        if (path === '/jwks') response.destroy();
+        return path === '/jwks';
+      };
+      const token = tokenFor({ sub: 'nobody' });
+      await writesNothing(async () => {
+        for (let i = 0; i < 20; i++) {
+          const { headers, body } = await send(token, later).expect(503);
+          expect([headers['retry-after'], body]).toEqual([
+            '1',
+            expect.objectContaining({ error: 'server_error' }),
+          ]);
+        }
+      });
+      expect(proxy.count('/jwks')).toBeLessThan(5); // one a second
+      proxy.reset();
+      await until(async () => (await send(token, later)).status === 200);
+      await later.close();
+    });
 
     it('are those of one provider: no other can end its sessions', async () => {
       const tokens = await signIn(new Person('nell'));
@@ -480,25 +456,8 @@ describe('logout by the provider', () => {
         await send(tokenFor(names), fresh, elsewhere).expect(400);
         await send(makeLogoutToken(issuer.key, { iss: other.url, ...names }), fresh, elsewhere).expect(400);
       });
-      await send(theirs, fresh, elsewhere).expect(200); // a good one, of nobody who is known
+      await send(theirs, fresh, elsewhere).expect(200); // valid, for an unknown user
       expect(await isAlive(tokens)).toBe(true);
     });
-  });
-
-  it('bad tokens are limited, good ones never', async () => {
-    const limited = await startTestService({
-      ...env,
-      DATABASE_URL: here.databaseUrl,
-      RATE_LIMIT: 'on',
-      RATE_LIMIT_BAD_TOKEN: '3',
-    });
-    try {
-      const statuses: number[] = [];
-      for (let i = 0; i < 5; i++) statuses.push((await send('x', limited)).status);
-      expect(statuses).toEqual([400, 400, 400, 429, 429]);
-      await send(tokenFor({ sub: 'nobody' }), limited).expect(200);
-    } finally {
-      await limited.close();
-    }
   });
 });

@@ -15,7 +15,7 @@ const ROUNDS = 10;
 const SECRET = 'a client secret of the stub';
 const TOKEN = 'gho_a secret access token';
 
-/** The adapter oauth2 and its presets, against a provider that does as it is told (contract §6). */
+/** The adapter oauth2 and its presets, against a scripted provider (contract §6). */
 describe('the adapter oauth2', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -52,7 +52,7 @@ describe('POST /sign-out with provider_logout', () => {
   const isIn = async ({ access_token }: Tokens): Promise<boolean> =>
     (await bearer(service.url, access_token).get('/me')).status === 200;
 
-  /** Someone who has signed in somewhere else, at a provider of which nothing was asked yet. */
+  /** A user of a provider that has not been asked for anything yet. */
   async function userOf(provider: string): Promise<Tokens> {
     const tokens = await signIn(service.url, randomUUID(), { device_id: randomUUID() });
     const move = 'UPDATE users SET provider = $2 WHERE user_id = $1';
@@ -159,7 +159,7 @@ describe('POST /sign-out with provider_logout', () => {
       await signOut(tokens).expect(204, '');
       took.push(performance.now() - began);
       expect(await isIn(tokens)).toBe(false);
-      const line = service.log.find((one) => one.includes(`provider ${name} did not tell where`));
+      const line = service.log.find((one) => one.includes(`provider ${name} did not return its logout page`));
       expect(JSON.parse(line ?? '{}')).toMatchObject({ level: 'warn' });
     }
     expect(Math.max(...took)).toBeLessThan(2500);
@@ -233,7 +233,7 @@ class OidcBrowser {
 
   constructor(private readonly login: string) {}
 
-  /** Where it ends: the page of the provider, or the address outside to which it was sent. */
+  /** Final address: the page of the provider, or the redirect target outside. */
   async visit(address: string | URL, form?: URLSearchParams): Promise<{ url: URL; page: string }> {
     const { origin } = new URL(address);
     let url = new URL(address);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
-import { Events } from '../../src/events.js';
 import { TokenService } from '../../src/token/refresh/token.service.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { answerTogether } from '../support/crowd.js';
@@ -9,14 +8,11 @@ import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-const RACERS = 50;
-const ROUNDS = 10;
-const CROSSINGS = 6;
+const RACERS = 20;
+const ROUNDS = 3;
+const CROSSINGS = 2;
 const PEOPLE = 12;
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
-const IN_A_ROW = 200;
-/** For each of 20 people. */
-const SIGN_INS = 8;
 
 /** On two instances that share a database. */
 describe('races', () => {
@@ -57,33 +53,6 @@ describe('races', () => {
     }
   });
 
-  it('… and of 10 codes and states at once, so that the winners share statements (P1)', async () => {
-    const shared: number[] = [];
-    for (const { app } of instances) {
-      app
-        .get(Events)
-        .on('statement.shared', ({ name, calls }) => void (name === 'sign-in' && shared.push(calls)));
-    }
-    const states = await race(10, (at) => beginSignIn(at));
-    const held: (() => void)[] = []; // until each state has been spent
-    const { answer } = provider;
-    provider.answer = (...call) => {
-      held.push(() => answer(...call));
-      if (held.length === states.length) for (const send of held) send();
-    };
-    const answers = await race(10 * RACERS, (at, i) =>
-      request(at)
-        .post('/oauth2/token')
-        .send({ code: `crowd-${i % 10}`, state: states[i % 10] }),
-    );
-    for (let n = 0; n < states.length; n++) {
-      const statuses = answers.filter((_, i) => i % 10 === n).map(({ status }) => status);
-      expect(statuses.toSorted((a, b) => a - b)).toEqual([200, ...Array<number>(RACERS - 1).fill(401)]);
-    }
-    expect(provider.requests).toHaveLength(states.length);
-    expect(Math.max(...shared)).toBeGreaterThan(1);
-  });
-
   it(`${RACERS} first sign-ins of one identity: one user, one device, ${RACERS} sessions`, async () => {
     const device_id = '11111111-2222-4333-8444-555555555555';
     const tokens = await race(RACERS, (at) => signIn(at, 'newcomer', { device_id }));
@@ -98,41 +67,18 @@ describe('races', () => {
     expect(counts).toEqual({ users: 1, devices: 1, sessions: RACERS });
   });
 
-  it(`${20 * SIGN_INS} sign-ins of 20 people at once: each channel has an event of each, without holes`, async () => {
-    await race(20 * SIGN_INS, (at, i) => signIn(at, `channel-${i % 20}`, { device_id: randomUUID() }));
-    const rows = await query(
-      instances[0].databaseUrl,
-      `SELECT c.last_offset::int AS last, array_agg(e.event_offset::int ORDER BY e.event_offset) AS offsets,
-         count(DISTINCT e.data::json ->> 'device_id')::int AS devices
-       FROM users u JOIN channels c USING (user_id) JOIN channel_events e USING (user_id)
-       WHERE u.provider_user_id LIKE 'channel-%' GROUP BY c.user_id, c.last_offset`,
-    );
-    const offsets = Array.from({ length: SIGN_INS }, (_, i) => i + 1);
-    expect(rows).toEqual(Array.from({ length: 20 }, () => ({ last: SIGN_INS, offsets, devices: SIGN_INS })));
-  });
-
-  it('200 refreshes of one token in parallel all succeed, each with a token of its own (P3)', async () => {
+  it('100 refreshes of one token in parallel all succeed, each with a token of its own (P3)', async () => {
     const { refresh_token } = await signIn(url(0));
-    const answers = await race(200, (at) => request(at).post('/oauth2/refresh').send({ refresh_token }));
-    expect(answers.map(({ status }) => status)).toEqual(Array<number>(200).fill(200));
+    const answers = await race(100, (at) => request(at).post('/oauth2/refresh').send({ refresh_token }));
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(100).fill(200));
     const tokens = answers.map(({ body }) => (body as { access_token: string }).access_token);
-    expect(new Set(tokens).size).toBe(200);
+    expect(new Set(tokens).size).toBe(100);
     const [stored] = await query(
       instances[0].databaseUrl,
       'SELECT count(*)::int AS n FROM access_tokens WHERE token = ANY($1)',
       [tokens],
     );
-    expect(stored).toEqual({ n: 200 });
-  });
-
-  it(`${IN_A_ROW} refreshes of one token in a row all succeed (P3)`, async () => {
-    const { refresh_token } = await signIn(url(0));
-    const statuses: number[] = [];
-    for (let i = 0; i < IN_A_ROW; i++) {
-      const { status } = await request(url(i)).post('/oauth2/refresh').send({ refresh_token });
-      statuses.push(status);
-    }
-    expect(statuses).toEqual(Array<number>(IN_A_ROW).fill(200));
+    expect(stored).toEqual({ n: 100 });
   });
 
   it('good and bad refreshes that share a statement do not affect each other', async () => {
@@ -154,10 +100,10 @@ describe('races', () => {
     expect(a!.body).toEqual(b!.body);
   });
 
-  // Everything that locks rows of a user, while others sign in as the same people in another order.
-  it(`nobody waits in a circle, and no answer is a failure of ours (${CROSSINGS} rounds)`, async () => {
+  // Calls that lock rows of a user, while two instances sign in these users in opposite orders.
+  it(`no deadlock, and no answer is a server error (${CROSSINGS} rounds)`, async () => {
     const { databaseUrl } = instances[0];
-    // Each row takes a while, so that statements certainly meet.
+    // Each row takes 1 ms, so that statements overlap.
     await query(
       databaseUrl,
       `CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -171,7 +117,7 @@ describe('races', () => {
     }
     const people = Array.from({ length: PEOPLE }, () => ({ user: randomUUID(), device_id: randomUUID() }));
     const statuses: number[] = [];
-    // On a slow machine the time for a statement or for the provider may be over. PostgreSQL's count shows a circle.
+    // A slow machine may time out. PostgreSQL counts the deadlocks.
     const isBusy = ({ status, headers, text }: Response) =>
       status === 500 && (headers['retry-after'] !== undefined || text.includes('provider cannot be used'));
     const told = async (call: PromiseLike<Response>): Promise<void> => {

@@ -358,7 +358,7 @@ describe('signing in (spec §4.2 to §4.4)', () => {
     it.each([
       ['no verifier', begin, {}],
       ['another verifier', begin, { code_verifier: verifier.replace('d', 'e') }],
-      // Somebody removed the challenge on the way (RFC 9700 §4.8.2).
+      // An attacker removed the challenge (RFC 9700 §4.8.2).
       ['a verifier without a challenge', () => beginSignIn(service.url), { code_verifier: verifier }],
     ])('refuses %s, and uses up the state', async (_name, beginning, body) => {
       const state = await beginning();

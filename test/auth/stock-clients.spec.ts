@@ -286,7 +286,7 @@ describe('a stock OAuth client', () => {
       );
       await returnWith(here.url, await begin(), { error: 'invalid_scope' }).expect(302);
       expect(warned!.mock.lastCall![0]).toMatchObject({
-        msg: 'a client is told: server_error',
+        msg: 'error for the client: server_error',
         err: { message: 'the callback says: invalid_scope' },
       });
       provider.answerWith(400, { error: 'invalid_grant' });
@@ -305,7 +305,7 @@ describe('a stock OAuth client', () => {
       expect(answerIn(cut)['error']).toBe('temporarily_unavailable');
       expect(logged.mock.lastCall![0]).toEqual({
         request_id: cut.headers['x-request-id'],
-        msg: 'a client is told: temporarily_unavailable',
+        msg: 'error for the client: temporarily_unavailable',
         err: expect.any(OAuthError),
       });
       logged.mockRestore();

@@ -3,9 +3,9 @@ import { files, importsOf, namedImportsOf, roomOf, sourceOf } from '../support/r
 
 /** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
 const SPANNING = [
-  'auth/sign-in/sign-in-in-steps.ts',
-  'auth/sign-in/sign-in-together.ts',
+  'auth/sign-in/batched-sign-ins.ts',
   'auth/sign-in/sign-in.store.ts',
+  'auth/sign-in/stepwise-sign-ins.ts',
   'auth/users/users.service.ts',
   'device/device.store.ts',
   'device/sign-out.service.ts',

@@ -1,6 +1,6 @@
 import request, { type Response, type Test } from 'supertest';
 import { randomUUID, randomBytes } from 'node:crypto';
-import type { SignIn } from '../../src/auth/sign-in/sign-in-together.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { userIdOf } from '../../src/user/user-id.js';
 

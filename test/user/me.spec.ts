@@ -8,7 +8,7 @@ import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
 
-/** Who asks at once shares a statement, and is told of nobody else (contract §4). */
+/** Concurrent requests are batched, and each gets its own user only (contract §4). */
 describe('GET /me of several users at once', () => {
   let provider: StubProvider;
   let service: TestService;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { DataSource } from 'typeorm';
 import { AuthorizationCodes } from '../../src/auth/clients/authorization-codes.js';
-import { signInTogether, type SignIn } from '../../src/auth/sign-in/sign-in-together.js';
+import { signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
+import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { UsersService } from '../../src/auth/users/users.service.js';
 import { StoredChannelEvent } from '../../src/channel/channel-event.entity.js';
 import { Channel } from '../../src/channel/channel.entity.js';
@@ -72,8 +73,8 @@ describe.each([
     ada = signInOf('ada', {}, randomUUID());
     const again = signInOf('ada', {}, randomUUID());
     other = signInOf('bo', {}, ada.session.deviceId);
-    await signInTogether(sql, [ada, other], 1000, null);
-    await signInTogether(sql, [again], 1000, null);
+    await signInBatched(sql, [ada, other], 1000, null);
+    await signInBatched(sql, [again], 1000, null);
     sql.asked.length = 0;
   });
   afterEach(async () => {
@@ -114,7 +115,7 @@ describe.each([
     expect(await count('devices', ada)).toBe(2);
   });
 
-  // What was read may be a removal whose commit is not on the standby yet.
+  // The commit of a removal that was read may not be on the standby yet.
   it('nobody knows a user or a device that is not there, which is confirmed', async () => {
     const nobody = randomUUID();
     for (const [userId, deviceId] of [
@@ -136,7 +137,7 @@ describe.each([
     const late = signInOf('ada', {}, randomUUID());
     jest
       .spyOn(channels, 'begin')
-      .mockImplementationOnce(async () => void (await signInTogether(sql, [late], 1000, null)));
+      .mockImplementationOnce(async () => void (await signInBatched(sql, [late], 1000, null)));
     await users.remove(idOf(ada));
     expect(await living(ada)).toEqual([false, false, false]);
     expect(await rowsOf(ada)).toEqual([0, 0, 0, 0, 0]);

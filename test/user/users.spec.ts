@@ -270,7 +270,7 @@ describe('users, by service key', () => {
       expect(await rowsOf(userId)).toEqual({});
     });
 
-    const ROUNDS = 15;
+    const ROUNDS = 5;
     it(`races everything that writes for the user, ${ROUNDS} rounds: no error, and nothing is left behind`, async () => {
       const answers: Record<string, number> = {};
       let left = 0;

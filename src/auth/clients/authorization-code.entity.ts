@@ -2,7 +2,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { Expires } from '../../database/expires.js';
 import type { Identity } from '../../provider/identity/identity.js';
 
-/** A code of our own for a stock OAuth client (contract §4), and whom the provider has verified. */
+/** Authorization code for a stock OAuth client (contract §4), with the identity that the provider verified. */
 @Expires()
 @Entity('authorization_codes')
 export class AuthorizationCode {
@@ -20,7 +20,7 @@ export class AuthorizationCode {
   @Column('text', { name: 'code_challenge' })
   codeChallenge!: string;
 
-  /** Who signs in. They need not be in `users` yet: that is written when the code is redeemed. */
+  /** May not be in `users` yet: the user is written when the code is redeemed. */
   @Index('authorization_codes_user_id')
   @Column('uuid', { name: 'user_id' })
   userId!: string;
@@ -31,7 +31,7 @@ export class AuthorizationCode {
   @Column('jsonb')
   identity!: Identity;
 
-  /** When the provider was asked: what it has logged out since then gets no session (provider/logout/logged-out.ts). */
+  /** Time of the request to the provider: after a later logout there is no session (provider/logout/logged-out.ts). */
   @Column('timestamptz', { name: 'asked_at' })
   askedAt!: Date;
 

@@ -4,10 +4,8 @@ import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { userIdOf } from '../../user/user-id.js';
 import type { Verified } from '../sign-in/token-issuer.js';
+import { CODE_PREFIX } from './clients.dto.js';
 import type { ClientRequest } from './client-request.js';
-
-/** Distinguishes codes of the service from a provider's at POST /oauth2/token (contract §4). */
-export const CODE_PREFIX = 'lkc_';
 
 /** Seconds; RFC 6749 §4.1.2 recommends ten minutes at most. The client has only to send it back. */
 const CODE_TTL = 60;

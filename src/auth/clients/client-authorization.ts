@@ -9,29 +9,26 @@ import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
 import { checkAllowed } from '../own-endpoint.js';
 import { StateService } from '../states/state.service.js';
-import type { ClientAuthorizeDto } from './client-authorize.dto.js';
-import type { ClientRequest } from './client-request.js';
-import { ClientStates } from './client-states.js';
-import { ErrorForClient, toldOf, type ClientError } from './error-for-client.js';
+import type { ClientAuthorizeDto } from './clients.dto.js';
+import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } from './client-request.js';
 
-/** What the browser gets: an address to go to, or a page. */
+/** Answer to the browser: a redirect or a page. */
 export type Next = { readonly address: string } | { readonly page: Html };
 
 /** The client, without its code challenge. */
 type Client = Pick<ClientRequest, 'clientId' | 'redirectUri' | 'state'>;
 
-/** The beginning of a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
+/** Begins a sign-in for a stock OAuth client (RFC 6749 §4.1.1; contract §4). */
 @Injectable()
 export class ClientAuthorization {
   constructor(
     private readonly providers: ProviderRegistry,
     private readonly states: StateService,
-    private readonly clientStates: ClientStates,
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {}
 
   /**
-   * @throws OAuthError `invalid_request` when the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
+   * @throws OAuthError `invalid_request` if the browser must not be sent to `redirect_uri` (RFC 6749 §4.1.2.1);
    *   ErrorForClient for everything else
    */
   async begin(request: ClientAuthorizeDto): Promise<Next> {
@@ -47,7 +44,7 @@ export class ClientAuthorization {
     return { address: await this.send(provider, { ...client, codeChallenge }) };
   }
 
-  /** The list of the service alone counts: a provider's own is for the specification's flow (contract §4). */
+  /** REDIRECT_URIS alone applies: a provider's own list is for the specification's flow (contract §4). */
   private trusted({ client_id: clientId, redirect_uri: redirectUri, state }: ClientAuthorizeDto): Client {
     checkAllowed(this.settings, {}, redirectUri);
     return { clientId, redirectUri, state: state ?? null };
@@ -79,19 +76,25 @@ export class ClientAuthorization {
     const state = this.states.make();
     try {
       const { url, memory = null } = await provider.authorizationUrl({ state, redirectUri });
-      await this.clientStates.save(state, { provider: name, redirectUri, memory, client });
+      await this.states.save(state, {
+        provider: name,
+        redirectUri,
+        memory,
+        codeChallenge: null,
+        clientRequest: client,
+      });
       return url.href;
     } catch (cause) {
-      throw new ErrorForClient(client, this.settings.publicUrl, { error: toldOf(cause), cause });
+      throw new ErrorForClient(client, this.settings.publicUrl, clientErrorOf(cause), { cause });
     }
   }
 
   private refusal(client: Client, error: ClientError, description: string): ErrorForClient {
-    return new ErrorForClient(client, this.settings.publicUrl, { error, description });
+    return new ErrorForClient(client, this.settings.publicUrl, error, { description });
   }
 }
 
-/** The page on which the user chooses where to sign in: a link for each provider, which repeats the client's request. */
+/** Page on which the user chooses a provider; each link repeats the client's request. */
 function providerPage(request: ClientAuthorizeDto, providers: readonly ProviderSettings[]): Html {
   const parameters = Object.entries(request).filter(([, value]) => value !== undefined) as [string, string][];
   const link = (provider: ProviderSettings): Html => {

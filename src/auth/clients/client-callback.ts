@@ -7,18 +7,23 @@ import type { Provider } from '../../provider/provider.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { AuthorizationCodes } from './authorization-codes.js';
-import type { ClientCallbackDto } from './client-callback.dto.js';
-import { addressOf } from './client-request.js';
-import { ClientStates, type ClientSignIn } from './client-states.js';
-import { ErrorForClient, toldOf } from './error-for-client.js';
+import type { ClientCallbackDto } from './clients.dto.js';
+import {
+  addressOf,
+  clientErrorOf,
+  ErrorForClient,
+  type ClientError,
+  type ClientRequest,
+} from './client-request.js';
 import { SignInRefusals } from '../auth.service.js';
+import { StateService, type PendingSignIn } from '../states/state.service.js';
 
-/** The way back from the provider in a sign-in for a stock OAuth client (contract §4). */
+/** Receives the provider's answer in a sign-in for a stock OAuth client (contract §4). */
 @Injectable()
 export class ClientCallback {
   constructor(
     private readonly providers: ProviderRegistry,
-    private readonly states: ClientStates,
+    private readonly states: StateService,
     private readonly codes: AuthorizationCodes,
     private readonly clock: Clock,
     private readonly refusals: SignInRefusals,
@@ -37,28 +42,33 @@ export class ClientCallback {
       throw new OAuthError('invalid_request', 'code is required');
     }
     return this.refusals.report(async (attempt) => {
-      const signIn = await this.states.consume(params.state, name);
+      const signIn = await this.states.consume(params.state);
+      const { clientRequest: client } = signIn;
+      if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+      // Each provider has its own callback, against mix-up (RFC 9700 §4.4.2.2).
+      if (signIn.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
       attempt.provider = name;
-      return this.finish(provider, signIn, params).catch((cause: unknown) => {
+      try {
+        return await this.finish(provider, client, signIn, params);
+      } catch (cause) {
         if (cause instanceof ErrorForClient) throw cause;
-        throw this.refusal(signIn, toldOf(cause), cause);
-      });
+        throw this.refusal(client, clientErrorOf(cause), cause);
+      }
     });
   }
 
   private async finish(
     provider: Provider,
-    signIn: ClientSignIn,
+    client: ClientRequest,
+    { redirectUri, memory }: PendingSignIn,
     { code, ticket, state, iss, error, error_description: description }: ClientCallbackDto,
   ): Promise<string> {
     if (error !== undefined) {
       await provider.checkIssuer(iss);
-      const told = toldOfProvider(error);
-      if (told !== error) provider.warnOfCallback(error, description);
-      const cause = told === error ? undefined : new ProviderRefusal(error, 'the callback says');
-      throw this.refusal(signIn, told, cause);
+      if (isForClient(error)) throw this.refusal(client, error);
+      provider.warnOfCallback(error, description);
+      throw this.refusal(client, 'server_error', new ProviderRefusal(error, 'the callback says'));
     }
-    const { client, redirectUri, memory } = signIn;
     const asked = this.clock.now();
     const request = {
       code: (code ?? ticket)!, // checked in receive()
@@ -68,23 +78,16 @@ export class ClientCallback {
       ...(memory !== null && { memory }),
     };
     const identity = await provider.exchange(request, true);
-    const ours = await this.codes.issue(client, { provider: signIn.provider, identity, asked });
+    const ours = await this.codes.issue(client, { provider: provider.settings.name, identity, asked });
     return addressOf(client, this.settings.publicUrl, { code: ours });
   }
 
-  private refusal(
-    { client }: ClientSignIn,
-    error: ReturnType<typeof toldOf>,
-    cause?: unknown,
-  ): ErrorForClient {
-    return new ErrorForClient(client, this.settings.publicUrl, {
-      error,
-      ...(cause !== undefined && { cause }),
-    });
+  private refusal(client: ClientRequest, error: ClientError, cause?: unknown): ErrorForClient {
+    return new ErrorForClient(client, this.settings.publicUrl, error, { cause });
   }
 }
 
 /** Only the provider errors that a client can act on are passed on (contract §4). */
-function toldOfProvider(error: string): ReturnType<typeof toldOf> {
-  return error === 'access_denied' || error === 'temporarily_unavailable' ? error : 'server_error';
+function isForClient(error: string): error is ClientError {
+  return error === 'access_denied' || error === 'temporarily_unavailable';
 }

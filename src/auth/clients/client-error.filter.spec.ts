@@ -3,7 +3,7 @@ import { Logger, type ArgumentsHost } from '@nestjs/common';
 import { OAuthError, type ErrorCode } from '../../errors/oauth-error.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { ClientErrorFilter } from './client-error.filter.js';
-import { ErrorForClient } from './error-for-client.js';
+import { ErrorForClient } from './client-request.js';
 
 const client = { redirectUri: 'https://app.example/cb', state: null };
 const ADDRESS = 'https://app.example/cb?error=server_error&iss=https%3A%2F%2Fid.example';
@@ -42,12 +42,7 @@ function filtered(
 }
 
 function answerTo(cause?: unknown): { response: object; logged: unknown[] } {
-  return filtered(
-    new ErrorForClient(client, 'https://id.example', {
-      error: 'server_error',
-      ...(cause !== undefined && { cause }),
-    }),
-  );
+  return filtered(new ErrorForClient(client, 'https://id.example', 'server_error', { cause }));
 }
 
 describe('an error of which a client is told', () => {
@@ -69,7 +64,7 @@ describe('an error of which a client is told', () => {
   ])('is logged %s', (_name, cause, level) => {
     const entry = {
       request_id: 'r1',
-      msg: 'a client is told: server_error',
+      msg: 'error for the client: server_error',
       ...(cause !== undefined && { err: cause }),
     };
     expect(answerTo(cause).logged).toStrictEqual([{ level, entry }]);

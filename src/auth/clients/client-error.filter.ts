@@ -6,7 +6,7 @@ import { html, type Html } from '../../http/page/html.js';
 import { layout } from '../../http/page/layout.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
 import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
-import { ErrorForClient } from './error-for-client.js';
+import { ErrorForClient } from './client-request.js';
 import { UNFRAMED } from './send-next.js';
 
 /** Redirects errors for the client to it, and shows all others in the browser (contract §4). */
@@ -31,7 +31,7 @@ export class ClientErrorFilter implements ExceptionFilter {
     const { error, address, cause } = thrown;
     const entry = {
       request_id: request.id,
-      msg: `a client is told: ${error}`,
+      msg: `error for the client: ${error}`,
       ...(cause !== undefined && { err: cause }),
     };
     if (cause === undefined) this.logger.debug(entry);

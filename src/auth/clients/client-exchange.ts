@@ -4,7 +4,7 @@ import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import type { ClientTokenDto } from './client-token.dto.js';
+import type { ClientTokenDto } from './clients.dto.js';
 import { SignInRefusals, verifierMatches } from '../auth.service.js';
 import type { IssuedTokens } from '../token.dto.js';
 

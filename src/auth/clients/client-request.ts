@@ -1,13 +1,19 @@
+import { OAuthError } from '../../errors/oauth-error.js';
+import { isAway } from '../../provider/transport/provider-answer.js';
+
 /** Authorization request of a stock OAuth client (RFC 6749 §4.1.1). */
 export interface ClientRequest {
   /** Clients are not registered (contract §4): the id binds the code and proves nothing. */
   readonly clientId: string;
   readonly redirectUri: string;
-  /** The client's own, to be returned untouched; null: it sent none. */
+  /** Returned unchanged; null: the client sent none. */
   readonly state: string | null;
   /** S256 (RFC 7636 §4.2). */
   readonly codeChallenge: string;
 }
+
+/** Destination of the answer. */
+export type ClientAddress = Pick<ClientRequest, 'redirectUri' | 'state'>;
 
 /**
  * Redirect URI of the client, unchanged, with the answer behind its query (RFC 6749 §3.1.2), `state` and `iss` (RFC 9207).
@@ -15,12 +21,49 @@ export interface ClientRequest {
  * @param issuer PUBLIC_URL
  */
 export function addressOf(
-  { redirectUri, state }: Pick<ClientRequest, 'redirectUri' | 'state'>,
+  { redirectUri, state }: ClientAddress,
   issuer: string,
   answer: Readonly<Record<string, string>>,
 ): string {
   const parameters = { ...answer, ...(state !== null && { state }), iss: issuer };
-  // %20 and not +: some clients decode the one alone.
+  // Some clients decode %20 only, and not +.
   const query = Object.entries(parameters).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
   return redirectUri + (redirectUri.includes('?') ? '&' : '?') + query.join('&');
+}
+
+/** Error codes in the redirect to a stock client (RFC 6749 §4.1.2.1). */
+export type ClientError =
+  | 'unsupported_response_type'
+  | 'invalid_request'
+  | 'access_denied'
+  | 'temporarily_unavailable'
+  | 'server_error';
+
+/** Error that is sent to the client, at a redirect URI that was verified. */
+export class ErrorForClient extends Error {
+  override readonly name = 'ErrorForClient';
+  /** Redirect URI with the error. */
+  readonly address: string;
+
+  /**
+   * @param issuer PUBLIC_URL (RFC 9207)
+   * @param options.cause is logged, never sent
+   * @param options.description fixed text in printable ASCII, for developers; never a provider's (contract §4)
+   */
+  constructor(
+    client: ClientAddress,
+    issuer: string,
+    readonly error: ClientError,
+    { description, cause }: { readonly description?: string; readonly cause?: unknown } = {},
+  ) {
+    super(`error for the client: ${error}`, cause === undefined ? undefined : { cause });
+    const answer = { error, ...(description !== undefined && { error_description: description }) };
+    this.address = addressOf(client, issuer, answer);
+  }
+}
+
+/** Error code for a failure of the service or of the provider. */
+export function clientErrorOf(failure: unknown): ClientError {
+  const isProviderAway = failure instanceof OAuthError && isAway(failure.cause);
+  return isProviderAway ? 'temporarily_unavailable' : 'server_error';
 }

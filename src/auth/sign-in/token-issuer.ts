@@ -4,10 +4,8 @@ import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { Session } from '../../events.js';
 import type { Identity } from '../../provider/identity/identity.js';
-import { hashIfNamed } from '../../provider/logout/logged-out.js';
-import { LoggedOut } from '../../provider/logout/logged-out.js';
+import { hashIfNamed, LoggedOut } from '../../provider/logout/logged-out.js';
 import { AccessTokens } from '../../token/access-tokens/access-token.js';
 import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
@@ -19,7 +17,7 @@ import type { IssuedTokens } from '../token.dto.js';
 export interface Verified {
   readonly provider: string;
   readonly identity: Identity;
-  /** When the provider was asked: milliseconds, by the database's clock. */
+  /** Time of the request to the provider: milliseconds, by the database's clock. */
   readonly asked: number;
 }
 
@@ -49,20 +47,11 @@ export class TokenIssuer {
   ) {}
 
   /** @throws OAuthError `invalid_grant` if the provider has logged the user out since it was asked */
-  async issue(verified: Verified, device: DeviceFields, call: Call): Promise<IssuedTokens> {
-    const { session, tokens } = await this.record(verified, device, call);
-    if (await this.loggedOut.since(verified.asked, verified.provider, verified.identity)) {
-      await this.signOuts.signOut('session', session);
-      throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
-    }
-    return tokens;
-  }
-
-  private async record(
-    { provider, identity }: Verified,
+  async issue(
+    { provider, identity, asked }: Verified,
     device: DeviceFields,
     { proof, userAgentHeader }: Call,
-  ): Promise<{ readonly session: Session; readonly tokens: IssuedTokens }> {
+  ): Promise<IssuedTokens> {
     const jkt = proof?.jkt ?? null;
     const session = {
       userId: userIdOf(provider, identity.providerUserId),
@@ -84,14 +73,17 @@ export class TokenIssuer {
       refreshTokenTtl: this.settings.refreshTokenTtl,
       accessToken,
     });
-    const tokens: IssuedTokens = {
+    if (await this.loggedOut.since(asked, provider, identity)) {
+      await this.signOuts.signOut('session', session);
+      throw new OAuthError('invalid_grant', 'the identity provider has ended the session meanwhile');
+    }
+    return {
       access_token: accessToken.token,
       token_type: 'Bearer',
       refresh_token: refreshToken,
       expires_in: accessToken.expiresIn,
       user_id: session.userId,
     };
-    return { session, tokens };
   }
 }
 

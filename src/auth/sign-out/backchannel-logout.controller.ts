@@ -3,17 +3,17 @@ import { Public } from '../../token/guard/access.js';
 import { BackchannelLogoutDto } from './backchannel-logout.dto.js';
 import { BackchannelLogout } from './backchannel-logout.service.js';
 
-/** Endpoint of one provider: under any other name the path does not exist (contract §6). */
+/** Returns a controller for one provider: the path exists for OpenID providers only (contract §6). */
 export function backchannelLogoutOf(provider: string): Type {
   @Controller(`providers/${provider}`)
   class BackchannelLogoutController {
     constructor(private readonly logouts: BackchannelLogout) {}
 
     /**
-     * Where an OpenID provider ends sessions
+     * End sessions on request of an OpenID provider
      *
-     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider whose
-     * adapter is `oidc` has such a path. The answer is 200 also if the user is unknown.
+     * OpenID Connect Back-Channel Logout 1.0: the signature of the token authenticates the provider. Each provider with
+     * the adapter `oidc` has such a path. The answer is 200 also if the user is unknown.
      *
      * @returns The sessions have ended.
      * @throws OAuthError `slow_down`

@@ -1,12 +1,9 @@
 import { OAuthParameters, RequiredText } from '../../http/parameters/parameter.js';
 
-/** Usual ones have some 600 characters. */
-const LONGEST = 8192;
-
 /** Body of POST /providers/<name>/backchannel-logout (OpenID Connect Back-Channel Logout 1.0 §2.5). */
 @OAuthParameters()
 export class BackchannelLogoutDto {
-  /** The provider's signed wish that sessions end. */
-  @RequiredText({ max: LONGEST })
+  /** The provider's signed request to end sessions. */
+  @RequiredText({ max: 8192 })
   logout_token!: string;
 }

@@ -4,22 +4,20 @@ import { SignOutService } from '../../device/sign-out.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
-import { hashIfNamed, hashOfName } from '../../provider/logout/logged-out.js';
-import { LoggedOut } from '../../provider/logout/logged-out.js';
+import {
+  forgetLogout,
+  hashIfNamed,
+  hashOfName,
+  LoggedOut,
+  rememberLogout,
+} from '../../provider/logout/logged-out.js';
 import type { Logout } from '../../provider/logout/logout-claims.js';
-import { forgetLogout, rememberLogout } from '../../provider/logout/logged-out.js';
 import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
 import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/provider-sessions.store.js';
 
 type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 
-/** Users and sessions of a logout so far. */
-class Ended {
-  readonly userIds = new Set<string>();
-  sessions = 0;
-}
-
-/** Sessions that a provider ends (OpenID Connect Back-Channel Logout 1.0; contract §6). */
+/** Ends sessions on a provider's request (OpenID Connect Back-Channel Logout 1.0; contract §6). */
 @Injectable()
 export class BackchannelLogout {
   private readonly logger = new Logger(BackchannelLogout.name);
@@ -35,11 +33,7 @@ export class BackchannelLogout {
 
   /**
    * Ends the sessions that a logout token names. Bad tokens are counted, good ones never refused (contract §2).
-   *
-   * @param provider with the adapter `oidc`
-   * @param address of the sender
-   * @throws OAuthError `invalid_request` for a bad or used token; `server_error` with Retry-After if the token can be sent
-   *   again
+   * @throws OAuthError `invalid_request` for a bad or used token; `server_error` if the token can be sent again
    */
   async obey(provider: string, token: string, address: string | undefined): Promise<void> {
     try {
@@ -58,67 +52,55 @@ export class BackchannelLogout {
       session: hashIfNamed(provider, session),
       subjects: subject === null ? [] : [hashOfName(provider, subject)],
     };
-    const ended = new Ended();
-    let isObeyed = false;
+    const userIds = new Set<string>();
+    let [sessions, isObeyed] = [0, false];
+    const endSlices = async (endSlice: (within: ChannelTransaction) => Promise<Slice>): Promise<void> => {
+      for (let isLast = false; !isLast;) {
+        const slice = await this.history.transaction(endSlice);
+        for (const userId of slice.userIds) userIds.add(userId);
+        sessions += slice.sessions;
+        ({ isLast } = slice);
+      }
+    };
     try {
-      await this.inSlices(ended, (transaction) => this.endSlice(transaction, provider, logout, names));
+      await endSlices((within) => this.endSlice(within, provider, logout, names));
       isObeyed = true;
-      await this.endLate(ended, names);
+      // Sign-ins that were committed before they could see the logout. The token is used, so a failure is only logged.
+      await endSlices((within) => this.signOuts.signOutAtProvider(names, within)).catch((error: unknown) =>
+        this.logger.warn({
+          err: error,
+          msg: 'sessions that began during a provider logout could not be ended',
+        }),
+      );
     } catch (error) {
       if (!(error instanceof TooManyUsers)) throw error;
       this.logger.warn(`a logout token of provider ${provider} was refused: ${error.message}`);
       throw new OAuthError('invalid_request', 'the logout token names too many users');
     } finally {
       // Slices that have ended are reported even if the next one fails.
-      if (isObeyed || ended.sessions > 0) {
-        const { userIds, sessions } = ended;
+      if (isObeyed || sessions > 0) {
         this.events.emit('provider_logout.obeyed', { provider, userIds: [...userIds], sessions });
       }
     }
   }
 
   /**
-   * Stores the `jti` in the transaction of the last slice (contract §6), so that a token can be repeated after a failure. Each
-   * slice stores the `jti` first and deletes it if sessions are left: two requests with one token wait for each other here.
+   * Ends one slice in a transaction. The `jti` is stored first, so that two requests with one token wait for each other, and deleted
+   * if sessions are left: a token can be repeated after a failure (contract §6).
    */
   private async endSlice(
-    transaction: ChannelTransaction,
+    within: ChannelTransaction,
     provider: string,
     logout: Logout,
     names: NamesAtProvider,
   ): Promise<Slice> {
-    const { manager } = transaction;
+    const { manager } = within;
     if (!(await rememberLogout(manager, provider, logout))) {
       throw new OAuthError('invalid_request', 'the logout token was used before'); // §2.6
     }
     await this.loggedOut.remember(manager, provider, logout);
-    const slice = await this.signOuts.signOutAtProvider(names, transaction);
+    const slice = await this.signOuts.signOutAtProvider(names, within);
     if (!slice.isLast) await forgetLogout(manager, provider, logout);
     return slice;
-  }
-
-  /** Ends sessions of sign-ins that were committed since, before they could see the logout. A failure here is only logged. */
-  private async endLate(ended: Ended, names: NamesAtProvider): Promise<void> {
-    try {
-      await this.inSlices(ended, (transaction) => this.signOuts.signOutAtProvider(names, transaction));
-    } catch (error) {
-      this.logger.warn({
-        err: error,
-        msg: 'sign-ins during a logout by the provider could not be looked for',
-      });
-    }
-  }
-
-  /** Ends slices, one in a transaction, until no session is left. */
-  private async inSlices(
-    ended: Ended,
-    endSlice: (transaction: ChannelTransaction) => Promise<Slice>,
-  ): Promise<void> {
-    for (let isLast = false; !isLast;) {
-      const slice = await this.history.transaction(endSlice);
-      for (const userId of slice.userIds) ended.userIds.add(userId);
-      ended.sessions += slice.sessions;
-      ({ isLast } = slice);
-    }
   }
 }

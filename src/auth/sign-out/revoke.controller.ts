@@ -19,7 +19,7 @@ export class RevokeController {
   /**
    * End the session of a token
    *
-   * Every holder of the token may end it (RFC 7009); there is no other credential. The answer is the same for an unknown token.
+   * Every holder of the token may end it (RFC 7009); there is no other credential. An unknown token gets this answer, too.
    *
    * @returns The token is not valid any more.
    * @throws OAuthError `slow_down`

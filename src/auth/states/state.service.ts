@@ -4,7 +4,7 @@ import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Sql } from '../../database/statements/sql.js';
 import { OAuthError } from '../../errors/oauth-error.js';
-import type { AdapterMemory } from '../../provider/provider-adapter.js';
+import type { AuthorizationState } from './authorization-state.entity.js';
 
 /** A state of ours (contract §4): 256 bits as hex. */
 export const STATE = /^[0-9a-f]{64}$/i;
@@ -15,25 +15,23 @@ export function hashOfState(state: string): Buffer {
 }
 
 /** Sign-in of a state, see authorization-state.entity.ts. */
-export interface PendingSignIn {
-  readonly provider: string;
-  readonly redirectUri: string;
-  readonly codeChallenge: string | null;
-  readonly memory: AdapterMemory | null;
-}
+export type PendingSignIn = Pick<
+  AuthorizationState,
+  'provider' | 'redirectUri' | 'codeChallenge' | 'memory' | 'clientRequest'
+>;
 
 const SAVE = {
   name: 'states-save',
   text: `
     INSERT INTO authorization_states
-      (state_hash, provider, redirect_uri, code_challenge, memory, expires_at)
-    SELECT hash, provider, uri, challenge, memory, now() + make_interval(secs => $6)
-    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
-      AS s (hash, provider, uri, challenge, memory)`,
+      (state_hash, provider, redirect_uri, code_challenge, memory, client_request, expires_at)
+    SELECT hash, provider, uri, challenge, memory, client, now() + make_interval(secs => $7)
+    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::text[], $5::jsonb[], $6::jsonb[])
+      AS s (hash, provider, uri, challenge, memory, client)`,
 };
 
-const SPENT = `provider, redirect_uri AS "redirectUri",
-      code_challenge AS "codeChallenge", memory, expires_at > now() AS fresh`;
+const SPENT = `provider, redirect_uri AS "redirectUri", code_challenge AS "codeChallenge", memory,
+      client_request AS "clientRequest", expires_at > now() AS fresh`;
 
 // Deleting spends the state: of all exchanges that race for it, one gets the row (spec §2.3: used only once).
 // Rows are locked in the order of their hashes, so that statements of several instances cannot wait for each other.
@@ -48,31 +46,19 @@ const CONSUME = {
     RETURNING encode(s.state_hash, 'hex') AS hash, ${SPENT}`,
 };
 
-// A state that comes alone, as every one does on Citus.
-const SAVE_ONE = {
-  name: 'state-save',
-  text: `
-    INSERT INTO authorization_states
-      (state_hash, provider, redirect_uri, code_challenge, memory, expires_at)
-    VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
-};
+// Citus locks rows of one node only.
 const CONSUME_ONE = {
   name: 'state-consume',
   text: `
     WITH spent AS (DELETE FROM authorization_states WHERE state_hash = $1 RETURNING *)
-    SELECT ${SPENT} FROM spent`,
+    SELECT encode(state_hash, 'hex') AS hash, ${SPENT} FROM spent`,
 };
 
-interface State {
-  readonly hash: Buffer;
-  readonly signIn: PendingSignIn;
-}
-
-type Spent = PendingSignIn & { readonly fresh: boolean };
+type Spent = PendingSignIn & { readonly hash: string; readonly fresh: boolean };
 
 @Injectable()
 export class StateService {
-  private readonly saveBatched: (state: State) => Promise<unknown>;
+  private readonly saveBatched: (row: unknown[]) => Promise<void>;
   private readonly spendBatched: (stateHash: Buffer) => Promise<PendingSignIn | undefined>;
 
   constructor(
@@ -80,7 +66,7 @@ export class StateService {
     @Inject(SETTINGS) private readonly settings: Settings,
   ) {
     // After a timeout a state may still be saved or spent: the sign-in begins anew (contract §3).
-    this.saveBatched = sql.together('state-save', (states: State[]) => this.saveEach(states));
+    this.saveBatched = sql.together('state-save', (rows: unknown[][]) => this.saveEach(rows));
     this.spendBatched = sql.together('state-consume', (hashes: Buffer[]) => this.spendEach(hashes));
   }
 
@@ -90,7 +76,9 @@ export class StateService {
   }
 
   async save(state: string, signIn: PendingSignIn): Promise<void> {
-    await this.saveBatched({ hash: hashOfState(state), signIn });
+    const { provider, redirectUri, codeChallenge, memory, clientRequest } = signIn;
+    const json = [memory, clientRequest].map((value) => value && JSON.stringify(value));
+    await this.saveBatched([hashOfState(state), provider, redirectUri, codeChallenge, ...json]);
   }
 
   /**
@@ -103,26 +91,17 @@ export class StateService {
     return signIn;
   }
 
-  private async saveEach(states: State[]): Promise<State[]> {
-    if (states.length === 1) {
-      await this.sql.query(SAVE_ONE, this.valuesOf(states[0]!));
-      return states;
-    }
-    const rows = states.map((state) => this.valuesOf(state).slice(0, -1));
+  private async saveEach(rows: unknown[][]): Promise<void[]> {
     const columns = rows[0]!.map((_, column) => rows.map((row) => row[column]));
     await this.sql.query(SAVE, [...columns, this.settings.stateTtl]);
-    return states;
-  }
-
-  private valuesOf({ hash: stateHash, signIn }: State): unknown[] {
-    const { provider, redirectUri, codeChallenge } = signIn;
-    const memory = signIn.memory === null ? null : JSON.stringify(signIn.memory);
-    return [stateHash, provider, redirectUri, codeChallenge, memory, this.settings.stateTtl];
+    return rows.map(() => undefined);
   }
 
   private async spendEach(hashes: Buffer[]): Promise<(PendingSignIn | undefined)[]> {
-    if (hashes.length === 1) return [await this.spendOne(hashes[0]!)];
-    const rows = await this.sql.query<Spent & { hash: string }>(CONSUME, [hashes]);
+    const rows =
+      hashes.length === 1
+        ? await this.sql.query<Spent>(CONSUME_ONE, hashes)
+        : await this.sql.query<Spent>(CONSUME, [hashes]);
     const left = new Map(rows.filter(({ fresh }) => fresh).map((row) => [row.hash, row]));
     return hashes.map((stateHash) => {
       const key = stateHash.toString('hex');
@@ -130,10 +109,5 @@ export class StateService {
       left.delete(key); // a state twice in one batch: the first call gets it
       return row;
     });
-  }
-
-  private async spendOne(stateHash: Buffer): Promise<PendingSignIn | undefined> {
-    const [row] = await this.sql.query<Spent>(CONSUME_ONE, [stateHash]);
-    return row?.fresh ? row : undefined;
   }
 }

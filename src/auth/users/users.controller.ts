@@ -10,10 +10,28 @@ import {
 } from '@nestjs/common';
 import { ServiceKeyOnly } from '../../token/guard/access.js';
 import { userIdOf } from '../../user/user-id.js';
-import { ProviderUserDto, UserSignOutDto } from './users.dto.js';
 import { UsersService } from './users.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
+import { OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { UUID } from '../../http/parameters/uuid.js';
+
+/** Body of POST /users/:user_id/sign-out; may be left out. */
+export class UserSignOutDto {
+  /** Only this device of the user. */
+  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
+  device_id?: string;
+}
+
+/** Body of POST /users/sign-out: identity at the provider (contract §6). */
+export class ProviderUserDto {
+  /** Name of the provider, which need not be configured any more. */
+  @RequiredText({ max: 63 })
+  provider!: string;
+
+  /** Compared byte for byte. */
+  @RequiredText({ max: 255, mayBeBlank: true })
+  provider_user_id!: string;
+}
 
 /** A user id from the path, in lower case. */
 @Injectable()
@@ -25,7 +43,7 @@ class UserIdPipe implements PipeTransform<string, string> {
   }
 }
 
-/** What an application's backend does about a user: one who is suspended, one who wants to be forgotten (contract §4). */
+/** Sign-out and removal of users by an application's backend (contract §4). */
 @ServiceKeyOnly('users')
 @Controller('users')
 export class UsersController {
@@ -47,7 +65,7 @@ export class UsersController {
   }
 
   /**
-   * Sign out a user of whom only the provider’s id is known
+   * Sign out a user by the provider’s id
    *
    * @returns Signed out.
    * @throws OAuthError `not_found`
@@ -61,7 +79,7 @@ export class UsersController {
   /**
    * Sign a user out and remove them
    *
-   * Devices and events are removed as well. The next sign-in creates the same user id anew.
+   * Devices and events are removed as well. A later sign-in creates the user again, with this id.
    *
    * @returns Removed.
    * @throws OAuthError `not_found`

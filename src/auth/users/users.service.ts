@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
 import { ChannelHistory } from '../../channel/channel.history.js';
 import { ChannelRemoval } from '../../channel/channel.removal.js';
 import { CONFIRM_READ } from '../../database/statements/confirm-read.js';
@@ -20,13 +19,6 @@ const TARGET = {
   text: selectUser('$1', `($2::uuid IS NULL OR ${hasDevice('$1', '$2')})`),
 };
 
-/** Whether the user exists, and the device if given. A negative result is confirmed: it may be a removal (CONFIRM_READ). */
-async function isKnown(sql: Sql, userId: string, deviceId: string | null): Promise<boolean> {
-  const { length } = await sql.query(TARGET, [userId, deviceId]);
-  if (length === 0) await sql.query(CONFIRM_READ, []);
-  return length > 0;
-}
-
 /** Sign-out and removal of users by an application's backend (contract §4). */
 @Injectable()
 export class UsersService {
@@ -45,44 +37,37 @@ export class UsersService {
    */
   async signOut(userId: string, deviceId: string | null = null): Promise<void> {
     if (deviceId === null) await this.codes.forget(userId);
-    if (!(await isKnown(this.sql, userId, deviceId))) throw noSuchTarget();
+    const { length } = await this.sql.query(TARGET, [userId, deviceId]);
+    if (length === 0) return this.notFound();
     const scope = deviceId === null ? 'all' : 'device';
     await this.signOuts.signOut(scope, { userId, sessionId: null, deviceId }, { by: 'service_key' });
   }
 
   /**
    * Signs a user out, and removes the user with devices and channel. The ended sessions, which hold ids only, stay for the
-   * revocation feed (session.sql.ts).
-   *
-   * A failed removal may be repeated: the user is removed last. Locks are taken in the order of a sign-in: user, devices,
-   * sessions, channel.
+   * revocation feed. A failed removal may be repeated: the user is removed last.
    * @throws OAuthError `not_found`
    */
   async remove(userId: string): Promise<void> {
     await this.signOut(userId);
     await this.channels.begin(userId);
-    const wasThere = await this.history.transaction(async ({ manager }) => {
+    // Locks are taken in the order of a sign-in: user, devices, sessions, channel.
+    const isRemoved = await this.history.transaction(async ({ manager }) => {
       if (!(await lockUser(manager, userId))) return false;
       await removeDevices(manager, userId);
-      await this.endNew(manager, userId);
+      const everySession = { userId, sessionId: null, deviceId: null };
+      while ((await endSessions(manager, 'all', everySession)).length === SLICE); // begun since the sign-out
       await this.channels.remove(manager, userId);
       await removeUser(manager, userId);
       return true;
     });
-    if (!wasThere) {
-      await this.sql.query(CONFIRM_READ, []); // removed concurrently
-      throw noSuchTarget();
-    }
+    if (!isRemoved) return this.notFound();
     this.events.emit('user.removed', { userId });
   }
 
-  /** Ends the few sessions that have begun since the sign-out. */
-  private async endNew(manager: EntityManager, userId: string): Promise<void> {
-    const everySession = { userId, sessionId: null, deviceId: null };
-    while ((await endSessions(manager, 'all', everySession)).length === SLICE);
+  /** Confirmed first: a concurrent removal may not be on the standby yet (CONFIRM_READ). */
+  private async notFound(): Promise<never> {
+    await this.sql.query(CONFIRM_READ, []);
+    throw new OAuthError('not_found', 'there is no such user or device');
   }
-}
-
-function noSuchTarget(): OAuthError {
-  return new OAuthError('not_found', 'there is no such user or device');
 }

@@ -3,43 +3,22 @@ import type { Retention } from '../../database/expires.js';
 
 const UNIQUE_VIOLATION = '23505';
 
-/** New session, as SQL expressions. */
-interface NewSession {
-  readonly userId: string;
-  readonly sessionId: string;
-  /** NULL: no device. */
-  readonly deviceId: string;
-  readonly tokenHash: string;
-  /** Seconds. */
-  readonly ttl: string;
-  /** Thumbprint of its key, or NULL (contract §5). */
-  readonly jkt: string;
-  /** Hashes by which the provider may end it, or NULL (contract §6). */
-  readonly providerSubject: string;
-  readonly providerSession: string;
-}
+const SESSION =
+  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
 
-/** New access token, as SQL expressions. */
-interface NewAccessToken {
-  readonly userId: string;
-  readonly sessionId: string;
-  readonly jti: string;
-  /** Seconds since the epoch. */
-  readonly expiresAt: string;
-  readonly token: string;
-}
-
-export function insertRefreshToken(session: NewSession): string {
-  const { userId, sessionId, deviceId, tokenHash, ttl, jkt, providerSubject, providerSession } = session;
-  return `
+/** Inserts the session whose columns are the parameters; `$5` is the lifetime in seconds. */
+export const INSERT_REFRESH_TOKEN = `
       INSERT INTO refresh_tokens (${SESSION})
-      VALUES (${userId}, ${sessionId}, ${deviceId}, ${tokenHash}, now() + make_interval(secs => ${ttl}),
-        ${jkt}, ${providerSubject}, ${providerSession})`;
-}
+      VALUES ($1, $2, $3, $4, now() + make_interval(secs => $5), $6, $7, $8)`;
+
+/** Inserts the token whose columns are the parameters; `$4` is its expiry, in seconds since the epoch. */
+export const INSERT_ACCESS_TOKEN = `
+      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
+      VALUES ($1, $2, $3, to_timestamp($4), $5)`;
 
 /**
  * Inserts several sessions.
- * @param from member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
+ * @param from a member of the same `WITH` with the columns of the table, but `ttl` (seconds) in place of `expires_at`
  */
 export function insertRefreshTokens(from: string): string {
   return `
@@ -47,15 +26,6 @@ export function insertRefreshTokens(from: string): string {
       SELECT user_id, session_id, device_id, token_hash, now() + make_interval(secs => ttl),
         jkt, provider_subject, provider_session
       FROM ${from}`;
-}
-
-const SESSION =
-  'user_id, session_id, device_id, token_hash, expires_at, jkt, provider_subject, provider_session';
-
-export function insertAccessToken({ userId, sessionId, jti, expiresAt, token }: NewAccessToken): string {
-  return `
-      INSERT INTO access_tokens (user_id, session_id, jti, expires_at, token)
-      VALUES (${userId}, ${sessionId}, ${jti}, to_timestamp(${expiresAt}), ${token})`;
 }
 
 /**
@@ -71,14 +41,6 @@ export function insertAccessTokens(from: string, after: string): string {
       FROM ${from}, (SELECT count(*) FROM ${after}) AS done
       ORDER BY user_id, jti`;
 }
-
-/** Finds stored access tokens by user ($1) and `jti` ($2); returns their positions, from 1. */
-export const ARE_STORED = {
-  name: 'access-tokens-are-stored',
-  text: `
-    SELECT n.place::int FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS n (user_id, jti, place)
-    JOIN access_tokens a ON a.user_id = n.user_id AND a.jti = n.jti`,
-};
 
 /**
  * Whether a transaction failed because an access token with this `jti` is stored: its proof was used. On Citus the constraint's

@@ -1,6 +1,5 @@
 import { OAuthError } from '../../errors/oauth-error.js';
-import { addressOf } from './client-request.js';
-import { toldOf } from './error-for-client.js';
+import { addressOf, clientErrorOf } from './client-request.js';
 
 const ISSUER = 'https://login.example';
 const client = { redirectUri: 'https://app.example/cb', state: 'a b&c' };
@@ -44,5 +43,5 @@ describe('an error that a client is told', () => {
       'server_error',
     ],
     ['something of ours that is away', away, 'server_error'],
-  ])('of %s', (_name, fault, told) => expect(toldOf(fault)).toBe(told));
+  ])('of %s', (_name, failure, error) => expect(clientErrorOf(failure)).toBe(error));
 });

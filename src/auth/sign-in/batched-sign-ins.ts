@@ -1,35 +1,19 @@
 import { appendToEach, OWN_EVENTS_TTL } from '../../channel/append.sql.js';
+import type { Settings } from '../../config/settings/settings.js';
+import { DatabaseBusy } from '../../database/database-busy.js';
+import { errorCode } from '../../database/statements/error-facts.js';
 import type { Sql } from '../../database/statements/sql.js';
 import { isDeviceBeyond, upsertDevices } from '../../device/device.sql.js';
 import {
   hasMostSessions,
   insertAccessTokens,
   insertRefreshTokens,
+  isProofUsed,
 } from '../../token/sessions/session.sql.js';
 import { upsertUsers } from '../../user/user.sql.js';
-import type { Session } from '../../events.js';
-import type { Identity } from '../../provider/identity/identity.js';
-import type { IssuedAccessToken } from '../../token/access-tokens/access-token.js';
+import { SignInWriter, type Beyond, type SignedInRow, type SignIn, type Written } from './sign-in.store.js';
 
-/** What a sign-in writes. */
-export interface SignIn {
-  readonly session: Session;
-  readonly provider: string;
-  readonly identity: Identity;
-  /** By what the provider may end the session (contract §6): hashes of its subject, and of its session. */
-  readonly providerSubject: Buffer | null;
-  readonly providerSession: Buffer | null;
-  readonly deviceName: string | null;
-  readonly userAgent: string | null;
-  /** The key that the session is bound to: its thumbprint (RFC 7638). Null: it is not bound (contract §5). */
-  readonly jkt: Buffer | null;
-  readonly refreshTokenHash: Buffer;
-  /** Seconds. */
-  readonly refreshTokenTtl: number;
-  readonly accessToken: IssuedAccessToken;
-}
-
-/** What each sign-in brings: the column, its type, and its value. */
+/** Columns of a batch: name, type and value. */
 const COLUMNS: readonly (readonly [string, string, (signIn: SignIn) => unknown])[] = [
   ['user_id', 'uuid', ({ session }) => session.userId],
   ['provider', 'text', ({ provider }) => provider],
@@ -56,7 +40,7 @@ const arrays = COLUMNS.map(([, type], i) =>
   i === 0 ? `(SELECT $1::${type}[])` : `$${i + 1}::${type}[]`,
 ).join(', ');
 const HISTORY = `$${COLUMNS.length + 1}`;
-const PATIENCE = `$${COLUMNS.length + 2}`;
+const LOCK_TIMEOUT = `$${COLUMNS.length + 2}`;
 
 /**
  * All rows of sign-ins in one statement, so that they are stored together or not at all. It spans rooms: each room offers the SQL
@@ -75,7 +59,7 @@ const RECORD = {
           ELSE true
         END AS has_room -- or NULL, since the planner expects few of those
       FROM unnest(${arrays}) AS s (${names}),
-        set_config('lock_timeout', coalesce(${PATIENCE}, current_setting('lock_timeout')), true)
+        set_config('lock_timeout', coalesce(${LOCK_TIMEOUT}, current_setting('lock_timeout')), true)
     ), signing_in AS (SELECT * FROM given WHERE has_room IS NOT NULL
     ), signed_in_user AS (${upsertUsers('signing_in')}
       RETURNING user_id
@@ -95,37 +79,102 @@ const RECORD = {
     FROM given WHERE has_room IS NULL`,
 };
 
-/** The event that announces a sign-in on a device, as it is stored; `data` is JSON. */
-export interface SignedInRow {
-  readonly id: string;
-  readonly event_offset: string;
-  readonly data: string;
-  readonly sent_at: Date;
-}
-
 type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | null } & Record<
     string,
     unknown
   >;
-
-/** Bound of the user that a sign-in exceeds (contract §4, POST /oauth2/token). */
-export type Beyond = 'session' | 'device';
 
 /**
  * Records sign-ins of different users: all of them, or none. Sign-ins beyond the bounds of a user are left out. The bounds are
  * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
  *
  * @param history `Settings.channelHistory`
- * @param patience how long it waits for a lock, as PostgreSQL's `lock_timeout`; null: as long as any statement
- * @returns by user: the event, which a sign-in without a device has not, or what is beyond the bounds
+ * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
+ * @returns result by user id
  */
-export async function signInTogether(
+export async function signInBatched(
   sql: Sql,
   signIns: readonly SignIn[],
   history: number,
-  patience: string | null,
-): Promise<Map<string, SignedInRow | Beyond>> {
+  lockTimeout: string | null,
+): Promise<Map<string, Written>> {
   const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
-  const rows = await sql.query<Row>(RECORD, [...columns, history, patience]);
+  const rows = await sql.query<Row>(RECORD, [...columns, history, lockTimeout]);
   return new Map(rows.map(({ userId, beyond, ...row }) => [userId, beyond ?? row]));
+}
+
+/** One locked user must not delay the others of a batch. */
+const BATCH_LOCK_TIMEOUT = '50ms';
+/** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
+const CONFLICTS = new Set<unknown>(['40001', '40P01', '55P03']);
+/** Longest wait for other sign-ins of one user (contract §3). */
+const LONGEST_WAIT_MS = 1000;
+
+const SINGLE = Symbol('single');
+
+/** Batches concurrent sign-ins into one statement (docs/benchmark.md). */
+export class BatchedSignIns extends SignInWriter {
+  private readonly batched: (signIn: SignIn) => Promise<Written | typeof SINGLE>;
+  /** Last single sign-in of each user, until it has ended. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly sql: Sql,
+    private readonly settings: Settings,
+  ) {
+    super();
+    this.batched = sql.together('sign-in', (signIns: SignIn[]) => this.writeEach(signIns));
+  }
+
+  async write(signIn: SignIn): Promise<Written> {
+    const began = performance.now();
+    const written = await this.batched(signIn);
+    return written === SINGLE ? this.writeSingle(signIn, began) : written;
+  }
+
+  /**
+   * Batches the first sign-in of each user, since one statement cannot write a row twice. The others are written singly, as are all
+   * if the batch meets a lock or a used DPoP proof.
+   */
+  private async writeEach(signIns: readonly SignIn[]): Promise<(Written | typeof SINGLE)[]> {
+    const firsts = new Map<string, SignIn>();
+    for (const signIn of signIns) {
+      if (!firsts.has(signIn.session.userId)) firsts.set(signIn.session.userId, signIn);
+    }
+    try {
+      const rows = await this.execute([...firsts.values()], BATCH_LOCK_TIMEOUT);
+      return signIns.map((signIn) => {
+        const { userId } = signIn.session;
+        return firsts.get(userId) === signIn ? rows.get(userId) : SINGLE;
+      });
+    } catch (error) {
+      const isSingle = CONFLICTS.has(errorCode(error)) || (signIns.length > 1 && isProofUsed(error));
+      if (!isSingle) throw error;
+      return signIns.map(() => SINGLE);
+    }
+  }
+
+  /**
+   * Writes one sign-in of a user at a time: each that waits for a lock holds a connection.
+   * @param began when the caller began to wait, by `performance.now()`
+   */
+  private async writeSingle(signIn: SignIn, began: number): Promise<Written> {
+    const { userId } = signIn.session;
+    const turn = (this.turns.get(userId) ?? Promise.resolve()).then(async () => {
+      if (performance.now() - began > LONGEST_WAIT_MS)
+        throw new DatabaseBusy('too many sign-ins of one user');
+      return (await this.execute([signIn], null)).get(userId);
+    });
+    const ended = turn.catch(() => undefined);
+    this.turns.set(userId, ended);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(userId) === ended) this.turns.delete(userId);
+    }
+  }
+
+  private execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<Map<string, Written>> {
+    return signInBatched(this.sql, signIns, this.settings.channelHistory, lockTimeout);
+  }
 }
