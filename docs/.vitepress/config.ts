@@ -12,7 +12,12 @@ export default defineConfig({
     'A sign-in service: OAuth 2.0 against your identity provider, its own tokens, a session for each device.',
   lang: 'en',
   srcDir: '..',
-  srcExclude: ['!(docs|packages|examples|lab|*.md)/**', 'lab/**/node_modules/**', 'README.md', '{packages,examples}/*/!(README.md)/**'],
+  srcExclude: [
+    '!(docs|packages|examples|lab|*.md)/**',
+    'lab/**/node_modules/**',
+    'README.md',
+    '{packages,examples}/*/!(README.md)/**',
+  ],
   rewrites: pageOf,
   cacheDir: '../node_modules/.cache/vitepress',
   cleanUrls: false, // so that any server of files will do

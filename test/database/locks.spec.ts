@@ -66,7 +66,13 @@ describe('locks', () => {
           string,
           string,
         ];
-        const pending = { provider: 'stub', redirectUri: 'x', codeChallenge: null, memory: null, clientRequest: null };
+        const pending = {
+          provider: 'stub',
+          redirectUri: 'x',
+          codeChallenge: null,
+          memory: null,
+          clientRequest: null,
+        };
         for (const state of [last, middle, first]) await states.save(state, pending);
         for (let i = 0; i < 100; i++) await states.save(states.make(), pending);
         await query(service.databaseUrl, 'ANALYZE authorization_states');
