@@ -85,7 +85,7 @@ export function isThisMachine(url: string): boolean {
 }
 
 /**
- * Parses a URL (WHATWG). Not with `URL.canParse`: in Node.js 20 and 22 it refuses hosts with letters like ä after some
+ * Parses a URL (WHATWG). Node 22: without `URL.canParse`, which refuses hosts with letters like ä after some
  * thousand calls.
  */
 export function parseUrl(text: string): URL | undefined {

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { Axios, AxiosError, CanceledError, type AxiosAdapter, type InternalAxiosRequestConfig } from 'axios';
-import type { Agent, Dispatcher } from 'undici'; // version 7 is the last for Node.js 20
+import type { Agent, Dispatcher } from 'undici'; // Node 20: version 7 is the last that supports it
 
 /** Loaded on first use, to start faster. Not `import()`: if that fails once (EMFILE), it fails until the process ends. */
 const load = createRequire(import.meta.url) as (name: 'undici') => { readonly Agent: typeof Agent };
