@@ -9,8 +9,6 @@ Spreads the tables over a Citus cluster by user_id, with their rows, and brings 
 DATABASE_URL (or DATABASE_DIRECT_URL) is the coordinator's. Stop the service first. See docs/scaling-out.md.
 `;
 
-const TIMEOUT_MS = 30_000;
-
 /** `latchkey distribute` (contract §1). @returns the exit code: 0 done, 1 not done, 2 wrong usage, or no Citus */
 export async function runDistribute(argv: readonly string[]): Promise<number> {
   if (argv.length > 0) {
@@ -30,30 +28,17 @@ export async function runDistribute(argv: readonly string[]): Promise<number> {
 
 async function run(settings: Settings): Promise<number> {
   // Loaded after the settings, which fail fast: these modules load the whole ORM.
-  const [{ distribute, NoCitus, openCluster, requireCitus, requireStopped }, { migrate }, pool, targets] =
-    await Promise.all([
-      import('./distribute.js'),
-      import('../database/start/migrate.js'),
-      import('../database/pool/data-source.js'),
-      import('../database/pool/connection-target.js'),
-    ]);
+  const { distributeDatabase, NoCitus } = await import('./distribute.js');
+  const { directTarget } = await import('../database/pool/connection-target.js');
   const log = (line: string): void => void process.stdout.write(`${line}\n`);
-  const target = targets.directTarget(settings);
-  const cluster = await openCluster(target);
   try {
-    await requireCitus(cluster);
-    const { signal } = new AbortController();
-    await migrate(pool.dataSourceOptions(target, 1), { timeoutMs: TIMEOUT_MS, signal, log });
-    await requireStopped(cluster);
-    await distribute(cluster, log);
-    log('Done: start the service now.');
-    return 0;
+    await distributeDatabase(directTarget(settings), log);
   } catch (error) {
     if (error instanceof NoCitus) return fail(2, error.message);
     throw error;
-  } finally {
-    await cluster.destroy();
   }
+  log('Done: start the service now.');
+  return 0;
 }
 
 function fail(code: number, message: string): number {

@@ -1,15 +1,20 @@
 import { Reflector } from '@nestjs/core';
 import { DataSource, type EntityManager } from 'typeorm';
-import { ReferenceTable } from '../database/citus.js';
-import { dataSourceOptions, keepsSession, type ConnectionTarget } from '../database/pool/data-source.js';
-import { liftTimeouts } from '../database/start/migrate.js';
+import { isDistributed, ReferenceTable } from '../database/citus.js';
+import { dataSourceOptions, type ConnectionTarget } from '../database/pool/data-source.js';
+import { migrate, NO_TIMEOUTS } from '../database/start/migrate.js';
 import { ENTITIES } from '../entities.js';
 
 /** Number of an advisory lock, which must not change between versions. */
 const LOCK = 0x6c6b_0004;
 
-/** The database has no extension `citus`. */
-export class NoCitus extends Error {}
+const MIGRATION_TIMEOUT_MS = 30_000;
+
+export class NoCitus extends Error {
+  constructor() {
+    super('this database is no Citus cluster: it lacks the extension "citus", and nothing was done');
+  }
+}
 
 /** How the rows of a table are distributed. */
 interface Placement {
@@ -29,6 +34,9 @@ const OTHERS = `
 const IS_DISTRIBUTED =
   'SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = to_regclass($1)) AS yes';
 
+const CREATE_REFERENCE = 'SELECT create_reference_table(to_regclass($1))';
+const CREATE_DISTRIBUTED = 'SELECT create_distributed_table(to_regclass($1), $2, colocate_with => $3)';
+
 // Citus copies the rows into shards and keeps the hidden originals, among them access tokens.
 const REMOVE_ORIGINALS = `
   SELECT truncate_local_data_after_distributing_table(to_regclass($1)) WHERE pg_relation_size(to_regclass($1)) > 0`;
@@ -36,29 +44,36 @@ const REMOVE_ORIGINALS = `
 /** Opens one connection to the coordinator, without time-outs: moving a table's rows may take hours. */
 export async function openCluster(target: ConnectionTarget): Promise<DataSource> {
   const options = dataSourceOptions(target, 1);
-  const extra = { ...options.extra, query_timeout: undefined, idleTimeoutMillis: 0 };
-  const dataSource = await new DataSource({ ...options, extra, entities: ENTITIES }).initialize();
-  if (keepsSession(dataSource)) await dataSource.query(liftTimeouts('session'));
-  return dataSource;
-}
-
-/** @throws NoCitus */
-export async function requireCitus(dataSource: DataSource): Promise<void> {
-  const { length } = await dataSource.query<object[]>(CITUS);
-  if (length > 0) return;
-  throw new NoCitus(
-    'this database is no Citus cluster: it lacks the extension "citus", and nothing was done',
-  );
+  const extra = { ...options.extra, ...NO_TIMEOUTS, idleTimeoutMillis: 0 };
+  return new DataSource({ ...options, extra, entities: ENTITIES }).initialize();
 }
 
 /**
- * Instances that were started before the tables are distributed send statements that Citus refuses.
- * @throws if no table is distributed yet and the service is running
+ * Brings the schema up to date, and distributes the tables of a service that is stopped.
+ *
+ * @param log receives one line for each table
+ * @throws NoCitus, or an Error if no table is distributed yet and the service is running
  */
-export async function requireStopped(dataSource: DataSource): Promise<void> {
-  for (const { table } of placements(dataSource)) {
-    if (await isDistributed(dataSource.manager, table)) return;
+export async function distributeDatabase(
+  target: ConnectionTarget,
+  log: (line: string) => void,
+): Promise<void> {
+  const cluster = await openCluster(target);
+  try {
+    const [citus] = await cluster.query<object[]>(CITUS);
+    if (!citus) throw new NoCitus();
+    const { signal } = new AbortController();
+    await migrate(dataSourceOptions(target, 1), { timeoutMs: MIGRATION_TIMEOUT_MS, signal, log });
+    await requireStopped(cluster);
+    await distribute(cluster, log);
+  } finally {
+    await cluster.destroy();
   }
+}
+
+/** Instances that were started before the tables are distributed send statements that Citus refuses. */
+async function requireStopped(dataSource: DataSource): Promise<void> {
+  if (await isDistributed(dataSource)) return;
   const [others] = await dataSource.query<{ count: number }[]>(OTHERS);
   if (others!.count === 0) return;
   const connections = `${others!.count} ${others!.count === 1 ? 'connection' : 'connections'}`;
@@ -109,21 +124,14 @@ export function placements(dataSource: DataSource): Placement[] {
 /** @returns false if the table is distributed already */
 async function place(manager: EntityManager, { table, by, beside }: Placement): Promise<boolean> {
   await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-  if (await isDistributed(manager, table)) return false;
-  if (by === undefined) await manager.query('SELECT create_reference_table(to_regclass($1))', [table]);
-  else {
-    await manager.query('SELECT create_distributed_table(to_regclass($1), $2, colocate_with => $3)', [
-      table,
-      by,
-      beside ?? 'none',
-    ]);
-  }
-  return true;
-}
-
-async function isDistributed(manager: EntityManager, table: string): Promise<boolean> {
   const [found] = await manager.query<{ yes: boolean }[]>(IS_DISTRIBUTED, [table]);
-  return found!.yes;
+  if (found!.yes) return false;
+  const isReference = by === undefined;
+  const [create, values] = isReference
+    ? [CREATE_REFERENCE, [table]]
+    : [CREATE_DISTRIBUTED, [table, by, beside ?? 'none']];
+  await manager.query(create, values);
+  return true;
 }
 
 function describe({ by, beside }: Placement): string {

@@ -94,7 +94,7 @@ it('time-outs of the database or the role do not apply to the distribution', asy
   const database = await createDatabase();
   const name = new URL(database.url).pathname.slice(1);
   await query(database.url, `ALTER DATABASE ${name} SET statement_timeout = '2s'`);
-  const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
+  const cluster = await openCluster({ Client: clientFor(() => database.url, 'session'), pooler: 'session' });
   try {
     expect(await cluster.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '0' }]);
   } finally {

@@ -70,7 +70,7 @@ function options(url: string, ...more: (new () => MigrationInterface)[]): Databa
     pooler: 'session',
     migrations: [Slow1700000000001, ...more],
     connectTimeoutMS: 200,
-    extra: { Client: clientFor(() => url), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
+    extra: { Client: clientFor(() => url, 'session'), statement_timeout: 100, query_timeout: 100 }, // shorter than that of any request
   };
 }
 

@@ -21,7 +21,7 @@ export async function createCitusSchema(coordinator: string): Promise<TestDataba
 export async function createCitusDatabase(coordinator: string): Promise<TestDatabase> {
   const database = await createCitusSchema(coordinator);
   await migrate(dataSourceOptions(database.url, 1), retries);
-  const cluster = await openCluster({ Client: clientFor(() => database.url), pooler: 'session' });
+  const cluster = await openCluster({ Client: clientFor(() => database.url, 'session'), pooler: 'session' });
   try {
     await distribute(cluster, () => undefined);
   } finally {

@@ -30,11 +30,11 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
  * @param target a URL stands for a target without a pooler
  */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
-  if (typeof target === 'string') return dataSourceOptions(withoutPooler(target), poolSize);
+  const { Client, pooler } = typeof target === 'string' ? withoutPooler(target) : target;
   return {
     type: 'postgres',
     driver: boundedPg,
-    pooler: target.pooler,
+    pooler,
     migrations: [Init1700000000000],
     migrationsTransactionMode: 'each', // CREATE INDEX CONCURRENTLY runs outside of any
     synchronize: false,
@@ -42,9 +42,9 @@ export function dataSourceOptions(target: ConnectionTarget | string, poolSize: n
     applicationName: 'latchkey',
     connectTimeoutMS: CONNECT_TIMEOUT_MS,
     extra: {
-      Client: target.Client, // knows the address
+      Client, // knows the address
       query_timeout: QUERY_TIMEOUT_MS, // of the client (limited-client.ts), for a server that hangs
-      ...(target.pooler === 'session' && SESSION_LIMITS),
+      ...(pooler === 'session' && SESSION_LIMITS),
       keepAlive: true,
       idleTimeoutMillis: 30_000,
     },

@@ -1,17 +1,30 @@
 import type { Client, ClientConfig } from 'pg';
 import type { EndSpan } from '../../spans.js';
 import { errorCode } from '../statements/error-facts.js';
-import { CommitUnconfirmed, isUnconfirmed, StatementTimedOut } from '../statements/statement-errors.js';
 import { beginStatement } from '../statements/statement-span.js';
-import { cancelWaitingCommits } from './waiting-commits.js';
 
+const CANCELED = '57014'; // query_canceled, for errors/database-error.ts
 const DISK_FULL = '53100';
+
+/** The outcome of the statement is unknown: it timed out, or its commit did not wait for the standby. */
+class StatementCanceled extends Error {
+  override readonly name = 'StatementCanceled';
+  readonly code = CANCELED;
+}
+
+/** Reported by its function, because messages are translated; Citus forwards the workers' messages under another function. */
+interface Notice {
+  readonly routine?: string | undefined;
+  readonly message?: string | undefined;
+}
+
 type Callback = (error: unknown, result?: unknown) => void;
 
 /**
  * Adds a time-out (`query_timeout`) to pg's client: it closes the connection, and the server ends the statement
- * (`statement_timeout`, waiting-commits.ts). A commit that did not wait for the standby fails (CommitUnconfirmed). Emits
- * `disk full` for that error of the server. Not for pg's Query, cursors and streams.
+ * (`statement_timeout`, cancelWaitingCommits). A commit that did not wait for the standby fails: for PostgreSQL it is a success
+ * with a warning, but one server may lose it. Emits `disk full` for that error of the server. Not for pg's Query, cursors and
+ * streams.
  */
 export function limited(Base: typeof Client): typeof Client {
   return class LimitedClient extends Base {
@@ -40,7 +53,8 @@ export function limited(Base: typeof Client): typeof Client {
         if (isOver) return;
         isOver = true;
         clearTimeout(timer);
-        const failure = error || (this.unconfirmed ? new CommitUnconfirmed() : undefined);
+        const isLost = !error && this.unconfirmed;
+        const failure = isLost ? new StatementCanceled('the commit is not known to be on a standby') : error;
         this.unconfirmed = false;
         if (errorCode(failure) === DISK_FULL) this.emit('disk full');
         endSpan?.(failure);
@@ -50,7 +64,7 @@ export function limited(Base: typeof Client): typeof Client {
         if (isOver) return;
         void this.end(); // closes the socket at once, because a statement is running
         void cancelWaitingCommits(Base, this.config, 0.9 * limit);
-        settle(new StatementTimedOut());
+        settle(new StatementCanceled('Query read timeout')); // pg's words
       };
       const returned = (super.query as (...call: unknown[]) => never).call(this, query, rest[0], settle);
       endSpan = beginStatement(query);
@@ -59,4 +73,33 @@ export function limited(Base: typeof Client): typeof Client {
       return returned;
     }
   };
+}
+
+function isUnconfirmed({ routine, message = '' }: Notice): boolean {
+  return routine === 'SyncRepWaitForLSN' || /^canceling (the )?wait for synchronous/.test(message);
+}
+
+const WAITING_COMMITS = `
+  SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+  WHERE wait_event = 'SyncRep' AND query_start < clock_timestamp() - $1 * interval '1 ms'
+    AND usename = session_user AND application_name = current_setting('application_name')`;
+
+let isCanceling = false;
+
+/**
+ * Cancels commits of the service that wait for a standby for longer than `waitedMs`; never rejects. Neither
+ * `statement_timeout` nor the end of the connection ends them, and each holds a connection of the server until the standby is back.
+ */
+async function cancelWaitingCommits(Base: typeof Client, config: ClientConfig, waitedMs: number) {
+  if (isCanceling) return;
+  isCanceling = true;
+  const ignore = (): void => undefined; // the next time-out tries again
+  const client = new Base({ ...config, query_timeout: waitedMs, connectionTimeoutMillis: waitedMs });
+  client.on('error', ignore);
+  await client
+    .connect()
+    .then(() => client.query(WAITING_COMMITS, [waitedMs]))
+    .catch(ignore);
+  client.end().catch(ignore);
+  isCanceling = false;
 }

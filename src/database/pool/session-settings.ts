@@ -12,7 +12,7 @@ const RELIED_ON: readonly (readonly [name: string, value: string, accepted: stri
   ['array_nulls', 'on', '^on$'],
   ['DateStyle', 'ISO', '^ISO'],
   ['extra_float_digits', '1', '^[123]$'],
-  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // statement-errors.ts needs the warning
+  ['client_min_messages', 'notice', '^(debug[1-5]|log|notice|warning)$'], // limited-client.ts needs the warning
 ];
 
 /** Time-outs that would end statements or connections of the service. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DatabaseError, type Client } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
 import type { DatabaseClient } from '../pool/client.js';
-import { type DatabaseOptions, keepsSession } from '../pool/data-source.js';
+import type { DatabaseOptions } from '../pool/data-source.js';
 import { errorCode, errorMessage } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
 import { requireOwnTables, requireUsable } from './require-usable.js';
@@ -24,28 +24,18 @@ const ONE_CONNECTION = {
   logger: 'debug' as const, // silent: failures are thrown
 };
 
-// Building an index may take hours.
-const NO_TIMEOUTS = {
-  statement_timeout: undefined,
+/** Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a session of its own. */
+export const NO_TIMEOUTS = {
   query_timeout: undefined,
-  lock_timeout: undefined,
+  statement_timeout: undefined,
   idle_in_transaction_session_timeout: undefined,
 };
 
-const TIMEOUTS = [
-  'statement_timeout',
-  'lock_timeout',
-  'idle_in_transaction_session_timeout',
-  'transaction_timeout', // new in PostgreSQL 17
-];
-
-/** SQL that removes every time-out of the database, the role and the URL, for one transaction or the whole session. */
-export function liftTimeouts(scope: 'transaction' | 'session'): string {
-  return `
-    SELECT set_config(name, '0', ${scope === 'transaction'})
-    FROM unnest(ARRAY['${TIMEOUTS.join("', '")}']) AS name
-    WHERE current_setting(name, true) IS NOT NULL`;
-}
+/** Removes every time-out of the database, the role and the URL for one transaction. `transaction_timeout` is of PostgreSQL 17. */
+const LIFT_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM unnest(ARRAY[
+    'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) AS name
+  WHERE current_setting(name, true) IS NOT NULL`;
 
 /**
  * Applies the missing migrations. Of several instances that start at once, one applies them and the others wait.
@@ -114,7 +104,7 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
     await client.query('ROLLBACK');
     await delay(POLL_MS, undefined, { signal });
   }
-  await client.query(liftTimeouts('transaction')); // it is idle while the migrations run
+  await client.query(LIFT_TIMEOUTS); // it is idle while the migrations run
 }
 
 /** @returns the names of the migrations that the database has and this version does not know */
@@ -136,15 +126,14 @@ async function applyMigrations(dataSource: DataSource): Promise<string[]> {
 /** Applies a migration as a whole or not at all, while other instances serve: it does not wait long for a lock. */
 async function apply(migration: Migration, runner: QueryRunner, executor: MigrationExecutor): Promise<void> {
   if (migration.instance?.transaction === false) {
-    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out. Not behind a pooler in
-    // transaction mode, which shares its sessions (docs/production.md).
-    if (keepsSession(runner.dataSource)) await runner.query(liftTimeouts('session'));
+    // `CREATE INDEX CONCURRENTLY` blocks no other statement, and leaves an invalid index if it times out: behind a pooler in
+    // transaction mode, time-outs of the role or the database apply (docs/production.md).
     await executor.executeMigration(migration);
     return;
   }
   await runner.startTransaction();
   try {
-    await runner.query(liftTimeouts('transaction'));
+    await runner.query(LIFT_TIMEOUTS);
     await runner.query(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await executor.executeMigration(migration);
     await runner.commitTransaction();

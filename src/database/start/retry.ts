@@ -49,7 +49,7 @@ export async function retry<Result>(
   }
 }
 
-/** Messages of pg and PostgreSQL, and what to do. */
+/** What to do about an error with this code or message. */
 const ADVICE: readonly [RegExp, string][] = [
   [/does not support SSL/, 'it speaks no TLS: take sslmode out of its URL, or set sslmode=disable'],
   [/client password must be a string/, 'it wants a password, and there is none in its URL and in PGPASSWORD'],
@@ -61,28 +61,21 @@ const ADVICE: readonly [RegExp, string][] = [
     /session_replication_role/, // only a superuser may set it
     'its triggers and foreign keys are off for this role or database: ALTER ROLE … RESET session_replication_role, or ALTER DATABASE … RESET session_replication_role',
   ],
-];
-
-const OWN_CA =
-  'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem';
-const ADVICE_BY_CODE = new Map<unknown, string>([
-  // https://nodejs.org/api/tls.html#x509-certificate-error-codes
-  ['SELF_SIGNED_CERT_IN_CHAIN', OWN_CA],
-  ['DEPTH_ZERO_SELF_SIGNED_CERT', OWN_CA],
-  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', OWN_CA],
-  ['UNABLE_TO_GET_ISSUER_CERT', OWN_CA],
-  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', OWN_CA],
-  ['ERR_TLS_CERT_ALTNAME_INVALID', 'its URL must name the host as the certificate does'],
   [
-    '42501', // insufficient_privilege
+    /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_(GET_ISSUER_CERT|VERIFY_LEAF_SIGNATURE)/, // https://nodejs.org/api/tls.html#x509-certificate-error-codes
+    'if its certificate is of a CA of your own, name the file of that in its URL: sslrootcert=/path/ca.pem',
+  ],
+  [/^ERR_TLS_CERT_ALTNAME_INVALID/, 'its URL must name the host as the certificate does'],
+  [
+    /^42501/, // insufficient_privilege
     'make the role of its URL the owner of the schema and of the tables in it (ALTER … OWNER TO), and see whether that role acts as another one (ALTER ROLE … RESET role)',
   ],
-]);
+];
 
 /** @returns what to do about an error that a wrong setting causes; undefined for any other error */
 export function describeWrongSetting(error: unknown): string | undefined {
   const message = errorMessage(error);
-  const advice =
-    ADVICE.find(([pattern]) => pattern.test(message))?.[1] ?? ADVICE_BY_CODE.get(errorCode(error));
+  const facts = `${String(errorCode(error))} ${message}`;
+  const advice = ADVICE.find(([pattern]) => pattern.test(facts))?.[1];
   return advice && `the database cannot be used: ${message}; ${advice}`;
 }

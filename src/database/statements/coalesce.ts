@@ -6,8 +6,8 @@ const IN_FLIGHT = 2;
 const LARGEST_BATCH = 256;
 /** From the call to its result: contract §3 says 2 s, and sending thousands of answers takes a while. */
 const TIMEOUT_MS = 1600;
-/** Precision of the time-out: calls of about the same time expire together. */
-const PRECISION_MS = 20;
+/** Precision of the time-out. */
+const PRECISION_MS = 50;
 
 // SQLSTATE classes of errors that one row may cause: cardinality violation, data exception, integrity constraint violation.
 const ROW_ERROR_CLASSES = new Set(['21', '22', '23']);
@@ -35,7 +35,7 @@ export function coalesce<Item, Result>(
   const waiting: Waiting<Item, Result>[] = []; // oldest first, as in every batch
   const inFlight = new Set<Waiting<Item, Result>[]>();
   let isNear = false;
-  let watched = false;
+  let isWatched = false;
 
   /** Sends the next batch when all readable sockets have been read (libuv's check phase). */
   function soon(): void {
@@ -91,15 +91,16 @@ export function coalesce<Item, Result>(
 
   /** One timer for all calls: one for each would slow the hottest path. */
   function watch(): void {
-    waiting.splice(0, expire(waiting));
-    const oldest = [...inFlight].map((batch) => batch[expire(batch)]).find((item) => item) ?? waiting[0];
-    watched = oldest !== undefined;
-    if (oldest) look(oldest.since + TIMEOUT_MS - performance.now());
+    isWatched = true;
+    // An answer that has arrived during a busy turn of the event loop is read before `setImmediate`.
+    setTimeout(() => setImmediate(look), PRECISION_MS).unref();
   }
 
-  /** An answer that has arrived during a busy turn of the event loop is read before `setImmediate`. */
-  function look(ms: number): void {
-    setTimeout(() => setImmediate(watch), Math.max(ms, PRECISION_MS)).unref();
+  function look(): void {
+    waiting.splice(0, expire(waiting));
+    for (const batch of inFlight) expire(batch);
+    isWatched = false;
+    if (waiting.length > 0 || inFlight.size > 0) watch();
   }
 
   return (item) =>
@@ -110,9 +111,7 @@ export function coalesce<Item, Result>(
       }
       waiting.push({ item, since: performance.now(), resolve, reject });
       soon();
-      if (watched) return;
-      watched = true;
-      look(TIMEOUT_MS);
+      if (!isWatched) watch();
     });
 }
 
