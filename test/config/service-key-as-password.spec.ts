@@ -47,11 +47,9 @@ describe('a service key as the password of Basic', () => {
 
   it.each([
     ['as it is', basic(KEY)],
-    ['percent-encoded', basic(encodeURIComponent(KEY))],
     ['percent-encoded to the last character', basic(encoded(KEY))],
     ['without a user name', basic(KEY, '')],
     ['with a strange user name', basic(KEY, 'ä%ZZ ')],
-    ['as a bearer token', `Bearer ${KEY}`],
   ])('%s', async (_name, authorization) => {
     const { body } = await introspect(authorization).expect(200);
     expect(body).toMatchObject({ active: true, sub: tokens.user_id, token_type: 'Bearer' });
@@ -69,10 +67,8 @@ describe('a service key as the password of Basic', () => {
 
   it.each([
     ['another password', basic(`${KEY}x`)],
-    ['no password', basic('')],
     ['the key as the user name', basic('', KEY)],
     ['the key encoded twice', basic(encodeURIComponent(encodeURIComponent(KEY)))],
-    ['no credentials', 'Basic'],
     ['another scheme', basic(KEY).replace('Basic', 'Digest')],
   ])('refuses %s, with no dialog for a password, and counts it', async (_name, authorization) => {
     const from = newAddress();

@@ -231,9 +231,9 @@ describe('an unreachable database', () => {
         await once(proxy, 'listening');
       }
       const url = `postgres://someone:hunter2@127.0.0.1:${port}/x`;
-      const failure = migrate(options(url), retries({ timeoutMs: 300 })).catch(String);
-      expect(await failure).toContain(`no database at 127.0.0.1:${port}`);
-      expect(`${await failure} ${log.join()}`).not.toContain('hunter2');
+      const error = await migrate(options(url), retries({ timeoutMs: 300 })).catch(String);
+      expect(error).toContain(`no database at 127.0.0.1:${port}`);
+      expect(JSON.stringify([error, log])).not.toContain('hunter2');
     },
   );
 

