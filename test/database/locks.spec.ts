@@ -50,30 +50,17 @@ describe('locks', () => {
     it('are locked in the order of their hashes before any is deleted, for every plan', async () => {
       // The planner would otherwise read the table in the order of insertion.
       const name = new URL(service.databaseUrl).pathname.slice(1);
-      for (const setting of [
-        'enable_indexscan',
-        'enable_indexonlyscan',
-        'enable_nestloop',
-        'enable_mergejoin',
-      ])
-        await query(service.databaseUrl, `ALTER DATABASE ${name} SET ${setting} = off`);
+      for (const plan of ['indexscan', 'indexonlyscan', 'nestloop', 'mergejoin'])
+        await query(service.databaseUrl, `ALTER DATABASE ${name} SET enable_${plan} = off`);
       const other = await startTestService({ ...provider.env(), DATABASE_URL: service.databaseUrl });
       try {
         const states = other.app.get(StateService);
         const some = Array.from({ length: 3 }, () => states.make());
-        const [last, middle, first] = some.toSorted((a, b) => Buffer.compare(hashOf(b), hashOf(a))) as [
-          string,
-          string,
-          string,
-        ];
-        const pending = {
-          provider: 'stub',
-          redirectUri: 'x',
-          codeChallenge: null,
-          memory: null,
-          clientRequest: null,
-        };
-        for (const state of [last, middle, first]) await states.save(state, pending);
+        some.sort((a, b) => Buffer.compare(hashOf(b), hashOf(a)));
+        const [last, middle, first] = some as [string, string, string];
+        const nothing = { codeChallenge: null, memory: null, clientRequest: null };
+        const pending = { provider: 'stub', redirectUri: 'x', ...nothing };
+        for (const state of some) await states.save(state, pending);
         for (let i = 0; i < 100; i++) await states.save(states.make(), pending);
         await query(service.databaseUrl, 'ANALYZE authorization_states');
 

@@ -1,5 +1,4 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Client } from 'pg';
 import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { plainArray, plainBytes } from '../../src/database/statements/plain-array.js';
@@ -68,30 +67,18 @@ describe('a batch of calls on PostgreSQL', () => {
   });
 });
 
-describe('arrays that need no quotes', () => {
-  let database: TestDatabase;
-  let client: Client;
-  beforeAll(async () => {
-    database = await createEmptyDatabase();
-    client = new Client(database.url);
-    await client.connect();
-  });
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
-  });
-
+it('arrays that need no quotes are read as they were written', async () => {
+  const database = await createEmptyDatabase();
   const ids = [randomUUID(), randomUUID()];
   const bytes = [randomBytes(32), null, Buffer.alloc(0), Buffer.from('"\\,{}')];
-
-  it.each<[string, string, unknown[]]>([
+  for (const [type, literal, elements] of [
     ['uuid[]', plainArray([]), []],
     ['uuid[]', plainArray(ids), ids],
     ['float8[]', plainArray([1_790_000_000, 0.5, -1]), [1_790_000_000, 0.5, -1]],
     ['text[]', plainArray(['aZ09-_.aZ09-_', 'b']), ['aZ09-_.aZ09-_', 'b']],
     ['bytea[]', plainBytes(bytes), bytes],
-  ])('%s is read as it was written', async (type, literal, elements) => {
-    const { rows } = await client.query<{ elements: unknown[] }>(`SELECT $1::${type} AS elements`, [literal]);
-    expect(rows[0]!.elements).toEqual(elements);
-  });
+  ] as const) {
+    expect(await query(database.url, `SELECT $1::${type} AS elements`, [literal])).toEqual([{ elements }]);
+  }
+  await database.drop();
 });

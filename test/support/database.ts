@@ -101,6 +101,7 @@ export async function query<Row extends QueryResultRow = Record<string, unknown>
   values: unknown[] = [],
 ): Promise<Row[]> {
   const client = new Client(databaseUrl);
+  client.on('error', () => undefined); // a lost connection rejects the query, too
   await client.connect();
   try {
     return (await client.query<Row>(text, values)).rows;

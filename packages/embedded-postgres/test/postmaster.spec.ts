@@ -25,24 +25,18 @@ describe('postmaster.pid', () => {
     expect(readPostmaster(path)).toBeUndefined();
   });
 
-  describe('of a process that is no server', () => {
-    const file = () => join(path, 'postmaster.pid');
-
-    it('gets the number of this process', () => {
-      writeFileSync(file(), '42\n/data\n17\n');
-      expect(disownStalePid(path, 42)).toBe(true);
-      expect(readFileSync(file(), 'utf8')).toBe(`${process.pid}\n/data\n17\n`);
-    });
-
-    it('is unchanged if it belongs to another server', () => {
-      writeFileSync(file(), '43\n/data\n18\n');
-      expect(disownStalePid(path, 42)).toBe(false);
-      expect(readFileSync(file(), 'utf8')).toBe('43\n/data\n18\n');
-    });
-
-    it('is not created if the server has removed it', () => {
-      expect(disownStalePid(path, 42)).toBe(false);
-      expect(existsSync(file())).toBe(false);
-    });
+  it.each<[string, string | undefined, string | undefined]>([
+    [
+      'of the process is no server: gets the number of this one',
+      '42\n/data\n17\n',
+      `${process.pid}\n/data\n17\n`,
+    ],
+    ['belongs to another server: is unchanged', '43\n/data\n18\n', '43\n/data\n18\n'],
+    ['was removed by the server: is not created', undefined, undefined],
+  ])('that %s', (_, before, after) => {
+    const file = join(path, 'postmaster.pid');
+    if (before) writeFileSync(file, before);
+    expect(disownStalePid(path, 42)).toBe(before !== after);
+    expect(existsSync(file) ? readFileSync(file, 'utf8') : undefined).toBe(after);
   });
 });

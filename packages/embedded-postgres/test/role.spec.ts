@@ -102,14 +102,10 @@ describe("the service's role", () => {
   it.each([
     'SET ROLE postgres',
     'ALTER ROLE latchkey SUPERUSER',
-    `ALTER ROLE postgres PASSWORD 'x'`,
     'CREATE ROLE other',
-    'GRANT pg_execute_server_program TO latchkey',
     `COPY (SELECT 1) TO PROGRAM 'cat'`,
     `SELECT pg_read_file('service-password')`,
-    'SELECT rolpassword FROM pg_authid',
     `ALTER SYSTEM SET listen_addresses = '*'`,
-    'CREATE EXTENSION dblink',
     `CREATE FUNCTION run(text) RETURNS int AS 'libc', 'system' LANGUAGE c`,
   ])('may not: %s', async (sql) => {
     await expect(query(url, sql)).rejects.toMatchObject({ code: '42501' }); // insufficient_privilege
