@@ -132,10 +132,10 @@ function keep<T>(
   dataDir: string,
   setting: keyof typeof KEPT_FILES,
   parser: Parser<T>,
-  read: (dataDir: string, file: string, parser: Parser<T>) => KeptSecret<T>,
+  from: (dataDir: string, file: string, parser: Parser<T>) => KeptSecret<T>,
 ): KeptSecret<T> {
   try {
-    return read(dataDir, KEPT_FILES[setting], parser);
+    return from(dataDir, KEPT_FILES[setting], parser);
   } catch (error) {
     const file = join(dataDir, KEPT_FILES[setting]);
     const problem =

@@ -4,8 +4,7 @@ import { SettingErrors, quote } from './invalid-settings.js';
 import type { KEPT_FILES, KeptSecret } from '../secrets/kept-secret.js';
 import { enabledProviders } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
-import { SecretKey, secretKey } from '../secrets/secret-key.js';
-import { serviceKeys } from '../secrets/service-key.js';
+import { SecretKey } from '../secrets/secret-key.js';
 import type { Parser } from './parsers.js';
 import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
@@ -58,8 +57,12 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   }
   errors.check(); // before a key is generated: a refused start leaves nothing behind
 
-  const key = values.secretKey ? undefined : keptSecret(dataDir, 'SECRET_KEY', secretKey);
-  const service = needsServiceKey ? keptSecret(dataDir, 'SERVICE_KEYS', serviceKeys) : undefined;
+  const key = values.secretKey
+    ? undefined
+    : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser);
+  const service = needsServiceKey
+    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser)
+    : undefined;
   const { nodeEnv: _, ...asRead } = values;
   return {
     ...asRead,
