@@ -63,10 +63,10 @@ describe('a secret in a file', () => {
     replace('\n');
     kept('third');
     expect(warnings).toEqual([
-      'DATABASE_URL_FILE: names a file that is empty; the last value is used',
-      expect.stringMatching(/names a file that holds something else \(not shown\) than a URL/),
-      `DATABASE_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
-      'DATABASE_URL_FILE: names a file that is empty; the last value is used',
+      'DATABASE_URL_FILE is an empty file. The last value is used.',
+      expect.stringMatching(/holds something else \(not shown\) than a URL/),
+      `DATABASE_URL_FILE cannot be read (ENOENT): "${path}". The last value is used.`,
+      'DATABASE_URL_FILE is an empty file. The last value is used.',
     ]);
   });
 
@@ -80,7 +80,7 @@ describe('a secret in a file', () => {
     expect(secret.now()).toBe(url('first'));
     closeSync(writer);
     expect(warnings).toEqual([
-      `DATABASE_URL_FILE: was "${path}", which cannot be read (${code}); the last value is used`,
+      `DATABASE_URL_FILE cannot be read (${code}): "${path}". The last value is used.`,
     ]);
   });
 

@@ -102,6 +102,8 @@ export const settingsTable = {
     section: 'Secrets',
     parser: serviceKeys,
     secret: true,
+    defaultShown:
+      'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
     doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect, hear of ended sessions and read metrics, `users:<key>` only sign out and remove users.',
   },
   redirectUris: {
