@@ -102,7 +102,7 @@ export const adapterKeys = {
     name: 'claim_user_id',
     parser: parsers.text,
     defaultShown: '`sub`',
-    doc: '`oidc`, `oauth2`: claim of the user's id, as a dotted path. Of several paths, separated by commas, the first that exists is used, here and below.',
+    doc: '`oidc`, `oauth2`: claim of the user id, as a dotted path. Of several paths, separated by commas, the first that exists is used, here and below.',
   },
   username: {
     name: 'claim_username',
@@ -120,7 +120,7 @@ export const adapterKeys = {
     name: 'claim_avatar_url',
     parser: parsers.text,
     defaultShown: '`picture`',
-    doc: '`oidc`, `oauth2`: claim of the avatar's URL, or a template (`https://img.example/{id}/{hash}.png`).',
+    doc: '`oidc`, `oauth2`: claim of the avatar URL, or a template (`https://img.example/{id}/{hash}.png`).',
   },
   authorizeUrl: {
     name: 'authorize_url',
