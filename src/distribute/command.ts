@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { loadCommandSettings } from '../config/settings/load-settings.js';
 import type { Settings } from '../config/settings/settings.js';
-import { errorCode, errorMessage } from '../database/statements/error-facts.js';
+import { errorReason } from '../database/statements/error-facts.js';
 
 const USAGE = `Usage: latchkey distribute
 
@@ -22,7 +22,7 @@ export async function runDistribute(argv: readonly string[]): Promise<number> {
       return fail(2, 'DATABASE_URL is not set, and the embedded PostgreSQL has no Citus');
     return await run(settings);
   } catch (error) {
-    return fail(1, errorMessage(error) || String(errorCode(error)));
+    return fail(1, errorReason(error));
   }
 }
 

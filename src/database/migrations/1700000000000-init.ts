@@ -4,10 +4,8 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
  * The schema of the first release. Rows of users are keyed by `user_id` first, so the data can be spread by that column.
  *
  * - `access_tokens` has no foreign keys and one index, since each slows a refresh (docs/benchmark.md).
- * - Every `expires_at` has a B-tree for the removal of expired rows. BRIN soon finds nothing: removal frees pages that are
- *   written again, so every range has old and new rows.
- * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them. `refresh_tokens_open` is for the limit of a
- *   sign-in, sign-outs and the list of devices; OPEN in session.sql.ts explains its second condition.
+ * - Every `expires_at` has a B-tree. BRIN soon finds nothing: pages of removed rows are written again.
+ * - The indexes of `refresh_tokens` are partial, so that a sign-in writes few of them (OPEN in session.sql.ts).
  * - Presence is advisory, and instances write it again after a crash: its tables are unlogged.
  */
 export class Init1700000000000 implements MigrationInterface {

@@ -30,7 +30,10 @@ export interface DatabaseOptions extends PostgresDataSourceOptions {
  * @param target a URL stands for a target without a pooler
  */
 export function dataSourceOptions(target: ConnectionTarget | string, poolSize: number): DatabaseOptions {
-  const { Client, pooler } = typeof target === 'string' ? withoutPooler(target) : target;
+  if (typeof target === 'string') {
+    return dataSourceOptions({ Client: clientFor(() => target, 'session'), pooler: 'session' }, poolSize);
+  }
+  const { Client, pooler } = target;
   return {
     type: 'postgres',
     driver: boundedPg,
@@ -54,8 +57,4 @@ export function dataSourceOptions(target: ConnectionTarget | string, poolSize: n
 /** Whether consecutive statements share a session, with its prepared statements and settings. */
 export function keepsSession({ options }: DataSource): boolean {
   return !('pooler' in options && options.pooler === 'transaction');
-}
-
-function withoutPooler(url: string): ConnectionTarget {
-  return { Client: clientFor(() => url, 'session'), pooler: 'session' };
 }

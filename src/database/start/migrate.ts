@@ -3,7 +3,7 @@ import { DatabaseError, type Client } from 'pg';
 import { DataSource, MigrationExecutor, type Migration, type QueryRunner } from 'typeorm';
 import type { DatabaseClient } from '../pool/client.js';
 import type { DatabaseOptions } from '../pool/data-source.js';
-import { errorCode, errorMessage } from '../statements/error-facts.js';
+import { errorCode, errorReason } from '../statements/error-facts.js';
 import { describeWrongSetting, LOCK_NOT_AVAILABLE, retry, type RetryOptions } from './retry.js';
 import { requireOwnTables, requireUsable } from './require-usable.js';
 
@@ -17,12 +17,6 @@ const POLL_MS = 100;
 
 /** A statement that waits for a table's lock delays all later ones on that table. */
 const LOCK_TIMEOUT_MS = 200;
-
-const ONE_CONNECTION = {
-  poolSize: 1,
-  connectTimeoutMS: 10_000,
-  logger: 'debug' as const, // silent: failures are thrown
-};
 
 /** Of a client for work that may take hours, such as building an index: session-settings.ts sets 0 in a session of its own. */
 export const NO_TIMEOUTS = {
@@ -58,9 +52,13 @@ export async function migrateOnce(
   try {
     await requireUsable(lock);
     await takeLock(lock, signal);
-    const extra: object = { ...options.extra, ...NO_TIMEOUTS };
-    const dataSource = new DataSource({ ...options, ...ONE_CONNECTION, extra });
-    const newer = await applyMigrations(dataSource);
+    const newer = await applyMigrations({
+      ...options,
+      extra: { ...options.extra, ...NO_TIMEOUTS },
+      poolSize: 1,
+      connectTimeoutMS: 10_000,
+      logger: 'debug', // silent: failures are thrown
+    });
     await lock.query('COMMIT'); // so that a pooler may keep the session
     return newer;
   } finally {
@@ -79,11 +77,8 @@ async function connect(Client: DatabaseClient, msLeft: number): Promise<Client> 
   } catch (error) {
     client.end().catch(() => undefined);
     if (error instanceof DatabaseError || describeWrongSetting(error)) throw error;
-    const reason = errorMessage(error) || String(errorCode(error)); // no message if there are several addresses
-    const unreachable = new Error(`no database at ${client.host}:${client.port}: ${reason}`, {
-      cause: error,
-    });
-    throw Object.assign(unreachable, { code: NO_CONNECTION });
+    const message = `no database at ${client.host}:${client.port}: ${errorReason(error)}`;
+    throw Object.assign(new Error(message, { cause: error }), { code: NO_CONNECTION });
   }
 }
 
@@ -108,8 +103,8 @@ async function takeLock(client: Client, signal: AbortSignal): Promise<void> {
 }
 
 /** @returns the names of the migrations that the database has and this version does not know */
-async function applyMigrations(dataSource: DataSource): Promise<string[]> {
-  await dataSource.initialize();
+async function applyMigrations(options: DatabaseOptions): Promise<string[]> {
+  const dataSource = await new DataSource(options).initialize();
   try {
     const runner = dataSource.createQueryRunner();
     const executor = new MigrationExecutor(dataSource, runner);

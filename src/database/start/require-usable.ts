@@ -8,12 +8,7 @@ const FACTS = `
   SELECT current_setting('transaction_read_only') AS "readOnly", current_setting('server_encoding') AS encoding,
     current_setting('search_path') AS path, CASE WHEN NOT ${BEGINS_WITH_POSTGRES} THEN current_schema() END AS schema`;
 
-interface Facts {
-  readonly readOnly: string;
-  readonly encoding: string;
-  readonly path: string;
-  readonly schema: string | null;
-}
+type Facts = Readonly<Record<'readOnly' | 'encoding' | 'path', string>> & { readonly schema: string | null };
 
 /** @throws a sentence if the service cannot use the database; with the code 25006 if it is read-only (failover, standby) */
 export async function requireUsable(client: Client): Promise<void> {
@@ -57,13 +52,20 @@ export async function requireOwnTables(
   runner: QueryRunner,
   migrations: ReadonlyMap<string, MigrationInterface>,
 ): Promise<void> {
-  const query = <Row>(text: string, values?: unknown[]): Promise<Row[]> =>
-    runner.query(text, values) as Promise<Row[]>;
-  const [{ schema: own }] = (await query('SELECT current_schema() AS schema')) as [{ schema: string }];
-  const [table] = await query<{ schema: string; isTypeOrms: boolean }>(MIGRATIONS);
-  const applied = table?.isTypeOrms ? await query<{ name: string }>('SELECT name FROM migrations') : [];
+  const { manager } = runner;
+  const [{ schema: own }] = await manager.query<[{ schema: string }]>('SELECT current_schema() AS schema');
+  const [table] = await manager.query<{ schema: string; isTypeOrms: boolean }[]>(MIGRATIONS);
+  const applied = table?.isTypeOrms
+    ? await manager.query<{ name: string }[]>('SELECT name FROM migrations')
+    : [];
   const areOurs = applied.some(({ name }) => migrations.has(name));
-  if (areOurs && table!.schema !== own) throw elsewhere(table!.schema, own);
+  if (areOurs && table!.schema !== own) {
+    const schema = table!.schema;
+    throw new Error(
+      `the database cannot be used: the service's tables are in schema "${schema}", but search_path begins with "${own}"; ` +
+        `set search_path to ${schema}, for the role or in the URL (?options=-csearch_path%3D${schema})`,
+    );
+  }
   if (table?.schema === own && !areOurs && (!table.isTypeOrms || applied.length > 0))
     throw taken('migrations', own);
   const names = new Set(areOurs ? applied.map(({ name }) => name) : []);
@@ -71,15 +73,8 @@ export async function requireOwnTables(
   const pending = [...migrations].filter(([name]) => !names.has(name));
   // oxlint-disable-next-line typescript/unbound-method -- only its source is read
   const made = pending.flatMap(([, { up }]) => [...String(up).matchAll(MAKES)].map(([, name]) => name));
-  const [other] = await query<{ name: string }>(TAKEN, [made]);
+  const [other] = await manager.query<{ name: string }[]>(TAKEN, [made]);
   if (other) throw taken(other.name, own);
-}
-
-function elsewhere(schema: string, first: string): Error {
-  return new Error(
-    `the database cannot be used: the service's tables are in schema "${schema}", but search_path begins with "${first}"; ` +
-      `set search_path to ${schema}, for the role or in the URL (?options=-csearch_path%3D${schema})`,
-  );
 }
 
 function taken(name: string, schema: string): Error {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDatabaseAway, isRefused } from '../../errors/database-error.js';
-import { errorCode, errorMessage } from '../statements/error-facts.js';
+import { errorCode, errorMessage, errorReason } from '../statements/error-facts.js';
 
 const RETRY_MS = 250;
 export const LOCK_NOT_AVAILABLE = '55P03';
@@ -37,7 +37,7 @@ export async function retry<Result>(
       if (wrongSetting) throw new Error(wrongSetting, { cause: error });
       const isLocked = errorCode(error) === LOCK_NOT_AVAILABLE;
       if (!isLocked && (!isDatabaseAway(error) || isRefused(error))) throw error;
-      const reason = errorMessage(error) || String(errorCode(error));
+      const reason = errorReason(error);
       if (Date.now() >= deadline) {
         const seconds = Math.round(timeoutMs / 1000);
         throw new Error(`the database was not usable within ${seconds} s: ${reason}`, { cause: error });

@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { BoundedPool } from '../pool/bounded-pool.js';
-import { isDatabaseAway } from '../../errors/database-error.js';
 import { errorCode, errorMessage } from '../statements/error-facts.js';
 import { Sql } from '../statements/sql.js';
 
@@ -32,11 +31,9 @@ const WRITE = {
 /** Between two writes, checks that the server answers. */
 const READ = { name: 'read-check', text: 'SELECT' };
 
-// Errors of a slow or full server, and of a connection that has ended.
-const CANCELED = '57014';
-const RESOURCES = /^53/;
-const LOST = new Set(['57P01', '57P02', '08000', '08003', '08006', 'ECONNRESET', 'EPIPE']);
-const TIMEOUT = /timeout/i; // pg's and its pool's own
+// SQLSTATEs and codes of Node.js, or the messages of pg and its pool.
+const SLOW = /^57014$|^53|timeout/i; // canceled, no resources
+const LOST = /^(57P0[12]|0800[036]|ECONNRESET|EPIPE)$|^Connection terminated|connection error|not queryable/i;
 
 /** Whether the database takes durable writes now (contract §4). */
 @Injectable()
@@ -69,8 +66,11 @@ export class WriteCheck {
       try {
         return await (isFresh ? this.sql.query(READ, []).then(() => undefined) : this.write());
       } catch (error) {
-        if (isLost(error) && lost <= this.pool.options.max) continue;
-        if (isSlow(error) && performance.now() - this.succeededAt < SLOW_MOMENT_MS) return;
+        const code = errorCode(error);
+        const facts = typeof code === 'string' ? code : errorMessage(error);
+        const isSlow = SLOW.test(facts);
+        if (!isSlow && LOST.test(facts) && lost <= this.pool.options.max) continue;
+        if (isSlow && performance.now() - this.succeededAt < SLOW_MOMENT_MS) return;
         this.succeededAt = -Infinity;
         throw error;
       }
@@ -86,17 +86,4 @@ export class WriteCheck {
     }
     this.succeededAt = performance.now();
   }
-}
-
-function isSlow(error: unknown): boolean {
-  const code = errorCode(error);
-  if (typeof code === 'string') return code === CANCELED || RESOURCES.test(code);
-  return TIMEOUT.test(errorMessage(error));
-}
-
-/** Whether an open connection has ended. */
-function isLost(error: unknown): boolean {
-  const code = errorCode(error);
-  if (typeof code === 'string') return LOST.has(code);
-  return !isSlow(error) && isDatabaseAway(error);
 }

@@ -177,7 +177,7 @@ describe('a database that does not answer', () => {
 
   it('refuses new items at once when 10,000 wait', async () => {
     const { add } = heldRuns();
-    await oneEachTurn([1, 2], add);
+    outcomes(await oneEachTurn([1, 2], add));
     expect(jest.getTimerCount()).toBe(1); // one for all calls
     const seen = outcomes(Array.from({ length: 10_001 }, (_, n) => add(n)));
     await jest.advanceTimersByTimeAsync(0);

@@ -47,15 +47,15 @@ export function coalesce<Item, Result>(
   function next(): void {
     isNear = false;
     waiting.splice(0, expire(waiting));
-    if (waiting.length > 0) void start(waiting.splice(0, LARGEST_BATCH));
+    if (waiting.length > 0) {
+      const batch = waiting.splice(0, LARGEST_BATCH);
+      inFlight.add(batch);
+      void serve(batch).finally(() => {
+        inFlight.delete(batch);
+        soon();
+      });
+    }
     soon(); // in the next turn: the first batch must leave
-  }
-
-  async function start(batch: Waiting<Item, Result>[]): Promise<void> {
-    inFlight.add(batch);
-    await serve(batch);
-    inFlight.delete(batch);
-    soon();
   }
 
   /** Never rejects. */

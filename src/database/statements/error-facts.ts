@@ -9,3 +9,8 @@ export function errorMessage(error: unknown): string {
     ? String(error.message)
     : String(error);
 }
+
+/** Returns the message, or the code if there is none, as when a name has several addresses. */
+export function errorReason(error: unknown): string {
+  return errorMessage(error) || String(errorCode(error));
+}
