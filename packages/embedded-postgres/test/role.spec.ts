@@ -57,21 +57,14 @@ function foreign(url: string): Promise<unknown[]> {
   );
 }
 
-const RIGHTS = `SELECT rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls, rolcanlogin
-                  FROM pg_roles WHERE rolname = current_user`;
-const FEWEST = {
-  rolsuper: false,
-  rolcreatedb: false,
-  rolcreaterole: false,
-  rolreplication: false,
-  rolbypassrls: false,
-  rolcanlogin: true,
-};
+const HAS_MORE_RIGHTS = `
+  SELECT rolsuper OR rolcreatedb OR rolcreaterole OR rolreplication OR rolbypassrls AS more
+  FROM pg_roles WHERE rolname = current_user`;
 
 /** The rights that the service needs, and no others. */
 async function expectFewestRights({ url }: { url: string }): Promise<void> {
   expect(await query(url, 'SELECT current_user::text AS name')).toEqual([{ name: 'latchkey' }]);
-  expect(await query(url, RIGHTS)).toEqual([FEWEST]);
+  expect(await query(url, HAS_MORE_RIGHTS)).toEqual([{ more: false }]);
   expect(await foreign(url)).toEqual([]);
   for (const database of ['latchkey', 'postgres', 'template1']) {
     await expect(query(as('postgres', url, database), 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });

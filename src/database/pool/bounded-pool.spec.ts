@@ -4,7 +4,6 @@ import { jest } from '@jest/globals';
 import { isDatabaseAway } from '../../errors/database-error.js';
 import { boundedPg } from './bounded-pool.js';
 import { clientFor } from './client.js';
-import { dataSourceOptions } from './data-source.js';
 import { DatabaseBusy, MOST_WAITING } from '../database-busy.js';
 
 describe('the pool of connections', () => {
@@ -21,15 +20,6 @@ describe('the pool of connections', () => {
     const error = await call().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(DatabaseBusy);
     expect(isDatabaseAway(error)).toBe(true); // server_error with Retry-After (contract §3)
-  });
-
-  it('lets requests wait as long as there is room', async () => {
-    jest.spyOn(pool, 'waitingCount', 'get').mockReturnValue(MOST_WAITING - 1);
-    await expect(pool.query('SELECT 1')).rejects.toMatchObject({ code: 'ECONNREFUSED' });
-  });
-
-  it('is the one that TypeORM uses', () => {
-    expect(dataSourceOptions('postgres://a@b/c', 1)).toMatchObject({ driver: boundedPg });
   });
 
   it('closes a connection that ends, or is refused, while it sets what the service relies on', async () => {
