@@ -43,15 +43,19 @@ it('has the same secret in each version of the service: while one is rolled out,
   expect(sampleOf({})?.clientSecret).toBe(secret.toString('hex'));
 });
 
-it('has the list and the issuer that were set', () => {
+it('has the list, the issuer, the label and the mode that were set', () => {
   const env = {
     PROVIDERS_MOCK_REDIRECT_URIS: 'https://app.example/cb',
     PROVIDERS_MOCK_ISSUER: 'https://id.example',
     PROVIDERS_MOCK_ACCOUNTS: '/srv/accounts.json',
+    PROVIDERS_MOCK_LABEL: 'Our accounts',
+    'providers.mock.mode': 'redirect',
   };
   expect(sampleOf(env)).toMatchObject({
     redirectUris: ['https://app.example/cb'],
     issuer: 'https://id.example',
+    label: 'Our accounts',
+    mode: 'redirect',
     options: {},
   });
 });

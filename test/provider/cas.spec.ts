@@ -162,7 +162,6 @@ describe('CAS', () => {
     it.each([
       ['taken where there is no code', '?ticket=ST-1&state=5e', '/callback'],
       ['left where there is a code', '?ticket=ST-1&code=c&state=5e', '/callback?ticket=ST-1'],
-      ['left where there is an error', '?ticket=ST-1&error=access_denied&state=5e', '/callback?ticket=ST-1'],
     ])('a ticket is %s', async (_name, came, left) => {
       const page = await browser.newPage();
       await page.goto(`${app.url}/callback${came}`);
