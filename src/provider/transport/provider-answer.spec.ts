@@ -1,4 +1,4 @@
-import { askedOf, isAway, ProviderRefusal, readAnswer, readJson } from './provider-answer.js';
+import { askedOf, isAway, ProviderRefusal, readAnswer, readObject } from './provider-answer.js';
 
 const bytes = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 const url = 'https://id.example/token';
@@ -80,7 +80,9 @@ describe('a provider’s answer', () => {
     ['bytes that are not UTF-8', Buffer.from('7b2261223a22ff227d', 'hex'), 'something that is not JSON'],
     ['a list', bytes([]), 'JSON that is not an object'],
   ])('of %s is refused without quoting it', (_name, body, what) => {
-    expect(() => readJson(body)).toThrow(new Error(`the provider answered with ${what}`));
+    expect(() => readObject({ url, status: 200, body })).toThrow(
+      new Error(`the provider answered with ${what}`),
+    );
   });
 });
 
