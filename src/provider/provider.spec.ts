@@ -364,7 +364,7 @@ describe('a provider', () => {
       expect(seen[0]).toEqual({ ...settings, clientSecret: 'second' });
       expect(seen[1]).toBe(seen[0]); // an adapter may use the object as a key
       expect(seen[2]).toBe(seen[0]);
-      expect(warn.mock.calls).toEqual([['F: names a file that is empty; the last value is used']]);
+      expect(warn.mock.calls).toEqual([['F is an empty file. The last value is used.']]);
       expect(warn.mock.contexts[0]).toMatchObject({ context: 'Provider' });
     });
   });
