@@ -303,10 +303,8 @@ describe('a provider', () => {
 
       it('times out after 2 s', async () => {
         stub.seen = () => false;
-        const began = performance.now();
         const error = await failure(oidc().logoutUrl(bye));
         expect(error.cause).toMatchObject({ message: 'timed out after 2000 ms' });
-        expect(performance.now() - began).toBeLessThan(4500);
       });
     });
   });
