@@ -60,7 +60,8 @@ export function parseAccounts(json: string, variable: string): Account[] {
   try {
     entries = JSON.parse(json);
   } catch {
-    throw new InvalidSettings([`${variable}: the file is not JSON`]); // the parser's message quotes the text, with hashes
+    // The parser's message quotes the text, with hashes.
+    throw new InvalidSettings([`${variable}: the file is not JSON`]);
   }
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new InvalidSettings([`${variable}: the file must hold a JSON array of at least one account`]);
