@@ -314,6 +314,12 @@ describe('the adapter oidc', () => {
       expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
       expect(service.log.filter((line) => line.includes('access_tok'))).toEqual([]);
     });
+    it('errors of the userinfo endpoint are not blamed on the client', async () => {
+      issuer.restart({ claimsInIdToken: false });
+      const posted = await callback('ida');
+      at('/me', (response) => response.writeHead(400).end('{"error":"invalid_request"}'));
+      expect((await token(posted).expect(500)).body).toMatchObject({ error: 'server_error' });
+    });
   });
 
   // What is not used never fails a sign-in (contract §6); openid-client alone would refuse most of these.

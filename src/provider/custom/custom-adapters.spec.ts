@@ -153,6 +153,11 @@ describe('custom adapters', () => {
     ]);
   });
 
+  it('reports at most 20 errors of a provider', async () => {
+    const file = throwing('new AggregateError(Array.from({ length: 25 }, (_, i) => new Error(String(i))))');
+    expect((await check([corp(file)])).warnings).toHaveLength(20);
+  });
+
   it('reports all providers, in the order of the settings', async () => {
     const bad = throwing("Object.assign(new Error('bad'), { error: 'invalid_client' })");
     const { errors } = await check([

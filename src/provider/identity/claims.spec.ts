@@ -75,6 +75,21 @@ describe('a template', () => {
     ['id', '{tenant}:{id}', undefined], // could be the id of user `b:ü/1` of tenant `a`
     ['id', '{tenant}|{id}', 'a:b|ü/1'],
   ] as const)('of a %s: %s', (kind, template, text) => expect(claimAt(person, template, kind)).toBe(text));
+  it('is of the kind of its field', () => {
+    expect(
+      identityOf(person, {
+        claim_user_id: '{id}',
+        claim_username: '{given_name} {nothing}',
+        claim_email: '{given_name}@x.example',
+        claim_avatar_url: 'https://x.example/{id}',
+      }),
+    ).toEqual({
+      provider_user_id: 'ü/1',
+      username: 'José',
+      email: 'José@x.example',
+      avatar_url: 'https://x.example/%C3%BC%2F1',
+    });
+  });
 });
 
 describe('identityOf', () => {

@@ -238,6 +238,16 @@ describe('logout tokens', () => {
       expect(await verify(token)).toMatchObject({ subject: 'ada' });
     });
 
+    it('which a stranger has had fetched: neither is one that names no key, but one with a wrong signature is', async () => {
+      await verify(make());
+      later(1001);
+      await failure(verify(make({}, { kid: 'strange' }, second)));
+      publish(second);
+      later(1);
+      expect(await failure(verify(make({}, { kid: undefined }, second)))).toMatchObject({ status: 503 });
+      expect(await failure(verify(make({}, {}, renewed)))).toMatchObject({ error: 'invalid_request' });
+    });
+
     // It may send the token again: so 503 and Retry-After, and not 400.
     it.each([
       ['at first', false],

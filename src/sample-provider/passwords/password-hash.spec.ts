@@ -10,6 +10,10 @@ describe('password hashes', () => {
     expect(await verifyPassword('cle', hash)).toBe(false);
   });
 
+  it('are salted', async () => {
+    expect(await hashPassword('same')).not.toBe(await hashPassword('same'));
+  });
+
   it('verify with the cost that they contain', async () => {
     // RFC 7914 §12: the first 32 bytes of the third test vector
     const vector = {
