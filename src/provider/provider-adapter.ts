@@ -17,7 +17,7 @@ export interface ProviderAdapter {
   /**
    * Redeems an authorization code for the user's identity (spec §4.5.2), within 5 s.
    * @returns the identity with the field names of spec §2.5; the service validates it
-   * @throws an error whose `error` is a code of spec §7.3 (`invalid_grant`, …) if the provider refused; any other error means
+   * @throws an error with a code of spec §7.3 as its `error` (`invalid_grant`, …) if the provider refused; any other error means
    *   that the provider is away or broke its contract
    */
   exchange(provider: ProviderSettings, request: ExchangeRequest): Promise<ProviderIdentity>;
@@ -33,7 +33,7 @@ export interface ProviderAdapter {
 
   /**
    * Optional: checks the settings once, before the service starts.
-   * @throws an error whose `error` is `invalid_request` or `invalid_client` to prevent the start. Any other error, or no answer
+   * @throws an error with `invalid_request` or `invalid_client` as its `error`, to prevent the start. Any other error, or no answer
    *   within 5 s, is a warning: a provider that is away for a moment must not prevent the start
    */
   readonly check?: (provider: ProviderSettings) => MaybePromise<void>;

@@ -50,10 +50,6 @@ describe('the registry of providers', () => {
     expect(await pageOf(registry, 'corp')).toBe('https://contract.example/');
   });
 
-  it('is empty where nothing is enabled', async () => {
-    expect((await load(OFF)).list()).toEqual([]);
-  });
-
   it('finds a provider by its name, and says when there is none', async () => {
     const registry = await load({
       ...keys('corp', { url: 'https://id.example' }),
@@ -117,7 +113,6 @@ describe('the registry of providers', () => {
 
     it.each<[string, Record<string, Record<string, string>>, Record<string, string>]>([
       ['any URL is allowed', { a: {}, b: {} }, {}],
-      ['both use REDIRECT_URIS', { a: {}, b: {} }, { REDIRECT_URIS: A }],
       ['an own list has an entry of REDIRECT_URIS', { a: {}, b: own(A) }, { REDIRECT_URIS: `${B},${A}` }],
       ['two own lists have one entry', { a: own(`${A},${B}`), b: own(B) }, { REDIRECT_URIS: A }],
       [
@@ -136,7 +131,6 @@ describe('the registry of providers', () => {
 
     it.each<[string, Record<string, Record<string, string>>, Record<string, string>]>([
       ['each has its own', { a: own(A), b: own(B) }, { REDIRECT_URIS: A }],
-      ['one has its own', { a: own(B), b: {} }, { REDIRECT_URIS: A }],
       ['each has its own beside the demo', { a: own(A), b: own(B) }, { DEMO_ENABLED: 'true' }],
       ['both send iss', { a: sends, b: sends }, { REDIRECT_URIS: A }],
       ['there is one, beside the sample provider', { a: {} }, {}],
@@ -165,13 +159,5 @@ describe('the registry of providers', () => {
         /^Providers mock, c share.*: PROVIDERS_MOCK_REDIRECT_URIS, PROVIDERS_C_REDIRECT_URIS$/,
       );
     });
-  });
-
-  it('lets others count what its providers are asked', async () => {
-    const events = new Events();
-    const asked: unknown[] = [];
-    events.on('provider.asked', ({ provider }) => void asked.push(provider));
-    await pageOf(await load({}, events), 'mock');
-    expect(asked).toEqual(['mock']);
   });
 });

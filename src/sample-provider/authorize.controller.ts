@@ -6,18 +6,11 @@ import { AuthorizationPageDto, SignInFormDto } from './authorize.dto.js';
 import { ClientService } from './client.service.js';
 import { CodeStore } from './code.store.js';
 import { CsrfTokens } from './csrf-token.js';
-import { loginPage } from './page/login-page.js';
+import { loginPage, type LoginPage } from './page/login-page.js';
 import { PageErrorFilter } from './page/page-error.filter.js';
 import { sendPage } from './page/page.js';
 import { PasswordCheck } from './passwords/password-check.js';
 import { networkOf } from '../http/network.js';
-
-/** Reason to show the form again. */
-interface Retry {
-  readonly status: number;
-  readonly login?: string | undefined;
-  readonly message: string;
-}
 
 /** The sample provider's authorization page (spec §4.5.1). The form posts to its own address, with the query of the request. */
 @Public()
@@ -36,7 +29,7 @@ export class AuthorizeController {
   @Get('authorize')
   show(@Query() request: AuthorizationPageDto, @Res() response: Response): void {
     this.client.checkAuthorization(request);
-    this.sendForm(response, request);
+    this.sendForm(response, request, 200);
   }
 
   /** Check the password, and send the user back with a code. */
@@ -50,24 +43,23 @@ export class AuthorizeController {
     this.client.checkAuthorization(request);
     // Empty in production and with an accounts file.
     const { login, password } = this.accounts.demo.find((account) => account.login === demo) ?? form;
+    const askAgain = (status: number, message: string): void =>
+      this.sendForm(response, request, status, { login, message });
     if (!this.csrf.isValid(csrf_token, request)) {
-      const message = 'This page was open for too long. Please sign in again.';
-      return this.sendForm(response, request, { status: 403, login, message });
+      return askAgain(403, 'This page was open for too long. Please sign in again.');
     }
     if (login === undefined || password === undefined) {
-      const message = 'Please enter your user name and your password.';
-      return this.sendForm(response, request, { status: 422, login, message });
+      return askAgain(422, 'Please enter your user name and your password.');
     }
     const result = await this.passwords.verify({ login, network: networkOf(address) }, password);
     if (result.kind === 'refused') {
-      const message = 'The user name or the password is not right. Please try again.';
-      return this.sendForm(response, request, { status: 422, login, message });
+      return askAgain(422, 'The user name or the password is not right. Please try again.');
     }
     if (result.kind === 'wait') {
       const { seconds } = result;
       response.setHeader('Retry-After', seconds);
-      const message = `Too many attempts. Please try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
-      return this.sendForm(response, request, { status: 429, login, message });
+      const unit = seconds === 1 ? 'second' : 'seconds';
+      return askAgain(429, `Too many attempts. Please try again in ${seconds} ${unit}.`);
     }
     const code = await this.codes.issue({
       clientId: request.client_id,
@@ -77,13 +69,14 @@ export class AuthorizeController {
     sendCode(response, request, code);
   }
 
-  private sendForm(response: Response, request: AuthorizationPageDto, retry?: Retry): void {
+  private sendForm(
+    response: Response,
+    request: AuthorizationPageDto,
+    status: number,
+    retry?: LoginPage['retry'],
+  ): void {
     const { demo } = this.accounts;
-    sendPage(
-      response,
-      retry?.status ?? 200,
-      loginPage({ request, csrfToken: this.csrf.make(request), retry, demo }),
-    );
+    sendPage(response, status, loginPage({ request, csrfToken: this.csrf.make(request), retry, demo }));
   }
 }
 

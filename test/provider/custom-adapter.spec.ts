@@ -51,13 +51,11 @@ describe('a custom adapter', () => {
         }
       })();`,
     );
-    const text = file('text.mjs', `export default { authorizationUrl: () => 'https://a', exchange() {} };`);
     stub = await StubProvider.start();
     service = await startTestService({
       PROVIDERS_MOCK_ENABLED: 'false',
       ...provider('corp', TEMPLATE, stub.url),
       ...provider('echo', echo),
-      ...provider('text', text),
     });
   });
   afterAll(async () => {
@@ -116,10 +114,6 @@ describe('a custom adapter', () => {
       { id: `true,c,${service.url}/callback,https://corp.example,engineering` },
     ]);
     expect((await signIn('echo', 'refused')).body).toMatchObject({ error: 'invalid_client' });
-  });
-
-  it('causes server_error with text instead of a URL', async () => {
-    expect((await authorize('text').expect(500)).body).toMatchObject({ error: 'server_error' });
   });
 
   it('prevents the start if its file cannot be loaded: no database is asked, no file written', async () => {

@@ -116,17 +116,3 @@ describe('discovery', () => {
     },
   );
 });
-
-it('name and mode of mock may be set', async () => {
-  const service = await startTestService({
-    PROVIDERS_MOCK_LABEL: 'Our accounts',
-    'providers.mock.mode': 'redirect',
-  });
-  try {
-    expect((await request(service.url).get('/oauth2/providers').expect(200)).body).toEqual({
-      providers: [{ name: 'mock', mode: 'redirect', label: 'Our accounts' }],
-    });
-  } finally {
-    await service.close();
-  }
-});

@@ -77,7 +77,7 @@ describe('a provider that is not as the standards say', () => {
     expect(await signIn('oidc-no-nonce')).toBe(200);
   });
 
-  it.each([null, '3600', -1, { a: 1 }, ['x'], '', undefined])(
+  it.each([null, '3600', { a: 1 }, undefined])(
     'members that are not used may be %j at a plain OAuth 2.0 provider',
     async (odd) => {
       stub.token = {

@@ -19,7 +19,7 @@ const ODD_STATE = '1&2=3%34+5 \u00e9\u2713';
 const EXPIRED = 610_000;
 
 /**
- * Tries everything that the rules are about, without judging it.
+ * Collects the evidence for the rules, without a verdict.
  * @param sleep waits for milliseconds; only with `--slow`
  * @throws CannotRun when the provider cannot be reached, or a person does not sign in
  */

@@ -46,20 +46,6 @@ describe('the adapter contract', () => {
     ]);
   });
 
-  it('sends the fields of §4.5.2 as a form', async () => {
-    await exchange();
-    const [{ method, path, rawHeaders, body }] = stub.requests as [(typeof stub.requests)[0]];
-    expect([method, path]).toEqual(['POST', '/oauth2/token/exchange']);
-    expect(rawHeaders.join('\n')).toMatch(/^Content-Type\napplication\/x-www-form-urlencoded$/im);
-    expect(rawHeaders.join('\n')).toMatch(/^Accept\napplication\/json$/im);
-    expect([...new URLSearchParams(body)]).toEqual([
-      ['client_id', 'an app'],
-      ['client_secret', 's3cret'],
-      ['code', 'a+code'],
-      ['redirect_uri', REDIRECT_URI],
-    ]);
-  });
-
   it('with pkce on binds the code to the sign-in, beside the same parameters and fields (RFC 7636)', async () => {
     const options = { pkce: 'on' };
     const request = { state: 's', redirectUri: REDIRECT_URI };
@@ -85,16 +71,6 @@ describe('the adapter contract', () => {
       'the sign-in was begun with another adapter or setting',
     );
     expect(stub.requests).toHaveLength(1);
-  });
-
-  it('gives what was answered, which parseIdentity judges', async () => {
-    stub.answerWith(200, { provider_user_id: 7, more: true });
-    expect(await exchange()).toEqual({ provider_user_id: 7, more: true });
-  });
-
-  it('knows an error of §7.3 by its code', async () => {
-    stub.answerWith(400, { error: 'invalid_grant' });
-    await expect(exchange()).rejects.toMatchObject({ error: 'invalid_grant' });
   });
 
   it('calls the built-in provider at its own address, where browsers reach another', async () => {

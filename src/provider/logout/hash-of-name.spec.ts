@@ -10,10 +10,6 @@ describe('the hash of what a provider calls something', () => {
 
   it.each([
     [
-      ['a', 'b'],
-      ['ab', ''],
-    ],
-    [
       ['a', 'b","c'],
       ['a', 'b', 'c'],
     ],

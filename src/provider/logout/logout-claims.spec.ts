@@ -12,7 +12,6 @@ describe('the claims of a logout token', () => {
     ['with sid alone', { sub: undefined }, { subject: null, session: 's', until: NOW + 60 }],
     ['without exp: two minutes', { exp: undefined }, { subject: 'u', session: 's', until: NOW + 120 }],
     ['for long: a day at most', { exp: NOW + 100_000 }, { subject: 'u', session: 's', until: NOW + 86_400 }],
-    ['just not expired', { iat: NOW - 9, exp: NOW + 1 }, { subject: 'u', session: 's', until: NOW + 1 }],
     ['from a clock that is ahead', { iat: NOW + 30 }, { subject: 'u', session: 's', until: NOW + 60 }],
     [
       'with more in the event',
@@ -23,36 +22,21 @@ describe('the claims of a logout token', () => {
 
   it.each<[string, object, string]>([
     ['without iat', { iat: undefined }, 'iat is missing or in the future'],
-    ['with iat as text', { iat: String(NOW) }, 'iat is missing or in the future'],
     ['from the future', { iat: NOW + 31 }, 'iat is missing or in the future'],
     ['that expire now', { iat: NOW - 60, exp: NOW }, 'it has expired'],
     ['without exp, after two minutes', { iat: NOW - 120, exp: undefined }, 'it has expired'],
     ['that were issued a day ago', { iat: NOW - 86_400, exp: NOW + 60 }, 'it has expired'],
     ['without jti', { jti: undefined }, 'jti is missing or unusable'],
-    ['with an empty jti', { jti: '' }, 'jti is missing or unusable'],
     ['without events', { events: undefined }, 'events does not name a back-channel logout'],
     ['with another event', { events: { other: {} } }, 'events does not name a back-channel logout'],
-    ['with a list of events', { events: [EVENT] }, 'events does not name a back-channel logout'],
     [
       'with an event that is inherited',
       { events: JSON.parse(`{"__proto__":{"${EVENT}":{}}}`) as object },
       'events does not name a back-channel logout',
     ],
     ['with an event of null', { events: { [EVENT]: null } }, 'events does not name a back-channel logout'],
-    [
-      'with an event that is a list',
-      { events: { [EVENT]: [] } },
-      'events does not name a back-channel logout',
-    ],
-    [
-      'with an event that is a text',
-      { events: { [EVENT]: '' } },
-      'events does not name a back-channel logout',
-    ],
     ['with a nonce', { nonce: 'n' }, 'it has a nonce'],
-    ['with an undefined nonce', { nonce: undefined }, 'it has a nonce'],
     ['without names', { sub: undefined, sid: undefined }, 'it has neither sub nor sid'],
     ['with a sub of null', { sub: null }, 'sub or sid is unusable'],
-    ['with an empty sid', { sid: '' }, 'sub or sid is unusable'],
   ])('%s are refused', (_name, changes, message) => expect(() => read(changes)).toThrow(new Error(message)));
 });

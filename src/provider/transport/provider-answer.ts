@@ -14,8 +14,7 @@ export interface Asked {
 }
 
 /**
- * Parses a provider's answer to a code. The content type does not matter, and an error is recognised by its code, whatever the
- * status (contract §3).
+ * Parses a provider's answer to a code. Content type and status do not matter: an error is recognised by its code (contract §3).
  *
  * @param codes codes of spec §7.3, by the provider's own error codes
  * @throws ProviderRefusal if the answer has an `error`; another error if its status is not 200
@@ -29,30 +28,23 @@ export function readAnswer(response: Response, codes: ReadonlyMap<unknown, strin
   return answer;
 }
 
-/** Returns the JSON object of an answer. @throws as `readJson`, with what was asked */
+/** Returns the JSON object of an answer. @throws an error that does not quote the answer, which may contain tokens */
 export function readObject(response: Response): Answer {
-  try {
-    return readJson(response.body);
-  } catch (error) {
-    throw badAnswer((error as Error).message, response);
+  const value = parseJson(response.body);
+  if (value === undefined) throw badAnswer('the provider answered with something that is not JSON', response);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw badAnswer('the provider answered with JSON that is not an object', response);
   }
+  return value as Answer;
 }
 
-/**
- * Parses a JSON object in UTF-8. Other bytes are rejected, since ids are compared byte for byte. The parser's own messages quote
- * the text, which may contain tokens.
- */
-export function readJson(body: Uint8Array): Answer {
-  let value: unknown;
+/** Parses JSON in UTF-8. Other bytes are rejected, since ids are compared byte for byte. */
+function parseJson(body: Uint8Array): unknown {
   try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
-    throw new Error('the provider answered with something that is not JSON');
+    return undefined;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Error('the provider answered with JSON that is not an object');
-  }
-  return value as Record<string, unknown>;
 }
 
 /** Refusal by the provider; `Provider` maps `error` (contract §3). */
@@ -105,10 +97,6 @@ function chain(error: unknown): Link[] {
 }
 
 function askedIn({ url, status, body }: Response): Asked {
-  try {
-    const { error, error_description: description } = readJson(body);
-    return error ? { url, status, error, description } : { url, status };
-  } catch {
-    return { url, status };
-  }
+  const { error, error_description: description } = (parseJson(body) ?? {}) as Answer;
+  return error ? { url, status, error, description } : { url, status };
 }

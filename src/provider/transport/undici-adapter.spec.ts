@@ -52,39 +52,6 @@ describe('axios over undici', () => {
     expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
   });
 
-  it('sends nothing once the signal has fallen, also where the connection came later', async () => {
-    const controller = new AbortController();
-    const sent = failure(send(controller.signal));
-    for (let i = 0; i < 50; i++) await Promise.resolve(); // the request is begun; no connection is made meanwhile
-    controller.abort();
-    expect(await sent).toMatchObject({ code: 'ERR_CANCELED' });
-    await send();
-    expect(provider.requests).toHaveLength(1);
-  });
-
-  it('says what was too large, with axios’ own code', async () => {
-    provider.answer = answerWith(`HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n${'x'.repeat(11)}`);
-    const error = await failure(send());
-    expect(error).toBeInstanceOf(AxiosError);
-    expect(error).toMatchObject({
-      message: 'the answer is larger than 10 bytes',
-      code: 'ERR_BAD_RESPONSE',
-    });
-  });
-
-  it.each<[string, string, string]>([
-    ['in one piece', 'Content-Length: 10\r\n\r\n0123456789', '0123456789'],
-    [
-      'in many pieces',
-      'Transfer-Encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n',
-      '0123456789',
-    ],
-    ['of nothing', 'Content-Length: 0\r\n\r\n', ''],
-  ])('takes an answer %s, up to the largest size', async (_how, bytes, body) => {
-    provider.answer = answerWith(`HTTP/1.1 200 OK\r\n${bytes}`);
-    expect(await send()).toMatchObject({ status: 200, data: Buffer.from(body) });
-  });
-
   it('ends its connections when it is closed, and takes no request then', async () => {
     await send();
     await way.close();

@@ -22,13 +22,8 @@ describe('the accounts file', () => {
   it.each([
     ['not JSON', `[{"password_hash": "${HASH}" oops`, ['the file is not JSON']],
     ['an object', '{}', ['the file must hold a JSON array of at least one account']],
-    ['an empty list', '[]', ['the file must hold a JSON array of at least one account']],
     ['null in the list', [null], ['entry 1, which is not an object']],
     ['missing fields', [ada, {}], ['entry 2, provider_user_id', 'entry 2, login', 'entry 2, password_hash']],
-    ['a number as id', [{ ...ada, provider_user_id: 1 }], ['entry 1, provider_user_id']],
-    ['an empty login', [{ ...ada, login: '' }], ['entry 1, login']],
-    ['a NUL', [{ ...ada, login: 'a\0' }], ['entry 1, login']],
-    ['an over-long id', [{ ...ada, provider_user_id: 'x'.repeat(256) }], ['entry 1, provider_user_id']],
     ['a plain password', [{ ...ada, password_hash: 'hunter2' }], ['entry 1, password_hash']],
     ['a null name', [{ ...ada, username: null }], ['entry 1, username']],
     ['a picture that is a script', [{ ...ada, avatar_url: 'javascript:1' }], ['entry 1, avatar_url']],

@@ -56,8 +56,13 @@ export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
 
 /** Parses accounts. @param variable for the errors @throws as `readAccountsFile` */
 export function parseAccounts(json: string, variable: string): Account[] {
-  const entries = parseJson(json);
-  if (entries === undefined) throw new InvalidSettings([`${variable}: the file is not JSON`]);
+  let entries: unknown;
+  try {
+    entries = JSON.parse(json);
+  } catch {
+    // The parser's message quotes the text, with hashes.
+    throw new InvalidSettings([`${variable}: the file is not JSON`]);
+  }
   if (!Array.isArray(entries) || entries.length === 0) {
     throw new InvalidSettings([`${variable}: the file must hold a JSON array of at least one account`]);
   }
@@ -68,14 +73,6 @@ export function parseAccounts(json: string, variable: string): Account[] {
   ];
   if (errors.length > 0) throw new InvalidSettings(errors.map((error) => `${variable}: ${error}`));
   return entries as Account[]; // validated
-}
-
-function parseJson(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined; // the parser's message quotes the text, with hashes
-  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -3,8 +3,7 @@ import type { Response } from 'express';
 import { html, Html } from '../../http/page/html.js';
 import { layout as page } from '../../http/page/layout.js';
 import { setPageHeaders } from '../../http/page/page-headers.js';
-import { formScript } from './form-script.js';
-import { frameScript } from './frame-script.js';
+import { formScript, frameScript } from './scripts.js';
 
 const NAME = 'Sample identity provider';
 const SCRIPTS = [formScript, frameScript];

@@ -29,14 +29,11 @@ describe('password hashes', () => {
   it.each([
     ['another function', `bcrypt$16384$8$5$${SALT}$${HASH}`],
     ['an N that is not a power of two', `scrypt$16000$8$5$${SALT}$${HASH}`],
-    ['N of 1', `scrypt$1$8$5$${SALT}$${HASH}`],
     ['more than 256 MiB', `scrypt$524288$8$1$${SALT}$${HASH}`],
     ['p over 16', `scrypt$16384$8$17$${SALT}$${HASH}`],
     ['a short salt', `scrypt$16384$8$5$${'A'.repeat(21)}$${HASH}`],
     ['a short hash', `scrypt$16384$8$5$${SALT}$${'A'.repeat(42)}`],
-    ['padding', `scrypt$16384$8$5$${SALT}==$${HASH}=`],
     ['something after it', `scrypt$16384$8$5$${SALT}$${HASH}\n`],
-    ['a plain password', 'hunter2'],
   ])('are not read with %s', (_name, text) => {
     expect(parsePasswordHash(text)).toBeUndefined();
   });

@@ -10,7 +10,7 @@ export function hexState(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** Signs in at the provider: alone where the page sends the browser back at once, else with a person's help. */
+/** Signs in at the provider: without a person if the page redirects at once. */
 export class SignIns {
   /** How the provider writes its codes; `collect` finds it out with the first one. */
   spelling: Spelling = 'percent';
