@@ -310,7 +310,7 @@ describe('the store of sign-ins', () => {
     expect(await rowsOf('device_id FROM devices', userId)).toHaveLength(2);
     expect(await rowsOf('session_id FROM refresh_tokens', userId)).toHaveLength(4);
     const mine = appended.filter((event) => event.userId === userId);
-    expect(mine.map(({ offset }) => offset).toSorted()).toEqual([1, 2, 3]);
+    expect(mine.map(({ offset }) => offset).toSorted((a, b) => a - b)).toEqual([1, 2, 3]);
     const data = expect.objectContaining({ device_name: 'Phone', user_agent: null });
     expect(mine.find(({ offset }) => offset === 1)).toMatchObject({ data });
   });
@@ -391,20 +391,20 @@ describe('the store of sign-ins', () => {
     const some = ['ada', 'bo', 'cleo', 'dora'].map((name) => signInOf(name, {}, deviceId));
     for (const signIn of some) await store.record(signIn);
     const inOrder = some.map(({ session }) => session.userId).toSorted();
-    const again = inOrder.toReversed().map((userId) => {
+    const later = inOrder.toReversed().map((userId) => {
       const { session, identity } = some.find((signIn) => signIn.session.userId === userId)!;
       return signInOf(identity.providerUserId, { session: { ...session, sessionId: randomUUID() } });
     });
     await whileHeld(
       inOrder[1]!,
       async (holder) => {
-        const recorded = signInBatched(new Sql(dataSource, false, new Events()), again, 1000, null);
+        const recorded = signInBatched(new Sql(dataSource, false, new Events()), later, 1000, null);
         expect(await waiting(database.url, 1, recorded)).toBe(true);
-        for (const later of ORDER.slice(ORDER.indexOf(table))) {
+        for (const next of ORDER.slice(ORDER.indexOf(table))) {
           const free = await holder.query<{ user_id: string }>(
-            `SELECT user_id FROM ${later} ORDER BY user_id FOR UPDATE SKIP LOCKED`,
+            `SELECT user_id FROM ${next} ORDER BY user_id FOR UPDATE SKIP LOCKED`,
           );
-          const expected = later === table ? inOrder.slice(1) : inOrder;
+          const expected = next === table ? inOrder.slice(1) : inOrder;
           expect(free.rows.map(({ user_id }) => user_id)).toEqual(expected);
         }
         await holder.query('COMMIT');
