@@ -294,17 +294,6 @@ describe('the end of sessions', () => {
       expect(exp - iat).toBe(30 * 24 * 3600);
     });
 
-    it.each([undefined, 'access_token', 'x', 'refresh_token'])(
-      'with the hint %j finds an access token; a refresh token is not a bearer token',
-      async (hint) => {
-        const { access_token, refresh_token } = await signIn(here.url, user);
-        const access = await introspect(access_token, hint).expect(200);
-        expect(access.body).toMatchObject({ active: true, token_type: 'Bearer' });
-        const refresh = await introspect(refresh_token, hint).expect(200);
-        expect(refresh.body).toMatchObject({ active: hint === 'refresh_token' });
-      },
-    );
-
     const otherSecret = ({ user_id, access_token }: Tokens): string =>
       makeRefreshToken({ userId: user_id, sessionId: sidOf({ access_token } as Tokens), deviceId: null });
     it.each<[string, string, (tokens: Tokens) => string[]]>([
