@@ -120,18 +120,6 @@ describe('the adapter oauth2', () => {
     expect(rows).toEqual([{ provider_user_id: id, ...fields }]);
   });
 
-  it.each<[string, object, string | null]>([
-    ['true', { verified: true }, 'nelly@discord.example'],
-    ['false', { verified: false }, null],
-    ['"false" at email_verified', { email_verified: 'false' }, null],
-    ['null', { verified: null }, 'nelly@discord.example'],
-  ])('drops an e-mail address that is not verified: %s', async (_name, said, email) => {
-    answers = { user: json({ ...USERS['/discord/users/@me'], id: '1', ...said }) };
-    expect((await signIn('discord')).status).toBe(200);
-    const rows = await query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = '1'`);
-    expect(rows).toEqual([{ email }]);
-  });
-
   describe('answers', () => {
     type Answers = typeof answers;
     const redirect: Answer = (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end();

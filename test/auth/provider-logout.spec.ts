@@ -10,7 +10,7 @@ const REDIRECT_URI = 'https://app.example/signed-out?a=1';
 const DISCOVERY = '/.well-known/openid-configuration';
 
 /** Providers with the same issuer: each fetches the discovery document for itself, once. */
-const NAMES = ['corp', 'without', 'query', 'script', 'nonsense', 'number', 'refusing', 'broken', 'slow'];
+const NAMES = ['corp', 'without', 'query', 'script', 'refusing', 'broken', 'slow'];
 
 /** Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
 describe('POST /sign-out with provider_logout', () => {
@@ -134,8 +134,6 @@ describe('POST /sign-out with provider_logout', () => {
   it.each([
     ['has no such endpoint', 'without', { end_session_endpoint: undefined }],
     ['has a script in its place', 'script', { end_session_endpoint: 'javascript:alert(1)' }],
-    ['has no URL in its place', 'nonsense', { end_session_endpoint: 'nonsense' }],
-    ['has no text in its place', 'number', { end_session_endpoint: 7 }],
     ['is none of OpenID Connect', 'stub', {}],
     ['is not enabled any more', 'gone', {}],
   ])('where the provider %s: 204', async (_name, name, more) => {

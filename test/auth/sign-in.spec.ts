@@ -41,25 +41,16 @@ describe('signing in (spec §4.2 to §4.4)', () => {
   });
 
   describe('POST /oauth2/token', () => {
-    it.each([
-      ['JSON', 'application/json'],
-      ['a form', 'application/x-www-form-urlencoded'],
-    ])('exchanges code and state, sent as %s, for tokens', async (_name, type) => {
+    it('exchanges code and state for tokens', async () => {
       const state = await beginSignIn(service.url);
       const { body, headers } = await request(service.url)
         .post('/oauth2/token')
-        .type(type)
         .send({ code: 'ada', state })
         .expect(200);
-      expect(Object.keys(body as object).toSorted()).toEqual([
-        'access_token',
-        'expires_in',
-        'refresh_token',
-        'token_type',
-        'user_id',
-      ]);
-      expect(body).toMatchObject({
+      expect(body).toEqual({
+        access_token: expect.any(String),
         token_type: 'Bearer',
+        refresh_token: expect.any(String),
         expires_in: 3600,
         user_id: expect.stringMatching(UUID),
       });
@@ -227,30 +218,19 @@ describe('signing in (spec §4.2 to §4.4)', () => {
   });
 
   describe('POST /oauth2/refresh', () => {
-    it.each([
-      ['JSON', 'application/json'],
-      ['a form', 'application/x-www-form-urlencoded'],
-    ])(
-      'gives a new access token of the same session, sent as %s, and no refresh token',
-      async (_name, type) => {
-        const tokens = await signIn(service.url, 'refresher', { device_id: randomUUID() });
-        const { body } = await request(service.url)
-          .post('/oauth2/refresh')
-          .type(type)
-          .send({ refresh_token: tokens.refresh_token })
-          .expect(200);
-        expect(Object.keys(body as object).toSorted()).toEqual(['access_token', 'expires_in', 'token_type']);
-        const { access_token, expires_in } = body as { access_token: string; expires_in: number };
-        expect(expires_in).toBe(3600);
-        const [before, after] = [claimsOf(tokens.access_token), claimsOf(access_token)];
-        expect(after).toMatchObject({
-          sub: before['sub'],
-          sid: before['sid'],
-          device_id: before['device_id'],
-        });
-        expect(after['jti']).not.toBe(before['jti']);
-      },
-    );
+    it('gives a new access token of the same session, and no refresh token', async () => {
+      const tokens = await signIn(service.url, 'refresher', { device_id: randomUUID() });
+      const { body } = await request(service.url)
+        .post('/oauth2/refresh')
+        .send({ refresh_token: tokens.refresh_token })
+        .expect(200);
+      const { access_token, ...rest } = body as Tokens;
+      expect(rest).toEqual({ token_type: 'Bearer', expires_in: 3600 });
+      const { sub, sid, device_id, jti } = claimsOf(tokens.access_token);
+      const after = claimsOf(access_token);
+      expect(after).toMatchObject({ sub, sid, device_id });
+      expect(after['jti']).not.toBe(jti);
+    });
 
     it('neither replaces, extends nor revokes the refresh token (spec §2.2)', async () => {
       const { refresh_token } = await signIn(service.url);

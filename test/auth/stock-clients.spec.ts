@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import request from 'supertest';
-import { OAuthError } from '../../src/errors/oauth-error.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { Endings } from '../support/endings.js';
@@ -262,35 +259,12 @@ describe('a stock OAuth client', () => {
       expect(answerIn(back)).toEqual({ error: 'server_error', state: client.state, iss: PUBLIC_URL });
     });
 
-    it('warns in the log of what a provider refuses, and says why', async () => {
-      const [failed, warned] = (['error', 'warn'] as const).map((level) =>
-        jest.spyOn(Logger.prototype, level),
-      );
-      await returnWith(here.url, await begin(), { error: 'invalid_scope' }).expect(302);
-      expect(warned!.mock.lastCall![0]).toMatchObject({
-        msg: 'error for the client: server_error',
-        err: { message: 'the callback says: invalid_scope' },
-      });
-      provider.answerWith(400, { error: 'invalid_grant' });
-      await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
-      expect(warned!.mock.lastCall![0]).toMatchObject({ err: { error: 'invalid_grant' } });
-      expect(failed).not.toHaveBeenCalled();
-      for (const spy of [failed, warned]) spy!.mockRestore();
-    });
-
     it('says temporarily_unavailable when a provider cannot be reached', async () => {
-      const logged = jest.spyOn(Logger.prototype, 'error');
       const back = await returnWith(here.url, await begin('gone'), { code: 'ada' }).expect(302);
       expect(answerIn(back)['error']).toBe('temporarily_unavailable');
       provider.answer = (_request, response) => response.destroy();
       const cut = await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
       expect(answerIn(cut)['error']).toBe('temporarily_unavailable');
-      expect(logged.mock.lastCall![0]).toEqual({
-        request_id: cut.headers['x-request-id'],
-        msg: 'error for the client: temporarily_unavailable',
-        err: expect.any(OAuthError),
-      });
-      logged.mockRestore();
     });
 
     it('takes a ticket for a code, and a code before it', async () => {

@@ -1,9 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import type { Sql } from '../../src/database/statements/sql.js';
+import { DataSource } from 'typeorm';
+import { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
+import { ProfileStore } from '../../src/user/profile.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
@@ -45,6 +47,39 @@ describe('users and their devices', () => {
     const { body } = await as(tokens).get('/devices').expect(200);
     return (body as { devices: DeviceView[] }).devices;
   }
+
+  // Concurrent requests are batched, and each gets its own user only.
+  it('GET /me of several users at once returns each their own, on Citus as well', async () => {
+    const shared: number[] = [];
+    const events = service.app.get(Events);
+    events.on('statement.shared', ({ name, calls }) => void (name === 'profile' && shared.push(calls)));
+    const users = Array.from({ length: 4 }, () => randomUUID());
+    const all = [];
+    for (const name of users) {
+      provider.answerWith(200, { provider_user_id: name, username: `of ${name}` });
+      all.push(await signIn(service.url));
+    }
+    provider.reset();
+    const answers = await Promise.all(all.map((tokens) => as(tokens).get('/me').expect(200)));
+    expect(answers.map(({ body }) => body as object)).toEqual(
+      all.map(({ user_id }, i) => ({
+        user_id,
+        username: `of ${users[i]}`,
+        email: null,
+        avatar_url: null,
+        created_at: expect.stringMatching(TIME),
+      })),
+    );
+    shared.length = 0;
+    const ids = [...all.map(({ user_id }) => user_id).toReversed(), randomUUID(), all[0]!.user_id];
+    const names = [...users.toReversed().map((name) => `of ${name}`), undefined, `of ${users[0]}`];
+    const single = new ProfileStore(new Sql(service.app.get(DataSource), true));
+    for (const profiles of [service.app.get(ProfileStore), single]) {
+      const found = await Promise.all(ids.map((id) => profiles.find(id)));
+      expect(found.map((profile) => profile?.username)).toEqual(names);
+    }
+    expect(shared).toEqual([ids.length]);
+  });
 
   it('GET /devices lists them, newest use first, and tells which is the caller’s', async () => {
     const [first, second] = [randomUUID(), randomUUID()];
