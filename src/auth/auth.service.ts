@@ -84,7 +84,10 @@ export class AuthService {
       const proof = await this.proofs.validate(call); // a bad one spends no state (contract §5)
       const signIn = await this.states.consume(params.state);
       attempt.provider = signIn.provider;
-      checkIsOurs(signIn);
+      // The states of stock clients end at their callback (contract §4).
+      if (signIn.clientRequest !== null) {
+        throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+      }
       checkRedirectUri(signIn, params.redirect_uri);
       checkCodeVerifier(signIn, params.code_verifier);
       const asked = this.clock.now();
@@ -103,11 +106,6 @@ export class AuthService {
       ...(signIn.memory !== null && { memory: signIn.memory }),
     });
   }
-}
-
-// The states of stock clients end at their callback (contract §4).
-function checkIsOurs({ clientRequest }: PendingSignIn): void {
-  if (clientRequest !== null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
 }
 
 // Against mix-up (RFC 9700 §4.4.2.2). A client may post only code and state (spec §1, step 4).

@@ -14,7 +14,7 @@ import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
-import { cursorOf, DeviceList, DevicesDto, DeviceView, placeOf, RenameDto } from './devices.dto.js';
+import { DeviceList, DevicesDto, DeviceView, RenameDto } from './devices.dto.js';
 import { DeviceService } from './device.service.js';
 import type { KnownDevice } from './device.store.js';
 import { OAuthError } from '../errors/oauth-error.js';
@@ -46,13 +46,10 @@ export class DeviceController {
   @Get()
   async listDevices(@Caller() caller: Session, @Query() { cursor }: DevicesDto): Promise<DeviceList> {
     await this.limits.countUser('read', caller.userId); // a page costs as much as many refreshes
-    const { devices, next } = await this.devices.list(
-      caller.userId,
-      cursor === undefined ? undefined : placeOf(cursor),
-    );
+    const { devices, next } = await this.devices.list(caller.userId, cursor);
     return answer(DeviceList, {
       devices: devices.map((device) => asSeen(device, caller)),
-      next_cursor: next && cursorOf(next),
+      next_cursor: next,
     });
   }
 

@@ -8,7 +8,7 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { Events, type Session } from '../events.js';
 import { Device } from './device.entity.js';
 import { deviceFacts } from './device.sql.js';
-import { findDevice, findDevices, type DevicePlace, type KnownDevice } from './device.store.js';
+import { findDevice, findDevices, type KnownDevice } from './device.store.js';
 import { SignOutService } from './sign-out.service.js';
 
 /** Devices of one user. A device of another user counts as unknown. */
@@ -22,8 +22,8 @@ export class DeviceService {
     private readonly events: Events,
   ) {}
 
-  list(userId: string, after?: DevicePlace): ReturnType<typeof findDevices> {
-    return findDevices(this.devices.manager, userId, after);
+  list(userId: string, cursor?: string): ReturnType<typeof findDevices> {
+    return findDevices(this.devices.manager, userId, cursor);
   }
 
   /** @throws OAuthError `not_found` */

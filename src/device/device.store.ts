@@ -9,12 +9,8 @@ export type KnownDevice = Device & { readonly signedIn: boolean; readonly online
 /** Devices that one call lists (contract §4, GET /devices). */
 const PAGE = 100;
 
-/** Place of a device in the list: newest use first. */
-export interface DevicePlace {
-  /** Last use: microseconds since the epoch, as text. */
-  readonly lastSeen: string;
-  readonly deviceId: string;
-}
+/** Last device of a page: its last use in microseconds since the epoch, and its id. */
+export const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 const PLACE = '(extract(epoch FROM last_seen_at) * 1000000)::bigint';
 
@@ -35,20 +31,21 @@ const DEVICES = `${known(`
     ORDER BY last_seen_at DESC, device_id LIMIT ${PAGE + 1}`)}
   ORDER BY last_seen_at DESC, device_id`;
 
-/** Returns a page, newest use first. @param after last device of the previous page */
+/** Returns a page, newest use first. @param cursor `next` of the previous page */
 export async function findDevices(
   manager: EntityManager,
   userId: string,
-  after?: DevicePlace,
-): Promise<{ devices: KnownDevice[]; next: DevicePlace | undefined }> {
+  cursor = '',
+): Promise<{ devices: KnownDevice[]; next: string | undefined }> {
+  const [, lastSeen, deviceId] = CURSOR.exec(cursor) ?? [];
   const rows = await manager.query<(KnownDevice & { place: string })[]>(DEVICES, [
     userId,
-    after?.lastSeen,
-    after?.deviceId,
+    lastSeen,
+    deviceId,
   ]);
   const devices = rows.slice(0, PAGE);
   const end = rows.length > PAGE ? devices.at(-1) : undefined;
-  return { devices, next: end && { lastSeen: end.place, deviceId: end.deviceId } };
+  return { devices, next: end && `${end.place}-${end.deviceId}` };
 }
 
 export async function findDevice(

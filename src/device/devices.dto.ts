@@ -1,9 +1,6 @@
 import { Expose, Type } from 'class-transformer';
 import { OptionalText, RequiredText } from '../http/parameters/parameter.js';
-import type { DevicePlace } from './device.store.js';
-
-/** Microseconds since the epoch, and the id of a device. */
-const CURSOR = /^(\d{1,16})-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
+import { CURSOR } from './device.store.js';
 
 /** Query of GET /devices. */
 export class DevicesDto {
@@ -66,14 +63,4 @@ export class DeviceList {
   /** For the next page; left out on the last one. */
   @Expose()
   next_cursor?: string;
-}
-
-export function cursorOf({ lastSeen, deviceId }: DevicePlace): string {
-  return `${lastSeen}-${deviceId}`;
-}
-
-/** @param cursor that the rule above has accepted */
-export function placeOf(cursor: string): DevicePlace {
-  const [, lastSeen, deviceId] = CURSOR.exec(cursor)!;
-  return { lastSeen: lastSeen!, deviceId: deviceId! };
 }

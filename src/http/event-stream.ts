@@ -8,13 +8,6 @@ const CLOSE_TIMEOUT_MS = 400;
 /** `X-Accel-Buffering` makes nginx forward each event at once. */
 const HEADERS = { 'Content-Type': 'text/event-stream', 'X-Accel-Buffering': 'no' };
 
-const streams = new WeakSet<ServerResponse>();
-
-/** Returns whether an answer is an event stream. */
-export function isEventStream(response: ServerResponse): boolean {
-  return streams.has(response);
-}
-
 /**
  * Server-sent events (WHATWG HTML §9.2). Readers of a closed stream reconnect with their cursor. Nest's `@Sse()` answers 200
  * before the database is read, buffers without bound for slow readers, and cannot be ended at shutdown.
@@ -36,7 +29,6 @@ export class EventStream {
   begin(): void {
     if (this.response.headersSent || !this.isOpen) return;
     for (const [name, value] of Object.entries(HEADERS)) this.response.setHeader(name, value);
-    streams.add(this.response);
     this.response.flushHeaders();
   }
 

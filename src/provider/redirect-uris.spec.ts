@@ -161,5 +161,7 @@ it('takes the first entry of the list that applies, when the client names none',
   const own = { redirectUris: ['https://own.example/cb'] };
   expect(defaultRedirectUri(listed, own)).toBe('https://own.example/cb');
   expect(defaultRedirectUri(listed, noList)).toBe('https://a.example/cb');
+  const withDemo = parseSettings({ REDIRECT_URIS: 'https://a.example/cb', DEMO_ENABLED: 'true' });
+  expect(defaultRedirectUri(withDemo, noList)).toBe('https://a.example/cb');
   expect(defaultRedirectUri(parseSettings({ PORT: '4000' }), noList)).toBe('http://localhost:4000/callback');
 });

@@ -61,6 +61,22 @@ it.each([
   expect(failures).toBe(calls);
 });
 
+it('begins a run behind the rows that stopped the last one, and the run after that at the oldest row', async () => {
+  jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
+  const asked: string[] = [];
+  let fails = true;
+  const removal = removalWith(async (_table, _size, from) => {
+    asked.push(from);
+    if (fails) throw REFUSED;
+    return NO_ROWS;
+  });
+  await removal.run(tables.slice(0, 1));
+  fails = false;
+  asked.length = 0;
+  for (let run = 0; run < 2; run++) await removal.run(tables.slice(0, 1));
+  expect(asked).toEqual(['behind', '-infinity']);
+});
+
 it('pauses between batches as long as a batch took, but one second at most', async () => {
   let now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);

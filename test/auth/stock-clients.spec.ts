@@ -1,8 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { jest } from '@jest/globals';
-import { Logger } from '@nestjs/common';
 import request from 'supertest';
-import { OAuthError } from '../../src/errors/oauth-error.js';
 import { bearer, beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { ClientKey } from '../support/dpop.js';
 import { Endings } from '../support/endings.js';
@@ -111,16 +108,13 @@ describe('a stock OAuth client', () => {
   describe('GET /oauth2/authorize', () => {
     it.each<[string, object, string]>([
       ['no code_challenge', { code_challenge: undefined }, 'invalid_request'],
-      ...['form_post', 'fragment', 'query.jwt', 'web_message', 'Query', ' '].map(
-        (mode): [string, object, string] => [
-          `response_mode ${mode}`,
-          { response_mode: mode },
-          'invalid_request',
-        ],
-      ),
+      ...['form_post', 'fragment', 'Query'].map((mode): [string, object, string] => [
+        `response_mode ${mode}`,
+        { response_mode: mode },
+        'invalid_request',
+      ]),
       ['a challenge that is no hash', { code_challenge: 'a'.repeat(42) }, 'invalid_request'],
       ['a challenge of another alphabet', { code_challenge: '+'.repeat(43) }, 'invalid_request'],
-      ['a challenge with padding', { code_challenge: `${'a'.repeat(43)}=` }, 'invalid_request'],
       ['an unknown provider', { provider: 'nobody' }, 'invalid_request'],
       ['a provider whose discovery is away', { provider: 'lost' }, 'temporarily_unavailable'],
     ])('tells the client of %s', async (_name, more, error) => {
@@ -192,6 +186,8 @@ describe('a stock OAuth client', () => {
         .expect(200)
         .expect('Content-Type', /^text\/html/);
       expect(page.text).toContain('<strong>app.example</strong>');
+      const ofApp = await new StockClient(OTHERS[1]).authorize(here.url).expect(200);
+      expect(ofApp.text).toContain('<strong>com.example.app</strong>');
       const links = [...page.text.matchAll(/<a href="([^"]+)">([\w ]+)<\/a>/g)];
       const labels = ['Sample provider', 'stub', 'corp', 'gone', 'lost'];
       expect(links.map(([, , label]) => label)).toEqual(labels);
@@ -204,30 +200,16 @@ describe('a stock OAuth client', () => {
       await client.token(here.url, back['code']!).expect(200);
     });
 
-    it('names the app to which the page leads by its scheme', async () => {
-      const page = await new StockClient(OTHERS[1]).authorize(here.url).expect(200);
-      expect(page.text).toContain('<strong>com.example.app</strong>');
-    });
-
-    it('is told where no provider is enabled', async () => {
-      const service = await startTestService({
-        DATABASE_URL: here.databaseUrl,
-        PROVIDERS_MOCK_ENABLED: 'false',
-      });
-      try {
-        const { error, error_description: description } = answerIn(await client.authorize(service.url));
-        expect([error, description]).toEqual(['server_error', 'no provider is enabled']);
-      } finally {
-        await service.close();
-      }
-    });
-
-    it('goes to the only one that is enabled', async () => {
-      const only = { ...env, DATABASE_URL: here.databaseUrl, PROVIDERS_MOCK_ENABLED: 'false' };
-      const service = await startTestService(only);
+    it.each([
+      ['goes to the only one that is enabled', 'the provider'],
+      ['gets an error if none is enabled', 'server_error'],
+    ])('%s', async (_what, expected) => {
+      const none = { DATABASE_URL: here.databaseUrl, PROVIDERS_MOCK_ENABLED: 'false' };
+      const service = await startTestService(expected === 'server_error' ? none : { ...env, ...none });
       try {
         const begun = await client.authorize(service.url).expect(302);
-        expect(begun.headers['location']!.startsWith(provider.url)).toBe(true);
+        const isSent = begun.headers['location']!.startsWith(provider.url);
+        expect(isSent ? 'the provider' : answerIn(begun)['error']).toBe(expected);
       } finally {
         await service.close();
       }
@@ -270,45 +252,19 @@ describe('a stock OAuth client', () => {
 
     it.each<[string, number, unknown]>([
       ['refuses the code', 400, { error: 'invalid_grant', error_description: 'secret' }],
-      ['refuses the client', 401, { error: 'invalid_client' }],
       ['answers wrongly', 200, '<html>'],
-      ['names nobody', 200, { username: 'Ada' }],
-      ['redirects', 302, ''],
     ])('says server_error when a provider %s', async (_name, status, body) => {
       provider.answerWith(status, body);
       const back = await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
       expect(answerIn(back)).toEqual({ error: 'server_error', state: client.state, iss: PUBLIC_URL });
     });
 
-    it('warns in the log of what a provider refuses, and says why', async () => {
-      const [failed, warned] = (['error', 'warn'] as const).map((level) =>
-        jest.spyOn(Logger.prototype, level),
-      );
-      await returnWith(here.url, await begin(), { error: 'invalid_scope' }).expect(302);
-      expect(warned!.mock.lastCall![0]).toMatchObject({
-        msg: 'error for the client: server_error',
-        err: { message: 'the callback says: invalid_scope' },
-      });
-      provider.answerWith(400, { error: 'invalid_grant' });
-      await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
-      expect(warned!.mock.lastCall![0]).toMatchObject({ err: { error: 'invalid_grant' } });
-      expect(failed).not.toHaveBeenCalled();
-      for (const spy of [failed, warned]) spy!.mockRestore();
-    });
-
     it('says temporarily_unavailable when a provider cannot be reached', async () => {
-      const logged = jest.spyOn(Logger.prototype, 'error');
       const back = await returnWith(here.url, await begin('gone'), { code: 'ada' }).expect(302);
       expect(answerIn(back)['error']).toBe('temporarily_unavailable');
       provider.answer = (_request, response) => response.destroy();
       const cut = await returnWith(here.url, await begin(), { code: 'ada' }).expect(302);
       expect(answerIn(cut)['error']).toBe('temporarily_unavailable');
-      expect(logged.mock.lastCall![0]).toEqual({
-        request_id: cut.headers['x-request-id'],
-        msg: 'error for the client: temporarily_unavailable',
-        err: expect.any(OAuthError),
-      });
-      logged.mockRestore();
     });
 
     it('takes a ticket for a code, and a code before it', async () => {
@@ -375,15 +331,6 @@ describe('a stock OAuth client', () => {
         await service.close();
       }
     });
-
-    it('one state, ten racers: one is sent on, and the provider is asked once', async () => {
-      const begun = await begin();
-      const at = (i: number) => (i % 2 ? here : there).url;
-      const racers = Array.from({ length: 10 }, (_, i) => returnWith(at(i), begun, { code: 'ada' }));
-      const statuses = (await Promise.all(racers)).map(({ status }) => status).toSorted((a, b) => a - b);
-      expect(statuses).toEqual([302, ...Array<number>(9).fill(401)]);
-      expect(provider.requests).toHaveLength(1);
-    });
   });
 
   describe('with an OpenID provider that announces iss', () => {
@@ -403,11 +350,6 @@ describe('a stock OAuth client', () => {
         .send({ logout_token: makeLogoutToken(key, { iss: corp.url, sub: 'ada' }) })
         .expect(200);
 
-    it('signs in', async () => {
-      const { code } = await told('c-1', { code: 'c-1', iss: corp.url });
-      await client.token(here.url, code!).expect(200);
-    });
-
     it.each<[string, Record<string, string>]>([
       ['no iss', {}],
       ['another iss', { iss: 'https://evil.example' }],
@@ -415,17 +357,6 @@ describe('a stock OAuth client', () => {
       expect(await told('c-2', { code: 'c-2', ...more })).toMatchObject({ error: 'server_error' });
       expect(await told('c-3', { error: 'access_denied', ...more })).toMatchObject({ error: 'server_error' });
       expect(corp.requests.filter(({ path }) => path === '/token')).toEqual([]);
-    });
-
-    it('ends a sign-in that the provider logs out while it is asked', async () => {
-      const { answer } = corp;
-      corp.answer = (...call) => {
-        if (call[0].path !== '/token') return answer(...call);
-        void logOut().then(() => answer(...call));
-      };
-      const { code } = await told('c-6', { code: 'c-6', iss: corp.url });
-      corp.answer = answer;
-      await client.token(here.url, code!).expect(401);
     });
 
     it('ends a sign-in that the provider logs out before the code is redeemed (contract §6)', async () => {
@@ -553,18 +484,7 @@ describe('a stock OAuth client', () => {
   describe('while its code waits', () => {
     const asBackend = () => bearer(here.url, SERVICE_KEY);
 
-    it('a user who is removed takes it along', async () => {
-      const user = randomUUID();
-      const first = await client.token(here.url, await client.codeFrom(here.url, { code: user }));
-      const code = await client.codeFrom(here.url, { code: user });
-      await asBackend()
-        .delete(`/users/${(first.body as Tokens).user_id}`)
-        .expect(204);
-      await client.token(there.url, code).expect(401);
-      expect(await sql('SELECT FROM users WHERE provider_user_id = $1', [user])).toEqual([]);
-    });
-
-    it('so does one who is signed out by the application, even if they were never here', async () => {
+    it('a user who is signed out by the application loses it, even if they were never here', async () => {
       const user = randomUUID();
       const code = await client.codeFrom(here.url, { code: user });
       const other = await client.codeFrom(here.url);

@@ -2,9 +2,10 @@ import { createHash, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
 import { DataSource } from 'typeorm';
-import type { Sql } from '../../src/database/statements/sql.js';
+import { Sql } from '../../src/database/statements/sql.js';
 import { LastSeen } from '../../src/device/last-seen.js';
 import { Events } from '../../src/events.js';
+import { ProfileStore } from '../../src/user/profile.store.js';
 import { makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { dump, query } from '../support/database.js';
@@ -47,22 +48,37 @@ describe('users and their devices', () => {
     return (body as { devices: DeviceView[] }).devices;
   }
 
-  it('GET /me returns the user', async () => {
-    provider.answerWith(200, {
-      provider_user_id: user,
-      username: 'Ada',
-      avatar_url: 'https://x.example/a.png',
-    });
-    const tokens = await signIn(service.url);
+  // Concurrent requests are batched, and each gets its own user only.
+  it('GET /me of several users at once returns each their own, on Citus as well', async () => {
+    const shared: number[] = [];
+    const events = service.app.get(Events);
+    events.on('statement.shared', ({ name, calls }) => void (name === 'profile' && shared.push(calls)));
+    const users = Array.from({ length: 4 }, () => randomUUID());
+    const all = [];
+    for (const name of users) {
+      provider.answerWith(200, { provider_user_id: name, username: `of ${name}` });
+      all.push(await signIn(service.url));
+    }
     provider.reset();
-    const { body } = await as(tokens).get('/me').expect(200);
-    expect(body).toEqual({
-      user_id: tokens.user_id,
-      username: 'Ada',
-      email: null,
-      avatar_url: 'https://x.example/a.png',
-      created_at: expect.stringMatching(TIME),
-    });
+    const answers = await Promise.all(all.map((tokens) => as(tokens).get('/me').expect(200)));
+    expect(answers.map(({ body }) => body as object)).toEqual(
+      all.map(({ user_id }, i) => ({
+        user_id,
+        username: `of ${users[i]}`,
+        email: null,
+        avatar_url: null,
+        created_at: expect.stringMatching(TIME),
+      })),
+    );
+    shared.length = 0;
+    const ids = [...all.map(({ user_id }) => user_id).toReversed(), randomUUID(), all[0]!.user_id];
+    const names = [...users.toReversed().map((name) => `of ${name}`), undefined, `of ${users[0]}`];
+    const single = new ProfileStore(new Sql(service.app.get(DataSource), true));
+    for (const profiles of [service.app.get(ProfileStore), single]) {
+      const found = await Promise.all(ids.map((id) => profiles.find(id)));
+      expect(found.map((profile) => profile?.username)).toEqual(names);
+    }
+    expect(shared).toEqual([ids.length]);
   });
 
   it('GET /devices lists them, newest use first, and tells which is the caller’s', async () => {
@@ -149,18 +165,6 @@ describe('users and their devices', () => {
       expect(pages.at(-1)).not.toHaveProperty('next_cursor');
     });
 
-    it('of which the database returns one page, and the row that shows whether more follow', async () => {
-      const tokens = await onDevice();
-      await add(tokens, 249, 'now()');
-      const { manager } = service.app.get(DataSource);
-      const asked = jest.spyOn(manager, 'query');
-      await page(tokens);
-      const rows = await Promise.all(asked.mock.results.map(({ value }) => value as Promise<unknown[]>));
-      asked.mockRestore();
-      expect(rows.map(({ length }) => length)).toContain(101);
-      expect(Math.max(...rows.map(({ length }) => length))).toBe(101);
-    });
-
     it('a full page that is the last has no cursor', async () => {
       const tokens = await onDevice();
       await add(tokens, 99, 'now()');
@@ -187,16 +191,10 @@ describe('users and their devices', () => {
     it.each([
       '',
       'x',
-      '1',
-      '1-',
-      `-${randomUUID()}`,
       `1-${randomUUID()}x`,
-      `1.5-${randomUUID()}`,
       `${'1'.repeat(17)}-${randomUUID()}`,
-      `-1-${randomUUID()}`,
       '%00',
       `1-${randomUUID()}&cursor=1-${randomUUID()}`,
-      "1-'%20OR%201=1--",
     ])('the cursor %j is refused', async (cursor) => {
       const { body } = await as(await onDevice())
         .get(`/devices?cursor=${cursor}`)
@@ -249,14 +247,6 @@ describe('users and their devices', () => {
     }
   });
 
-  it('signing in again is a use of the device', async () => {
-    const [first, second] = [randomUUID(), randomUUID()];
-    await onDevice(first);
-    await onDevice(second);
-    const devices = await devicesOf(await onDevice(first));
-    expect(devices.map(({ device_id }) => device_id)).toEqual([first, second]);
-  });
-
   it('PATCH renames a device; foreign members are ignored', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device, { device_name: 'Old', user_agent: 'UA' });
@@ -299,13 +289,8 @@ describe('users and their devices', () => {
     }
     expect((await devicesOf(here)).map(({ device_id }) => device_id)).toEqual([mine]);
     await request(service.url).post('/oauth2/refresh').send(here).expect(200);
-  });
-
-  it('DELETE of one’s own device ends one’s own session', async () => {
-    const device = randomUUID();
-    const tokens = await onDevice(device);
-    await as(tokens).delete(`/devices/${device}`).expect(204);
-    await as(tokens).get('/devices').expect(401);
+    await as(here).delete(`/devices/${mine}`).expect(204);
+    await as(here).get('/devices').expect(401);
   });
 
   it('two users with the same device id have a device each; the other’s is answered like one that does not exist', async () => {
@@ -331,32 +316,25 @@ describe('users and their devices', () => {
     expect(await devicesOf(other)).toHaveLength(1);
   });
 
-  it.each([
-    'x',
-    '%00',
-    '..%2f..%2fme',
-    `${randomUUID()}%00`,
-    `${randomUUID()}%0a`,
-    `{${randomUUID()}}`,
-    '__proto__',
-    '%FF',
-    "'%20OR%201=1--",
-  ])('the id %s names no device, and changes nothing', async (id) => {
-    const tokens = await onDevice();
-    const before = await dump(service.databaseUrl);
-    for (const call of [
-      as(tokens).delete(`/devices/${id}`),
-      as(tokens).patch(`/devices/${id}`, { device_name: 'x' }),
-    ]) {
-      const { status, body } = await call;
-      expect([400, 404]).toContain(status);
-      expect(body).toEqual({
-        error: expect.stringMatching(/^(not_found|invalid_request)$/),
-        error_description: expect.any(String),
-      });
-    }
-    expect(await dump(service.databaseUrl)).toBe(before);
-  });
+  it.each(['x', '..%2f..%2fme', `${randomUUID()}%00`, '%FF', "'%20OR%201=1--"])(
+    'the id %s names no device, and changes nothing',
+    async (id) => {
+      const tokens = await onDevice();
+      const before = await dump(service.databaseUrl);
+      for (const call of [
+        as(tokens).delete(`/devices/${id}`),
+        as(tokens).patch(`/devices/${id}`, { device_name: 'x' }),
+      ]) {
+        const { status, body } = await call;
+        expect([400, 404]).toContain(status);
+        expect(body).toEqual({
+          error: expect.stringMatching(/^(not_found|invalid_request)$/),
+          error_description: expect.any(String),
+        });
+      }
+      expect(await dump(service.databaseUrl)).toBe(before);
+    },
+  );
 
   describe('last_seen_at', () => {
     it('remembers a bounded number of sessions until the next write', async () => {

@@ -47,64 +47,46 @@ async function count(table: string): Promise<number> {
   return row!['count'] as number;
 }
 
-/** Inserts rows; their expiry is the SQL expression, in which `i` is 1 … rows. */
-const insert: Record<string, (rows: number, expiresAt: string) => Promise<unknown>> = {
-  access_tokens: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO access_tokens (user_id, jti, session_id, expires_at, token)
-       SELECT gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), ${expiresAt}, repeat('t', 600)
-       FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  authorization_states: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO authorization_states (state_hash, provider, redirect_uri, expires_at)
-       SELECT uuid_send(gen_random_uuid()), 'stub', 'https://app.example', ${expiresAt}
-       FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  sample_codes: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO sample_codes (code_hash, client_id, redirect_uri, provider_user_id, expires_at)
-       SELECT uuid_send(gen_random_uuid()), 'latchkey', 'https://app.example', 'ada', ${expiresAt}
-       FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  authorization_codes: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO authorization_codes
-         (code_hash, client_id, redirect_uri, code_challenge, user_id, provider, identity, asked_at, expires_at)
-       SELECT uuid_send(gen_random_uuid()), 'app', 'https://app.example', '-', gen_random_uuid(), 'stub', '{}', now(), ${expiresAt}
-       FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  logout_tokens: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO logout_tokens (token_hash, expires_at)
-       SELECT uuid_send(gen_random_uuid()), ${expiresAt} FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  refresh_tokens: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO refresh_tokens (user_id, session_id, token_hash, expires_at)
-       SELECT gen_random_uuid(), gen_random_uuid(), '\\x00', ${expiresAt} FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  channel_events: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
-       SELECT gen_random_uuid(), i, gen_random_uuid(), 'event', '{}', now(), ${expiresAt}
-       FROM generate_series(1, $1) i`,
-      [rows],
-    ),
-  idempotency_keys: (rows, expiresAt) =>
-    sql(
-      `INSERT INTO idempotency_keys (key_hash, body_hash, expires_at)
-       SELECT uuid_send(gen_random_uuid()), '\\x00', ${expiresAt} FROM generate_series(1, $1) i`,
-      [rows],
-    ),
+const UUID = 'gen_random_uuid()';
+const HASH = `uuid_send(${UUID})`;
+/** Required columns of each table, with SQL for their values; `i` is 1 … rows. */
+const COLUMNS: Record<string, Record<string, string>> = {
+  access_tokens: { user_id: UUID, jti: UUID, session_id: UUID, token: `repeat('t', 600)` },
+  authorization_states: { state_hash: HASH, provider: `'stub'`, redirect_uri: `'https://app.example'` },
+  sample_codes: { code_hash: HASH, client_id: `'l'`, redirect_uri: `'r'`, provider_user_id: `'ada'` },
+  authorization_codes: {
+    code_hash: HASH,
+    client_id: `'app'`,
+    redirect_uri: `'r'`,
+    code_challenge: `'-'`,
+    user_id: UUID,
+    provider: `'stub'`,
+    identity: `'{}'`,
+    asked_at: 'now()',
+  },
+  logout_tokens: { token_hash: HASH },
+  refresh_tokens: { user_id: UUID, session_id: UUID, token_hash: `'\\x00'` },
+  channel_events: {
+    user_id: UUID,
+    event_offset: 'i',
+    id: UUID,
+    event: `'e'`,
+    data: `'{}'`,
+    sent_at: 'now()',
+  },
+  idempotency_keys: { key_hash: HASH, body_hash: `'\\x00'` },
 };
-const TABLES = Object.keys(insert);
+const TABLES = Object.keys(COLUMNS);
+
+/** @param expiresAt SQL expression */
+function insert(table: string, rows: number, expiresAt: string): Promise<unknown> {
+  const columns = { ...COLUMNS[table], expires_at: expiresAt };
+  return sql(
+    `INSERT INTO ${table} (${Object.keys(columns).join(', ')})
+     SELECT ${Object.values(columns).join(', ')} FROM generate_series(1, $1) i`,
+    [rows],
+  );
+}
 
 beforeEach(() => sql(`TRUNCATE ${TABLES.join(', ')}`));
 
@@ -119,20 +101,17 @@ describe('expired rows', () => {
     expect(new Set(TABLES)).toEqual(tables); // so the tests below cover all of them
   });
 
-  it.each(TABLES)('%s: all expired rows, also many with one expiry, and no other row', async (table) => {
-    await insert[table]!(2 * BATCH + 1, `date_trunc('minute', now()) - interval '1 hour'`);
-    await insert[table]!(3, `now() - i * interval '10 seconds'`);
-    await insert[table]!(2, `now() + i * interval '10 seconds'`);
-    expect(await removal.run()).toEqual({ [table]: 2 * BATCH + 4 });
-    expect(await count(table)).toBe(2);
-  });
-
-  it.each(TABLES)('%s: the same on Citus, in slices of time', async (table) => {
-    await insert[table]!(BATCH, `date_trunc('minute', now()) - interval '1 hour'`);
-    await insert[table]!(3, `now() - i * interval '10 seconds'`);
-    await insert[table]!(2, `now() + i * interval '10 seconds'`);
-    expect(await sliced().run()).toEqual({ [table]: BATCH + 3 });
-    expect(await count(table)).toBe(2);
+  describe.each([
+    ['', () => removal],
+    [', in slices of time, as on Citus', sliced],
+  ])('are removed%s', (_how, which) => {
+    it.each(TABLES)('%s: all expired rows, also many with one expiry, and no other row', async (table) => {
+      await insert(table, 2 * BATCH + 1, `date_trunc('minute', now()) - interval '1 hour'`);
+      await insert(table, 3, `now() - i * interval '10 seconds'`);
+      await insert(table, 2, `now() + i * interval '10 seconds'`);
+      expect(await which().run()).toEqual({ [table]: 2 * BATCH + 4 });
+      expect(await count(table)).toBe(2);
+    });
   });
 
   it('are found by their index', async () => {
@@ -159,7 +138,7 @@ describe('a session that has ended', () => {
     );
 
   it('by expiry: stays until its last access token has expired', async () => {
-    await insert['refresh_tokens']!(1, `now() - ${HOUR}`);
+    await insert('refresh_tokens', 1, `now() - ${HOUR}`);
     await insertToken('session_id');
     expect(await removal.run()).toEqual({});
     expect(await sliced().run()).toEqual({});
@@ -168,13 +147,13 @@ describe('a session that has ended', () => {
   });
 
   it('by expiry: does not stay for an access token of another session of the user', async () => {
-    await insert['refresh_tokens']!(1, `now() - ${HOUR}`);
+    await insert('refresh_tokens', 1, `now() - ${HOUR}`);
     await insertToken('gen_random_uuid()');
     expect(await removal.run()).toEqual({ refresh_tokens: 1 });
   });
 
   it('a moment ago: stays, since a refresh may be in progress', async () => {
-    await insert['refresh_tokens']!(1, `now()`);
+    await insert('refresh_tokens', 1, `now()`);
     expect(await removal.run()).toEqual({});
   });
 
@@ -184,7 +163,7 @@ describe('a session that has ended', () => {
     ['half an hour ago: other services may accept its token', '30 minutes', '30 minutes', 0],
     ['62 minutes ago', '62 minutes', '62 minutes', 1],
   ])('signed out %s', async (_when, signedOut, expired, removed) => {
-    await insert['refresh_tokens']!(1, `now() - interval '${expired}'`);
+    await insert('refresh_tokens', 1, `now() - interval '${expired}'`);
     await sql(`UPDATE refresh_tokens SET signed_out_at = now() - $1::interval`, [signedOut]);
     expect((await removal.run())['refresh_tokens'] ?? 0).toBe(removed);
   });
@@ -193,10 +172,10 @@ describe('a session that has ended', () => {
     ['at different times', `now() - i * interval '1 second'`],
     ['at one time', `date_trunc('hour', now()) - interval '2 hours'`],
   ])('and must stay: hides none that may be removed (ended %s)', async (_when, expiresAt) => {
-    await insert['refresh_tokens']!(BATCH + 500, expiresAt);
+    await insert('refresh_tokens', BATCH + 500, expiresAt);
     await sql(`UPDATE refresh_tokens SET signed_out_at = now()`);
-    await insert['refresh_tokens']!(5, `now() - interval '5 hours'`);
-    await insert['refresh_tokens']!(5, `now() - interval '10 seconds'`);
+    await insert('refresh_tokens', 5, `now() - interval '5 hours'`);
+    await insert('refresh_tokens', 5, `now() - interval '10 seconds'`);
     expect(await removal.run()).toEqual({ refresh_tokens: 10 });
     expect(await count('refresh_tokens')).toBe(BATCH + 500);
   });
@@ -205,7 +184,7 @@ describe('a session that has ended', () => {
 describe('concurrently', () => {
   it('two instances: all rows are removed, each once, without a warning', async () => {
     const rows = 5 * BATCH;
-    await insert['access_tokens']!(rows, `now() - i * interval '1 ms'`);
+    await insert('access_tokens', rows, `now() - i * interval '1 ms'`);
     const warn = jest.spyOn(Logger.prototype, 'warn');
     const runs = await Promise.all([removal.run(), sliced().run(), removal.run()]);
     const left = await removal.run();
@@ -215,7 +194,7 @@ describe('concurrently', () => {
   });
 
   it('a table that another instance is removing from is left out; the others are not', async () => {
-    for (const table of TABLES) await insert[table]!(3, `now() - interval '1 minute'`);
+    for (const table of TABLES) await insert(table, 3, `now() - interval '1 minute'`);
     await connected(async (client) => {
       const [locked, ...others] = TABLES.toReversed();
       await client.query('SELECT pg_advisory_lock($1, hashtext($2))', [REMOVAL_LOCK, locked]);
@@ -225,7 +204,7 @@ describe('concurrently', () => {
   });
 
   it('a row that a transaction has locked is left for the next run', async () => {
-    await insert['authorization_states']!(3, `now() - interval '1 minute'`);
+    await insert('authorization_states', 3, `now() - interval '1 minute'`);
     await connected(async (client) => {
       await client.query('BEGIN');
       await client.query('SELECT FROM authorization_states LIMIT 1 FOR UPDATE');
@@ -235,7 +214,7 @@ describe('concurrently', () => {
   });
 
   it('a locked table causes a warning, and the other tables do not wait', async () => {
-    for (const table of TABLES) await insert[table]!(1, `now() - interval '1 minute'`);
+    for (const table of TABLES) await insert(table, 1, `now() - interval '1 minute'`);
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await connected(async (client) => {
       await client.query('BEGIN; LOCK TABLE sample_codes');
@@ -265,8 +244,8 @@ describe('a row that cannot be removed', () => {
     ['is refused', 'refresh_tokens', `RAISE EXCEPTION 'no'`, () => removal],
     ['is refused on Citus', 'idempotency_keys', `RAISE EXCEPTION 'no'`, sliced],
   ])('because it %s is skipped with a warning; all others go', async (_why, table, fault, which) => {
-    await insert[table]!(1, `now() - interval '3 hours'`);
-    await insert[table]!(1500, `now() - i * interval '1 s'- interval '1 minute'`);
+    await insert(table, 1, `now() - interval '3 hours'`);
+    await insert(table, 1500, `now() - i * interval '1 s'- interval '1 minute'`);
     await sql(TRIGGER(table, fault));
     const warn = jest.spyOn(Logger.prototype, 'warn');
     expect(await which().run()).toEqual({ [table]: 1500 });

@@ -178,13 +178,18 @@ export class Person {
     return url;
   }
 
-  /** Signs out at the provider; resolves once the provider has sent its logout tokens. */
-  async logOut(issuer: string): Promise<void> {
-    const page = await this.fetch(`${issuer}/session/end`);
-    const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(await page.text()) ?? [];
+  /**
+   * Signs out at the provider; resolves once the provider has sent its logout tokens.
+   * @param page its logout page
+   */
+  async logOut(page: URL | string): Promise<Response> {
+    const text = await (await this.fetch(page)).text();
+    const [, xsrf = ''] = /name="xsrf" value="(\w+)"/.exec(text) ?? [];
     const body = new URLSearchParams({ xsrf, logout: 'yes' });
-    const done = await this.fetch(`${issuer}/session/end/confirm`, { method: 'POST', body });
+    const { origin } = new URL(page);
+    const done = await this.fetch(`${origin}/session/end/confirm`, { method: 'POST', body });
     if (done.status >= 400) throw new Error(`the provider answered ${done.status}: ${await done.text()}`);
+    return done;
   }
 
   /** Like fetch, with the cookies of this person's browser, and without following redirects. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ChannelRemoval } from '../../src/channel/channel.removal.js';
 import { userIdOf } from '../../src/user/user-id.js';
-import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { watchLateness, until } from '../support/waiting.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
@@ -215,24 +215,25 @@ describe('users, by service key', () => {
       expect(await alive(first, without, again)).toEqual([false, false, true]);
     });
 
-    it.each([
-      ['longer than one statement removes', 1, 3500],
-      ['long, of which most offsets are free since short-lived events have expired', 1000, 2500],
-    ])('of a history that is %s', async (_name, step, last) => {
-      const { user_id: userId } = await onDevice();
-      const events = `
+    // Most of the offsets may be free, since short-lived events have expired.
+    it.each([1, 1000])(
+      'of a history that one statement cannot remove, with each offset × %i',
+      async (step) => {
+        const { user_id: userId } = await onDevice();
+        const events = `
         INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
-        SELECT $1, $2 * n, gen_random_uuid(), 'e', 'null', now(), now() + interval '1 day' FROM generate_series(2, $3::int) AS n`;
-      await query(here.databaseUrl, events, [userId, step, last]);
-      await query(here.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
-        userId,
-        step * last,
-      ]);
-      await here.app.get(ChannelRemoval).begin(userId);
-      expect(await rowsOf(userId)).not.toHaveProperty('channel_events'); // nothing is left for the last transaction
-      await backend().delete(`/users/${userId}`).expect(204);
-      expect(await rowsOf(userId)).toEqual({});
-    });
+        SELECT $1, $2 * n, gen_random_uuid(), 'e', 'null', now(), now() + interval '1 day' FROM generate_series(2, 3500) AS n`;
+        await query(here.databaseUrl, events, [userId, step]);
+        await query(here.databaseUrl, 'UPDATE channels SET last_offset = $2 WHERE user_id = $1', [
+          userId,
+          step * 3500,
+        ]);
+        await here.app.get(ChannelRemoval).begin(userId);
+        expect(await rowsOf(userId)).not.toHaveProperty('channel_events'); // nothing is left for the last transaction
+        await backend().delete(`/users/${userId}`).expect(204);
+        expect(await rowsOf(userId)).toEqual({});
+      },
+    );
 
     it('closes sockets on every instance within a second, and who comes back gets the events of the new history', async () => {
       const all = await Promise.all(instances.map(() => onDevice()));
@@ -269,62 +270,6 @@ describe('users, by service key', () => {
       await backend().delete(`/users/${userId}`).expect(204);
       expect(await rowsOf(userId)).toEqual({});
     });
-
-    const ROUNDS = 5;
-    it(`races everything that writes for the user, ${ROUNDS} rounds: no error, and nothing is left behind`, async () => {
-      const answers: Record<string, number> = {};
-      let left = 0;
-      for (let round = 0; round < ROUNDS; round++) {
-        const lateness = watchLateness();
-        user = randomUUID();
-        const device = randomUUID();
-        const tokens = await onDevice(device);
-        const states = [
-          await beginSignIn(here.url),
-          await beginSignIn(here.url),
-          await beginSignIn(here.url),
-        ];
-        const exchange = (i: number, body: object = {}) =>
-          request(at(i))
-            .post('/oauth2/token')
-            .send({ code: user, state: states[i], ...body });
-        const path = `/users/${tokens.user_id}`;
-        const calls: Record<string, () => PromiseLike<request.Response>> = {
-          removal: () => backend(round).delete(path),
-          'another removal': () => backend(round + 1).delete(path),
-          'sign-in on the device': () => exchange(0, { device_id: device }),
-          'sign-in on a new device': () => exchange(1, { device_id: randomUUID() }),
-          'sign-in': () => exchange(2),
-          push: () => push(tokens.user_id, round + 1),
-          'another push': () => push(tokens.user_id, round + 2).set('Idempotency-Key', user),
-          refresh: () => refresh(tokens, round + 2),
-          rename: () => as(tokens, round).patch(`/devices/${device}`, { device_name: 'x' }),
-          'sign-out': () => backend(round + 2).post(`${path}/sign-out`),
-        };
-        const done = await Promise.all(
-          Object.entries(calls).map(async ([name, call], i) => {
-            // The removal first, in the middle, or last: a step takes some 5 ms.
-            await new Promise((resolve) => setTimeout(resolve, i < 2 ? 15 : ((round * (i + 3)) % 11) * 5));
-            return [name, (await call()).status] as const;
-          }),
-        );
-        const isBusy = lateness() > 400; // the database may have ended a statement that was under way
-        for (const [name, status] of done) {
-          const answer = `${name} ${isBusy && status === 500 ? 'busy' : status}`;
-          answers[answer] = (answers[answer] ?? 0) + 1;
-        }
-        const rows = await rowsOf(tokens.user_id);
-        if (rows['users'] === undefined) expect(rows).toEqual({});
-        else {
-          left++; // a sign-in came after the removal
-          await backend(round).delete(path).expect(204);
-          expect(await rowsOf(tokens.user_id)).toEqual({});
-        }
-      }
-      expect(Object.keys(answers).filter((answer) => answer.endsWith(' 500'))).toEqual([]);
-      expect(answers['removal 204']).toBeGreaterThan(0);
-      process.stdout.write(`  removals in ${ROUNDS} races: the user was there again after ${left}\n`);
-    }, 180_000);
   });
 
   describe('what is refused, and changes nothing', () => {
@@ -352,13 +297,8 @@ describe('users, by service key', () => {
     it.each([
       ['no UUID', 'ada'],
       ['a UUID and more', `${randomUUID()}0`],
-      ['a UUID behind more', `0${randomUUID()}`],
-      ['a UUID without dashes', randomUUID().replaceAll('-', '')],
       ['NUL', `${randomUUID()}%00`],
-      ['a line break', `${randomUUID()}%0a`],
       ['bytes that are not UTF-8', '%FF'],
-      ['a blank', '%20'],
-      ['a prototype key', '__proto__'],
       ['SQL', "'%20OR%201=1--"],
       ['10 kB', 'x'.repeat(10_000)],
     ])('a user_id in the path: %s', async (_name, id) => {
@@ -378,10 +318,7 @@ describe('users, by service key', () => {
     it.each([
       ['an array', '[]'],
       ['no UUID', '{"device_id": "x"}'],
-      ['empty', '{"device_id": ""}'],
-      ['a number', '{"device_id": 1}'],
       ['a list', `{"device_id": ["${randomUUID()}"]}`],
-      ['an object', '{"device_id": {}}'],
       ['NUL', String.raw`{"device_id": "\u0000"}`],
     ])('the body of a sign-out: %s', async (_name, body) => {
       const test = call('post', `/users/${tokens.user_id}/sign-out`).type('json').send(body);
@@ -391,24 +328,15 @@ describe('users, by service key', () => {
     const PAIR = { provider: 'stub', provider_user_id: 'ada' };
     it.each([
       ['a text', '"text"'],
-      ['null', 'null'],
       ['truncated', '{"provider": "'],
       ['too deep', `{"x": ${'['.repeat(101)}${']'.repeat(101)}}`],
       ['nothing', '{}'],
-      ...(['provider', 'provider_user_id'] as const).flatMap((name): [string, string][] => [
-        [`no ${name}`, JSON.stringify({ ...PAIR, [name]: undefined })],
-        ...['', null, 7, true, ['ada'], { a: 1 }, 'a\0', 'x'.repeat(256), 'x'.repeat(10_000)].map(
-          (value): [string, string] => [
-            `${name} ${JSON.stringify(value).slice(0, 20)}`,
-            JSON.stringify({ ...PAIR, [name]: value }),
-          ],
-        ),
-        [
-          `${name} with half a surrogate`,
-          `{"provider": "stub", "provider_user_id": "ada", "${name}": "\\ud800"}`,
-        ],
-        [`${name} with half a surrogate, alone`, JSON.stringify({ ...PAIR, [name]: '\ud800' })],
-      ]),
+      ...(['provider', 'provider_user_id'] as const).flatMap((name) =>
+        [undefined, '', null, 7, ['ada'], 'a\0', 'x'.repeat(256), '\ud800'].map((value): [string, string] => [
+          `${name} ${JSON.stringify(value)?.slice(0, 20)}`,
+          JSON.stringify({ ...PAIR, [name]: value }),
+        ]),
+      ),
       ['a provider that is blank', JSON.stringify({ ...PAIR, provider: ' ' })],
     ])('the body of a sign-out of a pair: %s', async (_name, body) => {
       await expectError(call('post', '/users/sign-out').type('json').send(body), 400, 'invalid_request');

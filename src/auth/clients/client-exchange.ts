@@ -8,12 +8,6 @@ import type { ClientTokenDto } from './clients.dto.js';
 import { SignInRefusals, verifierMatches } from '../auth.service.js';
 import type { IssuedTokens } from '../token.dto.js';
 
-/** What comes with the parameters. */
-interface Headers {
-  readonly authorization: string | undefined;
-  readonly userAgent: string | undefined;
-}
-
 /** The end of a sign-in for a stock OAuth client (RFC 6749 §4.1.3; contract §4). */
 @Injectable()
 export class ClientExchange {
@@ -28,7 +22,11 @@ export class ClientExchange {
    * Redeems a code. Headers are validated first, so that a fault in them spends no code (contract §3).
    * @throws OAuthError `invalid_grant`; the code is spent, since it may have been stolen
    */
-  exchange(params: ClientTokenDto, call: DpopCall, headers: Headers): Promise<IssuedTokens> {
+  exchange(
+    params: ClientTokenDto,
+    call: DpopCall,
+    headers: Readonly<Record<'authorization' | 'userAgent', string | undefined>>,
+  ): Promise<IssuedTokens> {
     return this.refusals.report(async (attempt) => {
       const named = basicClientId(headers.authorization);
       const proof = await this.proofs.validate(call);

@@ -3,7 +3,6 @@ import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { routeOf } from '../errors/allowed-methods.js';
 import type { Events } from '../../events.js';
-import { isEventStream } from '../event-stream.js';
 import { LineLimit } from './line-limit.js';
 
 declare module 'express-serve-static-core' {
@@ -36,7 +35,7 @@ export function requestLog(logger: Logger, events: Events): RequestHandler {
     response.once('close', () => {
       const { statusCode: status, writableFinished: answered } = response;
       const seconds = (performance.now() - received) / 1000;
-      if (!isEventStream(response)) {
+      if (response.getHeader('Content-Type') !== 'text/event-stream') {
         const route = routeOf(request);
         events.emit('request.ended', { method: request.method, route, status, answered, seconds });
       }
