@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import request from 'supertest';
 import type { Profile, Tab } from './browser.js';
 import { waitFor } from './eventually.js';
@@ -93,19 +92,6 @@ describe('the channel', () => {
         }
       },
     );
-
-    it('keeps a connection that is alive, however slow, and however often the page is left', async () => {
-      world.line.toServer.delayMs = world.line.toClient.delayMs = 1000;
-      const end = Date.now() + 6000;
-      while (Date.now() < end) {
-        for (let time = 0; time < 20; time++) await wake(tab, 'visibilitychange');
-        await delay(50);
-      }
-      await delay(3000);
-      expect(await tab.evaluate('infos')).toEqual([]);
-      await push(1);
-      await waitFor(tab, 'notes.length');
-    });
   });
 
   it('says within a second that this device was signed out on another one', async () => {

@@ -73,8 +73,6 @@ inChromium('the client signs in', () => {
     expect(body!['device_name']).toBe('Chrome on Linux');
     expect(verifier).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(await begun()).toBeNull();
-    expect(await dialog().count()).toBe(0);
-    expect(await page.evaluate('document.activeElement.id')).toBe('in');
     expect(await page.evaluate(`of('progress')`)).toEqual([
       'authorize',
       'provider',
@@ -84,9 +82,6 @@ inChromium('the client signs in', () => {
     ]);
     expect(await page.evaluate(`latchkey.session.deviceId`)).toBe(body!['device_id']);
     expect(JSON.stringify(await page.evaluate('seen'))).not.toMatch(/lkr_|eyJ/);
-
-    await page.reload();
-    expect(await page.evaluate('latchkey.me()')).toMatchObject({ username: 'Ada Lovelace' });
     expect(violations).toEqual([]);
   });
 
