@@ -121,10 +121,4 @@ describe('the client signs in', () => {
     const other = await profile.open(world.address({ storage: 'sessionStorage' }));
     expect(await waitFor(other, 'window.latchkey && String(latchkey.session)')).toBe('undefined');
   });
-
-  it('and its callback page rejects a foreign callback, and cleans the address', async () => {
-    const tab = await profile.open(`${world.app.url}/callback?code=stolen&state=${'0f'.repeat(32)}&keep=1`);
-    await said(tab, 'invalid_state');
-    expect(await tab.evaluate('location.href')).toBe(`${world.app.url}/callback?keep=1`);
-  });
 });

@@ -59,20 +59,6 @@ describe('the client keeps one session for all tabs', () => {
     await request(world.app.service).post('/oauth2/refresh').send({ refresh_token }).expect(401);
   });
 
-  it('and reports its end once in each of them, if the service rejects a refresh', async () => {
-    const first = await world.signIn(profile);
-    const second = await open();
-    await signedIn(second);
-    const { refresh_token: token } = await world.stored(first);
-    await request(world.app.service).post('/oauth2/revoke').send({ token }).expect(200);
-    await world.age(first);
-    for (const tab of [first, second]) {
-      await waitFor(tab, `of('signedOut').length`);
-      expect(await codes(tab)).toEqual(['refused']);
-    }
-    expect(await refreshes(first, second)).toBe(1);
-  });
-
   it('and continues after an outage of the network, without a sign-out', async () => {
     const tab = await world.signIn(profile);
     await world.line.refuse();

@@ -23,7 +23,8 @@ export class World {
     /** Between the pages and the service. */
     readonly line: TcpProxy,
     private readonly database: TestDatabase,
-    private readonly service: TestService,
+    private readonly settings: Record<string, string>,
+    private service: TestService,
   ) {}
 
   static async start(): Promise<World> {
@@ -56,7 +57,7 @@ export class World {
     const service = await startTestService(settings);
     const app = await ClientApp.start();
     app.service = settings.PUBLIC_URL;
-    return new World(await launching, app, provider, line, database, service);
+    return new World(await launching, app, provider, line, database, settings, service);
   }
 
   async close(): Promise<void> {
@@ -66,6 +67,12 @@ export class World {
     await this.service.close();
     await this.provider.close();
     await this.database.drop();
+  }
+
+  /** Stops the service, and starts it again at the same address and with the same database. */
+  async restartService(): Promise<void> {
+    await this.service.close();
+    this.service = await startTestService(this.settings);
   }
 
   /** Makes a profile, which is another browser for the pages; closed by `leave`. */

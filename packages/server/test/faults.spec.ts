@@ -14,6 +14,7 @@ import { createVerifier, type LatchkeyError, type Verifier } from '../src/index.
 import { SERVICE_KEY } from './support/fake-service.js';
 
 const BOUND_MS = 1000; // contract §8
+const PUSH_ONLY = 'p'.repeat(32);
 const PUBLIC_URL = 'http://latchkey.test';
 
 /** An API while the real service fails, with `introspect`; away.spec.ts has the faults of the network. */
@@ -32,7 +33,7 @@ describe('under faults', () => {
       ...provider.env(),
       DATABASE_URL: database.url,
       PUBLIC_URL,
-      SERVICE_KEYS: SERVICE_KEY,
+      SERVICE_KEYS: `${SERVICE_KEY},push:${PUSH_ONLY}`,
       PORT: String(await freePort()),
     };
     service = await startServiceProcess(env);
@@ -77,6 +78,19 @@ describe('under faults', () => {
       await delay(20);
     }
   }
+
+  it('a service key without the right to read is reported as refused', async () => {
+    const { url } = service;
+    const limited = createVerifier({
+      issuer: PUBLIC_URL,
+      url,
+      serviceKey: PUSH_ONLY,
+      onWarning: () => undefined,
+    });
+    const verifying = limited.verify(await newToken());
+    await expect(verifying).rejects.toMatchObject({ code: 'service_key_refused', status: 500 });
+    limited.close();
+  });
 
   it('the service is killed just after a sign-out, and started', async () => {
     const [living, ended] = [await newToken(), await newToken()];

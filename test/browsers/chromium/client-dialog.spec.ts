@@ -265,7 +265,28 @@ inChromium("the client's dialog", () => {
       );
       await page.click('#in');
       await page.getByRole('alert').getByText(sentence).waitFor();
-      expect(await dialog().innerText()).not.toMatch(/_|network|constructor/);
+      expect(await page.getByRole('alert').innerText()).not.toMatch(/_|network|constructor/);
+    });
+
+    it.each([
+      [
+        'code and cause to a developer, on a loopback host',
+        () => app.url,
+        ['network · TypeError: Failed to fetch'],
+      ],
+      ['only a sentence to a user', () => 'https://app.example', []],
+    ])('shows %s', async (_what, origin, details) => {
+      context = await browser.newContext();
+      page = await context.newPage();
+      await page.route('https://app.example/**', async (route) => {
+        const { pathname, search } = new URL(route.request().url());
+        await route.fulfill({ response: await route.fetch({ url: app.url + pathname + search }) });
+      });
+      await page.route('**/oauth2/authorize?provider=**', (route) => route.abort());
+      await page.goto(`${origin()}/?options=${encodeURIComponent('{"mode":"iframe"}')}`);
+      await page.click('#in');
+      await page.getByRole('alert').getByText('cannot be reached').waitFor();
+      expect(await dialog().locator('small').allTextContents()).toEqual(details);
     });
 
     it.each([

@@ -181,18 +181,6 @@ it('exchanges the token that it has shown last when its key was revoked', async 
   expect(refreshed).toEqual(['fresh']); // an older one would have been exchanged already, for this one
 });
 
-it('ends the session after signed_out, and stays away', async () => {
-  const { closed } = await open();
-  FakeSocket.last.receive('ready', ready(0));
-  FakeSocket.last.receive('session.ended', { reason: 'signed_out' });
-  FakeSocket.last.happen('disconnect');
-  await seconds(600);
-  expect(ended).toEqual(['signed_out']);
-  expect(closed).toEqual([{ final: true }]);
-  expect(FakeSocket.all).toHaveLength(1);
-  expect(FakeSocket.last.left).toBe(true);
-});
-
 it('reconnects with another token after the key of its token was revoked, as soon as it has one', async () => {
   await open();
   FakeSocket.last.receive('ready', ready(7));

@@ -75,15 +75,6 @@ it('adds none for other origins, if there is one already, or if nobody is signed
   ]);
 });
 
-it('lets no redirect carry the token to another origin', async () => {
-  answer = ({ url }) =>
-    url === '/away' ? { status: 307, headers: { Location: `${urls[1]}/there` } } : { status: 200 };
-  const response = await open()('/away');
-  expect(response.status).toBe(200);
-  expect(heard[0]).toMatchObject([{ authorization: 'Bearer first' }]);
-  expect(heard[1]).toMatchObject([{ path: '/there', authorization: undefined }]);
-});
-
 it('follows redirects as the caller says', async () => {
   answer = ({ url }) =>
     url === '/away' ? { status: 307, headers: { Location: '/there' } } : { status: 200 };

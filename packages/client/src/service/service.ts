@@ -53,7 +53,7 @@ export function makeCall(
       onDate(response.headers.get('Date'), Date.now() - asked);
       return await read<Answer>(response);
     } catch (error) {
-      throw error instanceof LatchkeyError ? error : new LatchkeyError('network');
+      throw error instanceof LatchkeyError ? error : new LatchkeyError('network', String(error));
     } finally {
       cancel();
       const duration = performance.now() - begun;

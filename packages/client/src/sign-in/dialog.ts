@@ -9,6 +9,8 @@ const SLOW = 4000;
 const [MIN_HEIGHT, MAX_HEIGHT] = [160, 1600];
 /** Seconds to wait without `Retry-After`: limits are per minute (contract §2 `RATE_LIMIT`). */
 const A_MINUTE = 60;
+/** Hosts of a page in development. */
+const LOOPBACK = /^((.+\.)?localhost|127[.\d]+|\[::1])$/;
 
 /** A button. */
 type Action = readonly [label: string, onClick: () => void];
@@ -154,9 +156,14 @@ export function makeDialog(texts: Texts, onClose: () => void) {
       box.style.height = height;
     },
     say,
-    /** Explains a failure, and offers a retry. */
-    fail: (error: LatchkeyError, onRetry: () => void) =>
-      say('alert', explain(error, texts), [texts.retry, onRetry]),
+    /** Explains a failure, and offers a retry. On a loopback host it shows the details, too. */
+    fail(error: LatchkeyError, onRetry: () => void): void {
+      say('alert', explain(error, texts), [texts.retry, onRetry]);
+      if (!LOOPBACK.test(location.hostname)) return;
+      const details = make('small', { textContent: detailsOf(error), lang: 'en' });
+      details.part.add('details');
+      content.firstChild!.after(details);
+    },
     close,
   };
 }
@@ -175,7 +182,8 @@ function make<Name extends keyof HTMLElementTagNameMap>(
 /** Explains a failed sign-in to the user: a sentence without codes, in the user's language. */
 function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, texts: Texts): string {
   if (code === 'network') return texts.unavailable;
-  if (status === 429) return texts.slowDown.replace('{when}', fromNow(retryAfter, texts.language));
+  if (status === 429)
+    return texts.slowDown.replace('{when}', formatOf(texts.language).format(Math.ceil(retryAfter), 'second'));
   if (status >= 500 || /^(server_error|temporarily_unavailable)$/.test(code)) return texts.trouble;
   if (code === 'access_denied') return texts.denied;
   if (/^invalid_(grant|state)$/.test(code)) return texts.expired;
@@ -183,10 +191,9 @@ function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, tex
   return texts.failed;
 }
 
-/** Formats a time from now, e.g. `in 30 seconds`. */
-function fromNow(seconds: number, language: string): string {
-  const [count, unit] = seconds < 100 ? ([seconds, 'second'] as const) : ([seconds / 60, 'minute'] as const);
-  return formatOf(language).format(Math.ceil(count), unit);
+/** Describes an error to the developer: code, description with the cause, HTTP status. */
+function detailsOf({ code, message, status }: LatchkeyError): string {
+  return [...new Set([code, message, status && `HTTP ${status}`])].filter(Boolean).join(' · ');
 }
 
 /** @param language may be the application's, and so invalid, such as `pt_BR` */

@@ -18,18 +18,6 @@ afterEach(() => {
   Reflect.deleteProperty(globalThis, 'navigator');
 });
 
-it('works inside the lock', async () => {
-  const order: string[] = [];
-  request = async (name, _options, work) => {
-    order.push(name);
-    await work(LOCK);
-    order.push('released');
-  };
-  const work = async (): Promise<number> => order.push('work');
-  await exclusive('lock', work);
-  expect(order).toEqual(['lock', 'work', 'released']);
-});
-
 it('does not wait for longer than 12 s for a tab that never lets go', async () => {
   request = lockManager();
   void exclusive('lock', () => new Promise(() => undefined));

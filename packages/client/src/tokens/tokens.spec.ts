@@ -102,14 +102,6 @@ it("ends one user's session before another's begins", () => {
 describe('the key of a session that is bound to one', () => {
   const bound = (key: string) => ({ binding: { issuer: 'https://id.example', key } });
 
-  it('shows in the session', () => {
-    const area = makeArea();
-    put(area, tokensNow());
-    expect(openTab(area).keeper.session()!.bound).toBe(false);
-    put(area, tokensNow(bound('one')));
-    expect(openTab(area).keeper.session()!.bound).toBe(true);
-  });
-
   it('goes with it, once; not at a refresh', () => {
     const { keeper, dropped } = openSession(bound('one'));
     keeper.put({ ...tokensNow(bound('one')), access_token: 'second' });
