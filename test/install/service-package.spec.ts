@@ -145,22 +145,6 @@ describe('the command', () => {
     expect(stderr).toMatch(said);
   });
 
-  it.each(['serve', 'keys', 'check-provider', 'hash-password', 'distribute'])('%s --help', async (name) => {
-    const { code, stdout, stderr } = await latchkey([name, '--help']).ended;
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: latchkey ${name}`));
-  });
-
-  it('checks providers', async () => {
-    const away = `http://127.0.0.1:${await freePort()}`;
-    const args = ['check-provider', away, '--client-id', 'a', '--client-secret', 'b'];
-    expect(await latchkey(args).ended).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'check-provider: the provider cannot be reached: no answer (ECONNREFUSED)\n',
-    });
-  });
-
   it('makes the hash of a password for an accounts file', async () => {
     const { code, stdout } = await latchkey(['hash-password'], {}, 'une clé\n').ended;
     expect(code).toBe(0);
