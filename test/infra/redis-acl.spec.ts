@@ -25,9 +25,9 @@ const ENV = {
   RATE_LIMIT: 'on',
   RATE_LIMIT_REFRESH: String(LIMIT),
 };
-/** The rights in docs/production.md. */
+/** The rights in docs/database.md. */
 const ALL_RIGHTS = /~latchkey:\* &latchkey:\* (?:\+\S+\s+)+/
-  .exec(readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8'))![0]
+  .exec(readFileSync(new URL('../../docs/database.md', import.meta.url), 'utf8'))![0]
   .trim()
   .split(/\s+/);
 
