@@ -49,13 +49,13 @@ function settingsPage(): string {
   ]);
   const parts = [
     '# Settings',
-    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are read and checked once, at start: an invalid value stops it with a line for each error. Every secret also accepts `<NAME>_FILE`, the path of a file that holds it; those that are sent to others (database, Redis, providers) are [read again](maintenance.md#rotating-secrets) while the service runs.',
-    'In development nothing has to be set. What production asks for is in [running in production](production.md).',
+    'Environment variables, or a file `.env` (the environment wins; a commented one is [`.env.example`](../.env.example)). They are validated at start; an invalid value is one line, and the service does not start. Every secret also accepts `<NAME>_FILE`, the path of its file; secrets for database, Redis and providers are [read again](maintenance.md#rotating-secrets) while the service runs.',
+    'In development nothing is required. [Production](production.md#what-the-start-refuses) requires some.',
     ...sections,
     '## Providers',
-    'How to connect one is in [providers](providers.md). Providers have two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Values that conflict stop the start.',
+    'See [connect a provider](providers.md). Two spellings: `providers.<name>.<key>`, and `PROVIDERS_<NAME>_<KEY>` for a name of letters and digits. Conflicting values are an error.',
     table('Key', PROVIDER_KEYS),
-    'Any other key is handed to the adapter. The built-in sample provider is called `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where it is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With its `url` set, `mock` is a provider like any other.',
+    'Other keys are passed to the adapter. The built-in sample provider is `mock`; `PROVIDERS_MOCK_ACCOUNTS` names a JSON file of its accounts (unset: demo accounts; required in production, where `mock` is off unless `PROVIDERS_MOCK_ENABLED` is `true`). With `url` set, `mock` is an ordinary provider.',
   ];
   return `${parts.join('\n\n')}\n`;
 }

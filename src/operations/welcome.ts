@@ -18,16 +18,17 @@ const DOCUMENTS = [
 ] as const;
 
 /**
- * Returns the text that ends a start in development: address, accounts, documents. Its first line is that of the log in
+ * Returns the text that ends a start in development: address, documents, accounts, the generated service key. Its first line is that of the log in
  * production.
  *
  * @param isColoured whether the terminal shows colours
  */
 export function welcome(
-  { publicUrl, demoEnabled }: Pick<Settings, 'publicUrl' | 'demoEnabled'>,
+  settings: Pick<Settings, 'publicUrl' | 'demoEnabled' | 'generatedServiceKey'>,
   accounts: readonly DemoAccount[],
   isColoured: boolean,
 ): string {
+  const { publicUrl, demoEnabled, generatedServiceKey } = settings;
   const title = `  Latchkey is ready: ${publicUrl}`;
   const places = [
     ...(demoEnabled ? [[publicUrl, 'a page to try it on'] as const] : []),
@@ -43,6 +44,7 @@ export function welcome(
     ...places.map(([place, about]) => `  ${place.padEnd(width)}  ${about}`),
     '',
     ...(logins.length > 0 ? [`  Demo accounts: ${logins.join(', ')}`] : []),
+    ...(generatedServiceKey === undefined ? [] : [`  Service key, for your own API: ${generatedServiceKey}`]),
     '  Ctrl-C stops it.',
     '',
     '',

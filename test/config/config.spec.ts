@@ -66,7 +66,7 @@ describe('.env', () => {
 
   it('is an error when it cannot be read', () => {
     mkdirSync(join(cwd, '.env'));
-    expect(errorsOf({})).toEqual([expect.stringContaining('.env: cannot be read (EISDIR)')]);
+    expect(errorsOf({})).toEqual([expect.stringContaining('.env cannot be read (EISDIR)')]);
   });
 
   const SETTINGS_TEXT = 'LOG_LEVEL=warn\nPORT=4000\n';
@@ -86,7 +86,7 @@ describe('.env', () => {
     ['Latin-1', Buffer.from('PORT=4000\n# sch\u00f6n\n', 'latin1')],
   ])('is an error if it is no text: %s', (_name, content) => {
     writeFileSync(join(cwd, '.env'), content);
-    expect(errorsOf({})).toEqual([expect.stringMatching(/^\s*\.env: cannot be read \(not text in UTF-8/)]);
+    expect(errorsOf({})).toEqual([expect.stringMatching(/^\s*\.env cannot be read \(not text in UTF-8/)]);
   });
 
   const mixed = Buffer.concat([bigEndian, Buffer.from('NODE_ENV=production\n')]);
@@ -98,7 +98,7 @@ describe('.env', () => {
   ])('is an error if a line is no setting: one %s', (_name, line, content) => {
     writeFileSync(join(cwd, '.env'), content);
     const [error, ...others] = errorsOf({});
-    expect(error).toContain(`.env: line ${line} is no setting`);
+    expect(error).toContain(`.env has a line ${line} that is no setting`);
     expect(error).not.toContain('hunter2');
     expect(others).toEqual([]);
   });
@@ -192,10 +192,10 @@ describe('<NAME>_FILE', () => {
       'providers.a.client_secret_file': 'nowhere',
     });
     expect(errors).toEqual([
-      `DATABASE_URL_FILE: was "${join(cwd, 'nowhere')}", which cannot be read (ENOENT); accepted: the path of a readable file that holds DATABASE_URL`,
-      `SERVICE_KEYS_FILE: was "${join(cwd, 'empty')}", which is empty; accepted: the path of a file that holds SERVICE_KEYS`,
-      'SECRET_KEY: and SECRET_KEY_FILE are both set; accepted: one of the two',
-      expect.stringContaining('providers.a.client_secret_file: was'),
+      `DATABASE_URL_FILE cannot be read (ENOENT). Use the path of a readable file that holds DATABASE_URL. Value: "${join(cwd, 'nowhere')}".`,
+      `SERVICE_KEYS_FILE is an empty file. Use the path of a file that holds SERVICE_KEYS. Value: "${join(cwd, 'empty')}".`,
+      'SECRET_KEY and SECRET_KEY_FILE are both set. Use one of the two.',
+      expect.stringContaining('providers.a.client_secret_file cannot be read'),
     ]);
   });
 
@@ -213,7 +213,7 @@ describe('<NAME>_FILE', () => {
       'providers.a.client_id': 'a',
       'providers.a.client_secret_file': 'key',
     });
-    expect(new Set(errors.map((error) => error.split(':')[0]))).toEqual(
+    expect(new Set(errors.map((error) => error.split(' ')[0]))).toEqual(
       new Set([
         'DATABASE_URL_FILE',
         'REDIS_URL_FILE',
@@ -226,11 +226,20 @@ describe('<NAME>_FILE', () => {
   });
 });
 
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  DATABASE_URL: 'postgres://u:p@db.example/x',
+  SECRET_KEY: 'ab'.repeat(32),
+  REDIRECT_URIS: 'https://app.example/callback',
+  TRUST_PROXY: '1',
+  PUBLIC_URL: 'https://id.example',
+};
+
 describe('the generated SECRET_KEY', () => {
   it('is kept under DATA_DIR for its owner only, with a warning the first time', () => {
     const first = loadSettings({ DATA_DIR: 'state' }, cwd);
     expect(first.dataDir).toBe(join(cwd, 'state'));
-    expect(readdirSync(first.dataDir)).toEqual(['secret-key']);
+    expect(readdirSync(first.dataDir)).toEqual(['secret-key', 'service-key']);
     expect(statSync(join(first.dataDir, 'secret-key')).mode & 0o777).toBe(0o600);
     expect(readFileSync(join(first.dataDir, 'secret-key'), 'utf8')).toMatch(/^[0-9a-f]{64}$/);
     expect(first.warnings.join()).toContain(join(cwd, 'state', 'secret-key'));
@@ -244,15 +253,30 @@ describe('the generated SECRET_KEY', () => {
     expect(existsSync(join(cwd, 'data'))).toBe(false);
   });
 
+  it('has a service key beside it, which the start prints, unless SERVICE_KEYS is set or in production', () => {
+    const { generatedServiceKey, serviceKeys, warnings } = loadSettings({ DATA_DIR: 'state' }, cwd);
+    expect(generatedServiceKey).toMatch(/^[0-9a-f]{64}$/);
+    expect(serviceKeys).toEqual([{ key: generatedServiceKey, rights: ['push', 'read', 'users'] }]);
+    expect(warnings.join()).toContain(
+      `A key with all rights was generated: ${join(cwd, 'state', 'service-key')}.`,
+    );
+    expect(warnings.join()).not.toContain(generatedServiceKey);
+    expect(loadSettings({ DATA_DIR: 'state' }, cwd)).toMatchObject({ generatedServiceKey });
+    const own = loadSettings({ DATA_DIR: 'state', SERVICE_KEYS: 'k'.repeat(32) }, cwd);
+    expect([own.generatedServiceKey, own.serviceKeys.length]).toEqual([undefined, 1]);
+    const production = loadSettings({ ...PRODUCTION, DATA_DIR: 'state' }, cwd);
+    expect([production.generatedServiceKey, production.serviceKeys]).toEqual([undefined, []]);
+  });
+
   it('is an error if the file holds no key, or cannot be written', () => {
     mkdirSync(join(cwd, 'data'));
     write('data/secret-key', 'hunter2');
-    expect(errorsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY: .* holds no key/)]);
+    expect(errorsOf({})).toEqual([expect.stringMatching(/^SECRET_KEY .* holds no key/)]);
     expect(errorsOf({}).join()).not.toContain('hunter2');
     expect(readFileSync(join(cwd, 'data/secret-key'), 'utf8')).toBe('hunter2'); // never replaced
     write('file', '');
     expect(errorsOf({ DATA_DIR: 'file' })).toEqual([
-      expect.stringMatching(/^SECRET_KEY: .* cannot be used \(EEXIST\)/),
+      expect.stringMatching(/^SECRET_KEY .* cannot be used \(EEXIST\)/),
     ]);
   });
 
@@ -267,7 +291,7 @@ describe('the generated SECRET_KEY', () => {
     mkdirSync(join(cwd, 'data'));
     put(join(cwd, 'data', 'secret-key'));
     expect(errorsOf({})).toEqual([
-      expect.stringContaining(`secret-key ${error}; accepted: a value, or a DATA_DIR`),
+      expect.stringContaining(`secret-key ${error}. Use a value, or another DATA_DIR`),
     ]);
     expect(existsSync(join(cwd, 'x'))).toBe(false);
   });
@@ -280,12 +304,12 @@ describe('the generated SECRET_KEY', () => {
   });
 
   it('is one for processes that start at once', async () => {
-    const source = new URL('../../src/config/secrets/kept-secret-key.ts', import.meta.url).href;
+    const source = new URL('../../src/config/secrets/kept-secret.ts', import.meta.url).href;
     const script = `
-      const { keptSecretKey } = await import(${JSON.stringify(source)});
+      const { keptSecret } = await import(${JSON.stringify(source)});
       process.stdout.write('ready\\n');
       process.stdin.once('data', () => {
-        const keys = Array.from({ length: 50 }, (_, n) => keptSecretKey(${JSON.stringify(cwd)} + '/' + n).key.derive('test').toString('hex'));
+        const keys = Array.from({ length: 50 }, (_, n) => keptSecret(${JSON.stringify(cwd)} + '/' + n, 'secret-key', { parse: (text) => text }).value);
         process.stdout.write(keys.join(), () => process.exit());
       });`;
     const args = ['--import', 'tsx', '--input-type=module', '-e', script];
@@ -302,15 +326,8 @@ describe('the generated SECRET_KEY', () => {
 });
 
 describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
-  const EMBEDDED = {
-    NODE_ENV: 'production',
-    DATA_DIR: 'state',
-    SECRET_KEY: 'ab'.repeat(32),
-    REDIRECT_URIS: 'https://app.example/callback',
-    TRUST_PROXY: '1',
-    PUBLIC_URL: 'https://id.example',
-  };
-  const NAMED = { DATABASE_URL: 'postgres://u:p@db.example/x', SECRET_KEY: 'ab'.repeat(32) };
+  const EMBEDDED = { ...PRODUCTION, DATABASE_URL: '', DATA_DIR: 'state' };
+  const NAMED = { DATABASE_URL: PRODUCTION.DATABASE_URL };
   const itOnUnix = needs({ 'Linux or macOS': process.getuid !== undefined }).it;
   const itAsRoot = needs({ root: process.getuid?.() === 0 }).it;
   const accepted =
@@ -323,14 +340,12 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
   itOnUnix.each(['1777', '720', '702'])('mode %s: refused in production, else a warning', (mode) => {
     chmodSync(state(), Number.parseInt(mode, 8));
     const exposed = `has the mode ${mode}`;
-    expect(errorsOf(EMBEDDED)).toEqual([
-      `DATA_DIR: was "${state()}", which ${exposed}; accepted: ${accepted}`,
-    ]);
+    expect(errorsOf(EMBEDDED)).toEqual([`DATA_DIR ${exposed}. Use ${accepted}. Value: "${state()}".`]);
     expect(warningsOf({ DATA_DIR: 'state' })).toEqual([
       `DATA_DIR ${exposed}; production accepts ${accepted}.`,
     ]);
     for (const NODE_ENV of ['production', 'development']) {
-      expect(warningsOf({ ...EMBEDDED, ...NAMED, NODE_ENV })).toEqual([]); // nothing is kept there
+      expect(warningsOf({ ...EMBEDDED, ...NAMED, SERVICE_KEYS: 'k'.repeat(32), NODE_ENV })).toEqual([]); // nothing is kept there
     }
   });
 
@@ -344,7 +359,7 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     expect(warningsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([]);
     chmodSync(state(), 0o777);
     expect(errorsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
-      expect.stringContaining('link", which has the mode 777'),
+      expect.stringContaining('DATA_DIR has the mode 777'),
     ]);
   });
 
@@ -353,10 +368,10 @@ describe('DATA_DIR that other accounts can change (skipped on Windows)', () => {
     lchownSync(join(cwd, 'link'), 65534, 65534);
     const theirs = 'belongs to the account with the user id 65534';
     expect(errorsOf({ ...EMBEDDED, DATA_DIR: 'link' })).toEqual([
-      expect.stringContaining(`link", which ${theirs};`),
+      expect.stringContaining(`DATA_DIR ${theirs}.`),
     ]);
     chownSync(state(), 65534, 65534);
-    expect(errorsOf(EMBEDDED)).toEqual([expect.stringContaining(`state", which ${theirs};`)]);
+    expect(errorsOf(EMBEDDED)).toEqual([expect.stringContaining(`DATA_DIR ${theirs}.`)]);
     expect(warningsOf({ DATA_DIR: 'state' })).toEqual([expect.stringContaining(theirs)]);
     chownSync(join(state(), 'secret-key'), 65534, 65534);
     expect(loadSettings({ DATA_DIR: 'state' }, cwd).warnings).toContainEqual(

@@ -85,7 +85,7 @@ describe('latchkey keys (contract §1)', () => {
     expect([nowhere.code, nowhere.stderr]).toEqual([1, expect.stringContaining('There is no database in')]);
     for (const args of [['rotate'], ['revoke', 'k'], ['reencrypt']]) {
       const refused = await keysCommand({ ...nothing, OLD_SECRET_KEY: OLD }, ...args);
-      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SECRET_KEY: was unset')]);
+      expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('SECRET_KEY is not set')]);
     }
     expect(await dump(database.url)).toBe(before);
     expect(existsSync(DATA_DIR)).toBe(false);
@@ -123,7 +123,7 @@ describe('latchkey keys (contract §1)', () => {
       );
       expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('cannot be decrypted')]);
       const none = await keysCommand({ ...env, SECRET_KEY: NEW }, 'reencrypt');
-      expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('OLD_SECRET_KEY: was unset')]);
+      expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('OLD_SECRET_KEY is not set')]);
       expect(await dump(database.url)).toBe(before);
 
       const change = { ...env, SECRET_KEY: NEW, OLD_SECRET_KEY: OLD };

@@ -69,7 +69,7 @@ describe('the build of npm start', () => {
       encoding: 'utf8',
       env: { PATH: process.env['PATH'], PORT: 'none' },
     });
-    expect(main.stderr).toContain('PORT: was "none"'); // it was loaded
+    expect(main.stderr).toContain('PORT is invalid'); // it was loaded
     const served = readdirSync(at('dist/packages/client/dist'));
     const sdk = readdirSync(at('packages/client/dist')).filter((name) => /\.(?:js|map)$/.test(name));
     expect(served.toSorted()).toEqual(sdk.filter((name) => !/^(?:development|react)/.test(name)).toSorted());

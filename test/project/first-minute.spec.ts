@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ describe('the first minute', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'latchkey-first-'));
     database = await createDatabase();
-    service = await spawnService(as({}));
+    service = await spawnService(as({ SERVICE_KEYS: '', DATA_DIR: join(folder, 'first') }));
     await service.says('Ctrl-C stops it.');
   });
   afterAll(async () => {
@@ -37,6 +37,8 @@ describe('the first minute', () => {
   it('ends in one block: the address, demo accounts, documents, how to stop', () => {
     const block = service.output().slice(service.output().indexOf('\n\n'));
     expect(block).toContain(`Latchkey is ready: ${service.url}`);
+    const key = readFileSync(join(folder, 'first/service-key'), 'utf8');
+    expect(block).toContain(`Service key, for your own API: ${key}\n`);
     expect(block).toMatch(/Demo accounts: ada \/ analytical-engine, grace/);
     const [, ...places] = block.matchAll(/^ {2}(\S+) {2,}[a-z]/gm);
     const documents = places.map(([, place]) => place!).filter((place) => !place.startsWith('http'));
@@ -45,7 +47,7 @@ describe('the first minute', () => {
 
   it('warns in one line each, without JSON, colours and lines of the framework', () => {
     const lines = service.output().split('\n\n')[0]!.split('\n');
-    expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d WARN: REDIRECT_URIS is unset: any absolute/);
+    expect(lines[1]).toMatch(/^\d\d:\d\d:\d\d WARN: REDIRECT_URIS is not set\. Any absolute/);
     for (const line of lines) expect(line).toMatch(/^\d\d:\d\d:\d\d (?:INFO|WARN): \S/);
     expect(service.output()).not.toMatch(/[{}\u001b]|Nest/); // oxlint-disable-line no-control-regex
   });
@@ -77,7 +79,7 @@ describe('the first minute', () => {
     expect(await other.ended).toBe(1);
     expect(other.output().trim().split('\n')).toHaveLength(2); // the warning, and
     expect(other.output()).toContain(`embedded PostgreSQL did not start: ENOTDIR`);
-    expect(readdirSync(folder)).toEqual(['file']);
+    expect(readdirSync(folder)).toEqual(['file', 'first']);
   });
 
   it('`npm start` before `npm ci`', () => {
@@ -96,7 +98,7 @@ describe('the first minute', () => {
     const other = await spawnService(as({ DATABASE_URL: '', DATA_DIR: '/proc/latchkey' }));
     expect(await other.ended).toBe(1);
     expect(other.output()).toContain(
-      'DATA_DIR: was "/proc/latchkey"; accepted: a directory on a disk, without ~ for a home directory\n',
+      'DATA_DIR is invalid. Use a directory on a disk, without ~ for a home directory. Value: "/proc/latchkey".\n',
     );
   });
 });

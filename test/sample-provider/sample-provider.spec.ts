@@ -415,7 +415,7 @@ describe('its accounts (contract §2)', () => {
     const dataDir = mkdtempSync(join(directory, 'data-'));
     const env = { 'providers.mock.accounts': join(directory, 'none.json'), DATA_DIR: dataDir };
     const { message } = (await startServiceProcess(env).catch((error: unknown) => error)) as Error;
-    expect(message).toContain('providers.mock.accounts: was "');
+    expect(message).toContain('providers.mock.accounts cannot be read');
     expect(message).not.toMatch(/Retrying|PostgreSQL|"stack"/);
     expect(readdirSync(dataDir)).toEqual([]);
   });

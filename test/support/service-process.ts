@@ -5,6 +5,9 @@ import { tmpdir } from 'node:os';
 import { freePort } from './free-port.js';
 import type { Answered } from './openapi/watch-answers.mjs';
 
+/** Without them the service generates keys into its DATA_DIR. The SECRET_KEY is that of the test services. */
+const KEYS = { SECRET_KEY: '5e'.repeat(32), SERVICE_KEYS: 'k'.repeat(32) };
+
 /** So that its answers, too, are compared with docs/openapi.json. */
 const REPORT_ANSWERS = `--import=${new URL('openapi/report-answers.mjs', import.meta.url).href}`;
 
@@ -43,7 +46,7 @@ export async function spawnService(
     openFiles === undefined
       ? [process.execPath, REPORT_ANSWERS, main]
       : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, process.execPath, REPORT_ANSWERS, main];
-  const variables = { PORT: port, SECRET_KEY: '5e'.repeat(32), LOG_FORMAT: 'json', ...env };
+  const variables = { PORT: port, ...KEYS, LOG_FORMAT: 'json', ...env };
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'], ...variables },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -98,10 +101,10 @@ export interface CommandResult {
 
 /**
  * Runs the compiled command `keys` as `npm run keys` does.
- * @param env the whole of its environment, beside PATH and a SECRET_KEY, which is that of the test services
+ * @param env the whole of its environment, beside PATH and `KEYS`
  */
 export function keysCommand(env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
-  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], SECRET_KEY: '5e'.repeat(32), ...env } };
+  const options = { cwd: tmpdir(), env: { PATH: process.env['PATH'], ...KEYS, ...env } };
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,

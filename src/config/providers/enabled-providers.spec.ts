@@ -151,7 +151,7 @@ describe('adapters', () => {
       'providers.idp.token_url': tokenUrl,
     });
     expect(() => parseSettings(env('http://idp.example/token'))).toThrow(
-      'providers.idp.token_url: was "http://idp.example/token"; accepted: https:// in production',
+      'providers.idp.token_url is not secure. Use https:// in production',
     );
     expect(idpOf(env('http://127.0.0.1:8080/token'))).toBeDefined();
   });
@@ -162,56 +162,60 @@ describe('errors', () => {
     [
       'no url',
       { ...idp, PROVIDERS_IDP_URL: '', PROVIDERS_IDP_ENABLED: 'true' },
-      'PROVIDERS_IDP_URL: was unset',
+      'PROVIDERS_IDP_URL is not set',
     ],
-    ['no client id', { ...idp, PROVIDERS_IDP_CLIENT_ID: '' }, 'PROVIDERS_IDP_CLIENT_ID: was unset'],
-    ['user info in url', { ...idp, PROVIDERS_IDP_URL: 'https://a@idp.example' }, 'PROVIDERS_IDP_URL: was'],
+    ['no client id', { ...idp, PROVIDERS_IDP_CLIENT_ID: '' }, 'PROVIDERS_IDP_CLIENT_ID is not set'],
+    [
+      'user info in url',
+      { ...idp, PROVIDERS_IDP_URL: 'https://a@idp.example' },
+      'PROVIDERS_IDP_URL is invalid',
+    ],
     [
       'an adapter that is neither a name nor a file',
       { ...idp, PROVIDERS_IDP_ADAPTER: 'My Adapter' },
-      'PROVIDERS_IDP_ADAPTER: was "My Adapter"; accepted: contract, oidc, oauth2, github, discord, google, a file',
+      'PROVIDERS_IDP_ADAPTER is invalid. Use contract, oidc, oauth2, github, discord, google, a file',
     ],
     [
       'a URL of OAuth 2.0 left out',
       { ...oauth2, 'providers.idp.token_url': '' },
-      'providers.idp.token_url: was unset; accepted: a value, as idp is enabled',
+      'providers.idp.token_url is not set. Use a value, because idp is enabled',
     ],
     [
       'an invalid URL of OAuth 2.0',
       { ...oauth2, 'providers.idp.userinfo_url': 'javascript:x' },
-      'providers.idp.userinfo_url: was "javascript:x"; accepted: an absolute http:// or https:// URL',
+      'providers.idp.userinfo_url is invalid. Use an absolute http:// or https:// URL',
     ],
     [
       'an unknown way to send the secret',
       { ...oauth2, 'providers.idp.token_endpoint_auth_method': 'private_key_jwt' },
-      'providers.idp.token_endpoint_auth_method: was "private_key_jwt"; accepted: client_secret_basic, client_secret_post',
+      'providers.idp.token_endpoint_auth_method is invalid. Use client_secret_basic or client_secret_post. Value: "private_key_jwt"',
     ],
-    ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER: was "idp.example"'],
+    ['issuer', { ...idp, PROVIDERS_IDP_ISSUER: 'idp.example' }, 'PROVIDERS_IDP_ISSUER is invalid'],
     [
       'a password without a user',
       { ...idp, PROVIDERS_IDP_ISSUER: 'https://:s3cret@idp.example' },
-      'PROVIDERS_IDP_ISSUER: was "https://***@idp.example"',
+      'Value: "https://***@idp.example"',
     ],
     [
       'mode',
       { ...idp, PROVIDERS_IDP_MODE: 'window' },
-      'PROVIDERS_IDP_MODE: was "window"; accepted: iframe, popup, redirect',
+      'PROVIDERS_IDP_MODE is invalid. Use iframe, popup, or redirect. Value: "window"',
     ],
     [
       'pkce of the contract',
       { ...idp, PROVIDERS_IDP_PKCE: 'true' },
-      'PROVIDERS_IDP_PKCE: was "true"; accepted: on or off',
+      'PROVIDERS_IDP_PKCE is invalid. Use on or off. Value: "true"',
     ],
-    ['pkce of a preset', { ...oauth2, 'providers.idp.pkce': 'S256' }, 'providers.idp.pkce: was "S256"'],
-    ['pkce of mock', { PROVIDERS_MOCK_PKCE: 'ON' }, 'PROVIDERS_MOCK_PKCE: was "ON"'],
-    ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED: was "yes"'],
+    ['pkce of a preset', { ...oauth2, 'providers.idp.pkce': 'S256' }, 'providers.idp.pkce is invalid'],
+    ['pkce of mock', { PROVIDERS_MOCK_PKCE: 'ON' }, 'PROVIDERS_MOCK_PKCE is invalid'],
+    ['enabled', { ...idp, PROVIDERS_IDP_ENABLED: 'yes' }, 'PROVIDERS_IDP_ENABLED is invalid'],
     [
       'conflict',
       { ...idp, 'providers.idp.client_id': 'other' },
-      'PROVIDERS_IDP_CLIENT_ID: and providers.idp.client_id have different values',
+      'PROVIDERS_IDP_CLIENT_ID and providers.idp.client_id have different values',
     ],
-    ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url: is not the name'],
-    ['no key', { 'providers.idp': 'x' }, 'providers.idp: is not the name'],
+    ['name', { 'providers.Idp.url': 'https://idp.example' }, 'providers.Idp.url is not the name'],
+    ['no key', { 'providers.idp': 'x' }, 'providers.idp is not the name'],
   ])('%s', (_, env, line) => {
     expect(() => parseSettings(env)).toThrow(
       expect.objectContaining({ name: 'InvalidSettings', errors: [expect.stringContaining(line)] }),
@@ -228,7 +232,7 @@ describe('errors', () => {
       expect.objectContaining({
         errors: expect.arrayContaining(
           ['URL', 'MODE', 'CLIENT_ID', 'CLIENT_SECRET'].map((key) =>
-            expect.stringMatching(`^PROVIDERS_IDP_${key}: `),
+            expect.stringMatching(`^PROVIDERS_IDP_${key} `),
           ),
         ),
       }),

@@ -70,7 +70,7 @@ function parseSampleProvider(given: Given, { production, cwd }: Surroundings): S
   const variable = providerVariable(given.name, 'accounts', given.variables);
   if (production && accounts === undefined) {
     const file = 'a JSON file of accounts, because the built-in sample provider is enabled in production';
-    given.errors.add(variable, 'was unset', file);
+    given.errors.add(variable, 'is not set', file);
   }
   return {
     ...(accounts !== undefined && { accountsFile: { path: resolve(cwd, accounts), variable } }),
@@ -91,7 +91,7 @@ function parseProvider(
   if (ADAPTERS.has(adapter)) checkAdapterKeys(given, adapter);
   for (const key of [...requiredKeys(adapter), 'client_id', 'client_secret']) {
     if (!variables.has(key))
-      errors.add(providerVariable(name, key, variables), 'was unset', `a value, as ${name} is enabled`);
+      errors.add(providerVariable(name, key, variables), 'is not set', `a value, because ${name} is enabled`);
   }
   const shared = ofEveryProvider(given);
   if (production) refuseWeak(given, clientSecret);
@@ -156,12 +156,17 @@ function refuseWeak({ variables, errors }: Given, clientSecret: string | undefin
   for (const key of ['url', 'authorize_url', 'token_url', 'userinfo_url']) {
     const { variable, text } = variables.get(key) ?? {};
     if (variable !== undefined && text !== undefined && isInsecure(text)) {
-      errors.add(variable, quote(text), 'https:// in production, unless the host is loopback');
+      errors.add(
+        variable,
+        'is not secure',
+        'https:// in production, unless the host is loopback',
+        quote(text),
+      );
     }
   }
   if (clientSecret !== undefined && !isStrong(clientSecret)) {
     const { variable = 'client_secret' } = variables.get('client_secret') ?? {};
-    errors.add(variable, NOT_SHOWN, strongSecret.accepts);
+    errors.add(variable, 'is too short', strongSecret.accepts, NOT_SHOWN);
   }
 }
 

@@ -40,7 +40,7 @@ export const providerKeys = {
     name: 'enabled',
     parser: parsers.boolean,
     defaultShown: '`true` once `url` is set, or `client_id` for an adapter that needs no `url`',
-    doc: 'Whether clients may sign in with it.',
+    doc: 'Whether users may sign in with it.',
   },
   url: {
     name: 'url',
@@ -62,7 +62,7 @@ export const providerKeys = {
     name: 'adapter',
     parser: adapterName,
     default: 'contract',
-    doc: "How the service speaks with it: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
+    doc: "Protocol: `contract` (the two endpoints that the specification requires of a provider), `oidc` (any OpenID Connect provider), `oauth2` (a plain OAuth 2.0 provider), `github`, `discord`, `google` (these need nothing but credentials), or an integrator's own: a file that begins with `./` or `/`, or an installed package.",
   },
   redirectUris: {
     name: 'redirect_uris',
@@ -74,19 +74,19 @@ export const providerKeys = {
     name: 'issuer',
     parser: endpointUrl,
     defaultShown: 'what the adapter knows: `oidc`, `github`, `discord` and `google` do',
-    doc: 'What `iss` in the callback must be (RFC 9207), as an exact string. While this is not known, a callback with an `iss` is refused.',
+    doc: 'Expected `iss` of the callback (RFC 9207), byte for byte. If it is unknown, a callback with `iss` is refused.',
   },
   mode: {
     name: 'mode',
     parser: parsers.oneOf('iframe', 'popup', 'redirect'),
     defaultShown: '`iframe` for `contract`, `popup` for all others',
-    doc: 'How an application should show its page: `iframe`, `popup` or `redirect`. Told by `GET /oauth2/providers`.',
+    doc: 'How an application should show the page: `iframe`, `popup` or `redirect`. Part of `GET /oauth2/providers`.',
   },
   label: {
     name: 'label',
     parser: parsers.text,
     defaultShown: '`GitHub`, `Discord` or `Google` for these adapters, else the name',
-    doc: 'Its name for people, on a sign-in button. Told by `GET /oauth2/providers`.',
+    doc: 'Name on a sign-in button. Part of `GET /oauth2/providers`.',
   },
 } as const satisfies Record<string, Setting<unknown>>;
 
@@ -96,31 +96,31 @@ export const adapterKeys = {
     name: 'scope',
     parser: parsers.text,
     defaultShown: '`openid profile email` for `oidc`',
-    doc: '`oidc`, `oauth2`: what to ask the provider for.',
+    doc: '`oidc`, `oauth2`: requested scope.',
   },
   userId: {
     name: 'claim_user_id',
     parser: parsers.text,
     defaultShown: '`sub`',
-    doc: '`oidc`, `oauth2`: where the id of the user is found, as a dotted path. Several paths, separated by commas, are tried in turn, here and below.',
+    doc: '`oidc`, `oauth2`: claim of the user id, as a dotted path. Of several paths, separated by commas, the first that exists is used, here and below.',
   },
   username: {
     name: 'claim_username',
     parser: parsers.text,
     defaultShown: '`preferred_username,name`',
-    doc: '`oidc`, `oauth2`: where the display name is found, or how to make it (`{given_name} {family_name}`).',
+    doc: '`oidc`, `oauth2`: claim of the display name, or a template (`{given_name} {family_name}`).',
   },
   email: {
     name: 'claim_email',
     parser: parsers.text,
     defaultShown: '`email`',
-    doc: '`oidc`, `oauth2`: where the e-mail address is found.',
+    doc: '`oidc`, `oauth2`: claim of the e-mail address.',
   },
   avatarUrl: {
     name: 'claim_avatar_url',
     parser: parsers.text,
     defaultShown: '`picture`',
-    doc: '`oidc`, `oauth2`: where the URL of the avatar is found, or how to make it (`https://img.example/{id}/{hash}.png`).',
+    doc: '`oidc`, `oauth2`: claim of the avatar URL, or a template (`https://img.example/{id}/{hash}.png`).',
   },
   authorizeUrl: {
     name: 'authorize_url',
@@ -130,18 +130,18 @@ export const adapterKeys = {
   tokenUrl: {
     name: 'token_url',
     parser: endpointUrl,
-    doc: '`oauth2`: where a code is redeemed.',
+    doc: '`oauth2`: the token endpoint.',
   },
   userinfoUrl: {
     name: 'userinfo_url',
     parser: endpointUrl,
-    doc: '`oauth2`: the URL that tells, for an access token, who has signed in.',
+    doc: '`oauth2`: the endpoint that returns the user of an access token.',
   },
   tokenEndpointAuthMethod: {
     name: 'token_endpoint_auth_method',
     parser: parsers.oneOf('client_secret_basic', 'client_secret_post'),
     defaultShown:
-      '`client_secret_post` where the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
+      '`client_secret_post` if the discovery document lists it, else `client_secret_basic`; for `oauth2` `client_secret_post`',
     doc: '`oidc`, `oauth2`: how the client secret is sent, in a header or in the form.',
   },
   pkce: {
@@ -154,6 +154,6 @@ export const adapterKeys = {
     name: 'nonce',
     parser: parsers.onOff,
     defaultShown: '`on` for `oidc`',
-    doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only for a provider that leaves it out.',
+    doc: '`oidc`: whether the ID token must have the nonce of its sign-in. `off` only for a provider that omits it.',
   },
 } as const satisfies Record<string, Setting<unknown>>;

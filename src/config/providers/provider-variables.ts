@@ -30,7 +30,7 @@ export function providerVariables(env: Environment, errors: SettingErrors): Map<
     const keys = providers.get(name) ?? new Map<string, Given>();
     const other = keys.get(key);
     if (other && other.text !== text) {
-      errors.add(other.variable, `and ${variable} have different values`, 'one of the two spellings');
+      errors.add(other.variable, `and ${variable} have different values`, 'one of the two');
     }
     providers.set(name, keys.set(key, other ?? { variable, text }));
   }

@@ -49,7 +49,7 @@ describe('a secret in a file', () => {
     unlinkSync(path);
     expect([one!.now(), other!.now()]).toEqual([url('first'), url('first')]);
     expect(warnings).toEqual([
-      `REDIS_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
+      `REDIS_URL_FILE cannot be read (ENOENT): "${path}". The last value is used.`,
     ]);
   });
 
@@ -84,10 +84,10 @@ describe('a secret in a file', () => {
     replace('\n');
     kept('third');
     expect(warnings).toEqual([
-      'DATABASE_URL_FILE: names a file that is empty; the last value is used',
-      expect.stringMatching(/names a file that holds something else \(not shown\) than a URL/),
-      `DATABASE_URL_FILE: was "${path}", which cannot be read (ENOENT); the last value is used`,
-      'DATABASE_URL_FILE: names a file that is empty; the last value is used',
+      'DATABASE_URL_FILE is an empty file. The last value is used.',
+      expect.stringMatching(/holds something else \(not shown\) than a URL/),
+      `DATABASE_URL_FILE cannot be read (ENOENT): "${path}". The last value is used.`,
+      'DATABASE_URL_FILE is an empty file. The last value is used.',
     ]);
   });
 
@@ -96,7 +96,7 @@ describe('a secret in a file', () => {
     symlinkSync('/dev/zero', path);
     expect(secret.now()).toBe(url('first'));
     expect(warnings).toEqual([
-      `DATABASE_URL_FILE: was "${path}", which cannot be read (EFBIG); the last value is used`,
+      `DATABASE_URL_FILE cannot be read (EFBIG): "${path}". The last value is used.`,
     ]);
   });
 
@@ -104,7 +104,7 @@ describe('a secret in a file', () => {
     unlinkSync(path);
     execFileSync('mkfifo', [path]);
     expect(secret.now()).toBe(url('first'));
-    expect(warnings).toEqual(['DATABASE_URL_FILE: names a file that is empty; the last value is used']);
+    expect(warnings).toEqual(['DATABASE_URL_FILE is an empty file. The last value is used.']);
     const writer = openSync(path, 'r+');
     try {
       expect(secret.now()).toBe(url('first'));
@@ -112,7 +112,7 @@ describe('a secret in a file', () => {
       closeSync(writer);
     }
     expect(warnings.slice(1)).toEqual([
-      `DATABASE_URL_FILE: was "${path}", which cannot be read (EAGAIN); the last value is used`,
+      `DATABASE_URL_FILE cannot be read (EAGAIN): "${path}". The last value is used.`,
     ]);
   });
 

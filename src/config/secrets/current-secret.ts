@@ -1,5 +1,5 @@
 import type { SecretFile } from '../settings/settings.js';
-import { unreadable } from '../settings/invalid-settings.js';
+import { quote, unreadable } from '../settings/invalid-settings.js';
 import type { Parser } from '../settings/parsers.js';
 import { NONBLOCKING, readSecretFile, textOfSecret } from './secret-files.js';
 
@@ -50,7 +50,7 @@ class SecretInFile<T> implements CurrentSecret<T> {
   now(): T {
     const reason = this.read();
     if (reason !== undefined && reason !== this.warned) {
-      this.warn(`${this.file.variable}: ${reason}; the last value is used`);
+      this.warn(`${this.file.variable} ${reason}. The last value is used.`);
     }
     this.warned = reason;
     return this.value;
@@ -68,13 +68,13 @@ class SecretInFile<T> implements CurrentSecret<T> {
     try {
       text = textOfSecret(readSecretFile(this.file.path, NONBLOCKING));
     } catch (error) {
-      return unreadable(this.file.path, error);
+      return `${unreadable(error)}: ${quote(this.file.path)}`;
     }
-    if (text === undefined) return 'names a file that is empty';
+    if (text === undefined) return 'is an empty file';
     try {
       this.value = this.parser.parse(text);
     } catch {
-      return `names a file that holds something else (not shown) than ${this.parser.accepts}`;
+      return `holds something else (not shown) than ${this.parser.accepts}`;
     }
     return undefined;
   }

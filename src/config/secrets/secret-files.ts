@@ -97,9 +97,9 @@ function readSecret(secret: string, path: string, errors: SettingErrors): string
   try {
     const text = textOfSecret(readSecretFile(path));
     if (text !== undefined) return text;
-    errors.add(secret, `${quote(path)}, which is empty`, `the path of a file that holds ${secret}`);
+    errors.add(secret, 'is an empty file', `the path of a file that holds ${secret}`, quote(path));
   } catch (error) {
-    errors.add(secret, unreadable(path, error), `the path of a readable file that holds ${secret}`);
+    errors.add(secret, unreadable(error), `the path of a readable file that holds ${secret}`, quote(path));
   }
   return undefined;
 }

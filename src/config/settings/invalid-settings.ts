@@ -17,10 +17,14 @@ export class SettingErrors {
     this.#spelled.set(variable, as);
   }
 
-  /** @param was the reason, without a secret (`quote` for a value); @param accepts completes "accepted: …" */
-  add(variable: string, was: string, accepts: string): void {
+  /**
+   * @param problem completes the variable's name to a sentence, without a secret
+   * @param use what to set instead
+   * @param value as it was set, by `quote` or `NOT_SHOWN`
+   */
+  add(variable: string, problem: string, use: string, value?: string): void {
     const named = this.#spelled.get(variable) ?? variable;
-    if (!this.#lines.has(variable)) this.#lines.set(variable, `${named}: ${was}; accepted: ${accepts}`);
+    if (!this.#lines.has(variable)) this.#lines.set(variable, errorLine(named, problem, use, value));
   }
 
   /** An invalid variable was set, so no rule may report that it was unset, or compare its default. */
@@ -38,7 +42,13 @@ export class SettingErrors {
   }
 }
 
-/** `was "…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters. */
+/** What happened, then what to do, then the value: `PORT is invalid. Use a whole number from 0 to 65535. Value: "x".` */
+export function errorLine(variable: string, problem: string, use: string, value?: string): string {
+  const shown = value === undefined ? '' : ` Value: ${value}.`;
+  return `${variable} ${problem}. Use ${use}.${shown}`;
+}
+
+/** `"…"` on one line: control characters escaped, possible user info of a URL masked, at most 200 characters. */
 export function quote(value: string): string {
   const masked = value.replace(/^([a-z]+:\/\/)?.*@/is, '$1***@');
   const short = masked.length > 200 ? `${masked.slice(0, 200)}…` : masked;
@@ -46,7 +56,7 @@ export function quote(value: string): string {
     /[\u007f-\u009f\u2028\u2029]/g,
     (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
-  return `was ${escaped}`;
+  return escaped;
 }
 
 /** Whether a value is in quotation marks, which `docker --env-file` keeps and some editors make typographic. */
@@ -54,10 +64,10 @@ export function isQuoted(value: string): boolean {
   return /^(?:"[^]*"|'[^]*'|`[^]*`|[“”„][^]*[“”]|[‘’‚][^]*[‘’])$/.test(value);
 }
 
-export const NOT_SHOWN = 'was set to something else (not shown, it is a secret)';
+export const NOT_SHOWN = 'not shown (secret)';
 
-export function unreadable(path: string, error: unknown): string {
-  return `${quote(path)}, which cannot be read (${fileErrorCode(error)})`;
+export function unreadable(error: unknown): string {
+  return `cannot be read (${fileErrorCode(error)})`;
 }
 
 /** Returns the code of an error of the file system (`ENOENT`). */

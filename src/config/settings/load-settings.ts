@@ -1,14 +1,15 @@
 import { parse } from 'dotenv';
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { SettingErrors, fileErrorCode, unreadable } from './invalid-settings.js';
+import { SettingErrors, fileErrorCode, quote, unreadable } from './invalid-settings.js';
 import {
-  existingSecretKey,
+  existingSecret,
   exposureOfDataDir,
-  keptSecretKey,
-  type KeptSecretKey,
-} from '../secrets/kept-secret-key.js';
-import { Refused } from './parsers.js';
+  KEPT_FILES,
+  keptSecret,
+  type KeptSecret,
+} from '../secrets/kept-secret.js';
+import { Refused, type Parser } from './parsers.js';
 import { parseSettings, type Surroundings } from './parse-settings.js';
 import { readSecretFiles, decodeText, readSecretFile } from '../secrets/secret-files.js';
 import type { Settings } from './settings.js';
@@ -26,7 +27,7 @@ const OLD_KEY = 'OLD_SECRET_KEY';
 export function oldSecretKey(env: Environment = process.env, cwd: string = process.cwd()): SecretKey {
   const errors = new SettingErrors();
   const text = env[OLD_KEY] || readFile(env[`${OLD_KEY}_FILE`], cwd, errors);
-  if (!text) errors.add(OLD_KEY, 'was unset', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
+  if (!text) errors.add(OLD_KEY, 'is not set', `the former SECRET_KEY, or its file in ${OLD_KEY}_FILE`);
   const key = read({ parser: secretKey, secret: true }, OLD_KEY, text, errors);
   if (!key) throw errors.error();
   return key;
@@ -38,7 +39,7 @@ function readFile(path: string | undefined, cwd: string, errors: SettingErrors):
   try {
     return readSecretFile(resolve(cwd, path)).trim();
   } catch (error) {
-    errors.add(OLD_KEY, unreadable(path, error), 'the path of a readable file');
+    errors.add(OLD_KEY, unreadable(error), 'the path of a readable file', quote(path));
     return undefined;
   }
 }
@@ -52,7 +53,7 @@ function readFile(path: string | undefined, cwd: string, errors: SettingErrors):
  */
 export function loadSettings(env: Environment = process.env, cwd: string = process.cwd()): Settings {
   const settings = load(env, cwd, {
-    keptSecretKey: (dataDir) => keep(dataDir, keptSecretKey),
+    keptSecret: (dataDir, setting, parser) => keep(dataDir, setting, parser, keptSecret),
     exposureOfDataDir,
   });
   if (settings.traces && env === process.env) passOnToOpenTelemetry(cwd);
@@ -75,13 +76,15 @@ export function loadCommandSettings(
   env: Environment = process.env,
   cwd: string = process.cwd(),
 ): Settings {
-  return load(env, cwd, needsKey ? { keptSecretKey: (dataDir) => keep(dataDir, existingSecretKey) } : {});
+  const existing: Surroundings['keptSecret'] = (dataDir, setting, parser) =>
+    setting === 'SECRET_KEY' ? keep(dataDir, setting, parser, existingSecret) : undefined;
+  return load(env, cwd, needsKey ? { keptSecret: existing } : {});
 }
 
 function load(
   env: Environment,
   cwd: string,
-  files: Pick<Surroundings, 'keptSecretKey' | 'exposureOfDataDir'>,
+  files: Pick<Surroundings, 'keptSecret' | 'exposureOfDataDir'>,
 ): Settings {
   const errors = new SettingErrors();
   const { env: variables, secretFiles } = readSecretFiles(
@@ -97,7 +100,11 @@ function readDotEnv(cwd: string, errors: SettingErrors): Environment {
     const text = decodeText(readFileSync(join(cwd, '.env'))).replaceAll(/\r\n?/g, '\n');
     const line = lineOutside(text);
     if (line)
-      errors.add('.env', `line ${line} is no setting (not shown, it may hold a secret)`, 'NAME=value');
+      errors.add(
+        '.env',
+        `has a line ${line} that is no setting (not shown, it may hold a secret)`,
+        'NAME=value',
+      );
     return parse(text);
   } catch (error) {
     const code = fileErrorCode(error);
@@ -121,18 +128,25 @@ function lineOutside(text: string): number {
   return rest.split('\n').findIndex((line) => !WITHOUT_VALUE.test(line)) + 1;
 }
 
-function keep(dataDir: string, key: (dataDir: string) => KeptSecretKey): KeptSecretKey {
+function keep<T>(
+  dataDir: string,
+  setting: keyof typeof KEPT_FILES,
+  parser: Parser<T>,
+  from: (dataDir: string, file: string, parser: Parser<T>) => KeptSecret<T>,
+): KeptSecret<T> {
   try {
-    return key(dataDir);
+    return from(dataDir, KEPT_FILES[setting], parser);
   } catch (error) {
-    const file = join(dataDir, 'secret-key');
-    const why =
-      error instanceof Refused ? (error.was ?? 'holds no key') : `cannot be used (${fileErrorCode(error)})`;
+    const file = join(dataDir, KEPT_FILES[setting]);
+    const problem =
+      error instanceof Refused
+        ? (error.problem ?? 'holds no key')
+        : `cannot be used (${fileErrorCode(error)})`;
     const errors = new SettingErrors();
     errors.add(
-      'SECRET_KEY',
-      `was unset, and the generated one in ${file} ${why}`,
-      'a value, or a DATA_DIR to keep it in',
+      setting,
+      `is not set, and the generated one in ${file} ${problem}`,
+      'a value, or another DATA_DIR',
     );
     throw errors.error();
   }

@@ -188,11 +188,11 @@ describe('a value that is not accepted', () => {
     ['TRUST_PROXY', 'yes'],
     ['RATE_LIMIT', 'true'],
     ['DEMO_ENABLED', 'constructor'],
-    ['METRICS_PORT', '3000'], // PORT's
+    ['METRICS_PORT', 'x'],
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
     ['LOG_LEVEL', 'verbose'],
   ])('%s=%s', (name, value) => {
-    expect(errorsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name}: was .+; accepted: .+`)]);
+    expect(errorsOf({ [name]: value })).toEqual([expect.stringMatching(`^${name} is invalid.* Use .+`)]);
   });
 
   it('is named together with all others, a line each', () => {
@@ -202,19 +202,25 @@ describe('a value that is not accepted', () => {
       REDIRECT_URIS: 'https://app.example/cb,nothing',
     });
     expect(errors).toEqual([
-      'PORT: was "x"; accepted: a whole number from 1 to 65535',
-      expect.stringContaining('REDIRECT_URIS: was "nothing"; accepted: '),
-      'LOG_LEVEL: was "loud\\nPORT: fine"; accepted: fatal, error, warn, info, debug, trace, silent',
+      'PORT is invalid. Use a whole number from 1 to 65535. Value: "x".',
+      expect.stringContaining('REDIRECT_URIS is invalid. Use a comma-separated list'),
+      'LOG_LEVEL is invalid. Use fatal, error, warn, info, debug, trace, or silent. Value: "loud\\nPORT: fine".',
     ]);
     expect(new InvalidSettings(errors).message.split('\n')).toHaveLength(4);
+  });
+
+  it('is one of METRICS_PORT if it is equal to PORT', () => {
+    expect(errorsOf({ METRICS_PORT: '3000' })).toEqual([
+      'METRICS_PORT is equal to PORT. Use another port, or none. Value: "3000".',
+    ]);
   });
 
   it('counts as set: no line says that it was unset or compares another setting with its default', () => {
     const env = { DATABASE_POOLER: 'transaction', REDIS_URL: 'x', PORT: 'x', METRICS_PORT: '3000' };
     const errors = errorsOf({ ...env, DATABASE_URL: 'postgres://pooler.example/x' });
-    expect(errors.map((error) => error.split(':')[0])).toEqual(['PORT', 'REDIS_URL']);
+    expect(errors.map((error) => error.split(' ')[0])).toEqual(['PORT', 'REDIS_URL']);
     expect(errorsOf({ DATABASE_POOLER: 'transaction', DATABASE_DIRECT_URL: 'x' })).toEqual([
-      expect.stringMatching(/^DATABASE_DIRECT_URL: /),
+      expect.stringMatching(/^DATABASE_DIRECT_URL /),
     ]);
   });
 
@@ -233,7 +239,7 @@ describe('a value that is not accepted', () => {
       'providers.b.client_secret': hidden,
       PROVIDERS_B_CLIENT_SECRET: `${hidden}2`,
     });
-    expect(errors.map((error) => error.split(':')[0])).toEqual([
+    expect(errors.map((error) => error.split(' ')[0])).toEqual([
       'PUBLIC_URL',
       'DATABASE_URL',
       'REDIS_URL',
@@ -262,9 +268,7 @@ describe('DATABASE_DIRECT_URL', () => {
 
   it('is needed behind one in transaction mode, unless there is Redis', () => {
     expect(errorsOf(pooled)).toEqual([
-      expect.stringMatching(
-        /^DATABASE_POOLER: was "transaction", with neither DATABASE_DIRECT_URL nor REDIS/,
-      ),
+      expect.stringMatching(/^DATABASE_POOLER is transaction, without DATABASE_DIRECT_URL/),
     ]);
     expect(errorsOf({ ...pooled, REDIS_URL: 'redis://redis.example' })).toEqual([]);
     expect(errorsOf({ ...pooled, DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([]);
@@ -272,7 +276,7 @@ describe('DATABASE_DIRECT_URL', () => {
 
   it('is refused without the other one', () => {
     expect(errorsOf({ DATABASE_DIRECT_URL: 'postgres://direct.example/x' })).toEqual([
-      expect.stringContaining('DATABASE_URL: was unset'),
+      expect.stringContaining('DATABASE_URL is not set'),
     ]);
   });
 });
@@ -286,27 +290,31 @@ describe('production refuses', () => {
   };
 
   it.each<[string, Environment, string]>([
-    ['no database', without('DATABASE_URL'), 'DATABASE_URL: was unset'],
-    ['no secret key', without('SECRET_KEY'), 'SECRET_KEY: was unset'],
-    ['no redirect list', without('REDIRECT_URIS'), 'REDIRECT_URIS: was unset'],
-    ['rate limits without TRUST_PROXY', without('TRUST_PROXY'), 'TRUST_PROXY: was unset'],
-    ['TRUST_PROXY=true', { ...production, TRUST_PROXY: 'true' }, 'TRUST_PROXY: was "true"'],
-    ['http:', { ...production, PUBLIC_URL: 'http://id.example' }, 'PUBLIC_URL: was "http://id.example"'],
-    ['http: to a look-alike', { ...production, PUBLIC_URL: 'http://localhost.example' }, 'PUBLIC_URL: was'],
+    ['no database', without('DATABASE_URL'), 'DATABASE_URL is not set'],
+    ['no secret key', without('SECRET_KEY'), 'SECRET_KEY is not set'],
+    ['no redirect list', without('REDIRECT_URIS'), 'REDIRECT_URIS is not set'],
+    ['rate limits without TRUST_PROXY', without('TRUST_PROXY'), 'TRUST_PROXY is not set'],
+    ['TRUST_PROXY=true', { ...production, TRUST_PROXY: 'true' }, 'TRUST_PROXY is true'],
+    ['http:', { ...production, PUBLIC_URL: 'http://id.example' }, 'Value: "http://id.example"'],
+    [
+      'http: to a look-alike',
+      { ...production, PUBLIC_URL: 'http://localhost.example' },
+      'PUBLIC_URL is not secure',
+    ],
     [
       'http: of a provider',
       { ...production, ...idp, 'providers.idp.url': 'http://idp.example' },
-      'providers.idp.url: was',
+      'providers.idp.url is not secure',
     ],
     [
       'a short secret',
       { ...production, ...idp, 'providers.idp.client_secret': 's'.repeat(15) },
-      'providers.idp.client_secret: was',
+      'providers.idp.client_secret is too short',
     ],
     [
       'the sample provider without accounts',
       { ...production, PROVIDERS_MOCK_ENABLED: 'true' },
-      'PROVIDERS_MOCK_ACCOUNTS: was unset',
+      'PROVIDERS_MOCK_ACCOUNTS is not set',
     ],
   ])('%s', (_, env, line) => expect(errorsOf(env)).toEqual([expect.stringContaining(line)]));
 
@@ -327,7 +335,7 @@ describe('production refuses', () => {
   ])('but not: %s', (_, env) => expect(errorsOf(env)).toEqual([]));
 
   it('all at once, when nothing is set', () => {
-    const names = errorsOf({ NODE_ENV: 'production' }).map((error) => error.split(':')[0]);
+    const names = errorsOf({ NODE_ENV: 'production' }).map((error) => error.split(' ')[0]);
     expect(names).toEqual(['DATABASE_URL', 'SECRET_KEY', 'REDIRECT_URIS', 'TRUST_PROXY']);
   });
 });

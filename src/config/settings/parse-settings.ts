@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import { SettingErrors, quote } from './invalid-settings.js';
-import type { KeptSecretKey } from '../secrets/kept-secret-key.js';
+import type { KEPT_FILES, KeptSecret } from '../secrets/kept-secret.js';
 import { enabledProviders } from '../providers/enabled-providers.js';
 import { providerVariables } from '../providers/provider-variables.js';
 import { SecretKey } from '../secrets/secret-key.js';
+import type { Parser } from './parsers.js';
 import { read, type Environment, type Setting } from './setting-row.js';
 import type { SecretFile, Settings, Values } from './settings.js';
 import { settingsTable } from './settings-table.js';
@@ -14,14 +15,19 @@ import { isLoopbackUrl } from '../urls/urls.js';
 export interface Surroundings {
   /** Relative paths begin here. */
   readonly cwd?: string;
-  /** Returns the key if `SECRET_KEY` is unset outside production; by default a random one. */
-  readonly keptSecretKey?: (dataDir: string) => KeptSecretKey;
+  /** Returns the secret under `DATA_DIR` if its setting is unset outside production; by default a random SECRET_KEY. */
+  readonly keptSecret?: <T>(
+    dataDir: string,
+    setting: keyof typeof KEPT_FILES,
+    parser: Parser<T>,
+  ) => KeptSecret<T> | undefined;
   readonly exposureOfDataDir?: (dataDir: string) => string | undefined;
   /** By variable of the secret. */
   readonly secretFiles?: ReadonlyMap<string, SecretFile>;
   readonly errors?: SettingErrors;
 }
 
+const HTTPS = 'https:// in production, unless the host is loopback';
 const CLOSED_DIRECTORY =
   'a directory of this account or of root, to which no other account may write (chown, chmod go-w)';
 
@@ -32,7 +38,7 @@ const CLOSED_DIRECTORY =
  * @throws InvalidSettings with all errors
  */
 export function parseSettings(env: Environment, surroundings: Surroundings = {}): Settings {
-  const { cwd = process.cwd(), keptSecretKey = newSecretKey, errors = new SettingErrors() } = surroundings;
+  const { cwd = process.cwd(), keptSecret = () => undefined, errors = new SettingErrors() } = surroundings;
   const { exposureOfDataDir = () => undefined } = surroundings;
   const { secretFiles = new Map<string, SecretFile>() } = surroundings;
   const values = readValues(env, errors);
@@ -43,13 +49,20 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
   applyPortRules(values, errors);
   if (production) applyProductionRules(values, env, errors);
   const dataDir = resolve(cwd, values.dataDir);
-  const exposed = values.databaseUrl && values.secretKey ? undefined : exposureOfDataDir(dataDir);
+  const needsServiceKey = !production && !values.serviceKeys;
+  const usesDataDir = !values.databaseUrl || !values.secretKey || needsServiceKey;
+  const exposed = usesDataDir ? exposureOfDataDir(dataDir) : undefined;
   if (exposed !== undefined && production) {
-    errors.add('DATA_DIR', `${quote(dataDir)}, which ${exposed}`, CLOSED_DIRECTORY);
+    errors.add('DATA_DIR', exposed, CLOSED_DIRECTORY, quote(dataDir));
   }
   errors.check(); // before a key is generated: a refused start leaves nothing behind
 
-  const kept: KeptSecretKey = values.secretKey ? { key: values.secretKey } : keptSecretKey(dataDir);
+  const key = values.secretKey
+    ? undefined
+    : keptSecret(dataDir, 'SECRET_KEY', settingsTable.secretKey.parser);
+  const service = needsServiceKey
+    ? keptSecret(dataDir, 'SERVICE_KEYS', settingsTable.serviceKeys.parser)
+    : undefined;
   const { nodeEnv: _, ...asRead } = values;
   return {
     ...asRead,
@@ -57,15 +70,16 @@ export function parseSettings(env: Environment, surroundings: Surroundings = {})
     publicUrl: values.publicUrl ?? `http://localhost:${values.port}`,
     databaseDirectUrl: values.databaseDirectUrl ?? values.databaseUrl,
     dataDir,
-    secretKey: kept.key,
-    serviceKeys: values.serviceKeys ?? [],
+    secretKey: values.secretKey ?? key?.value ?? new SecretKey(randomBytes(32)),
+    serviceKeys: values.serviceKeys ?? service?.value ?? [],
+    generatedServiceKey: service?.value[0]?.key,
     secretFiles,
     ...providers,
     traces: wantsTraces(env),
     warnings: [
       ...(exposed === undefined ? [] : [`DATA_DIR ${exposed}; production accepts ${CLOSED_DIRECTORY}.`]),
-      ...(kept.warning === undefined ? [] : [kept.warning]),
-      ...warningsFor(env, values, given, kept.created),
+      ...[key?.warning, service?.warning].filter((warning) => warning !== undefined),
+      ...warningsFor(env, values, given, [key?.created, service?.created]),
     ],
   };
 }
@@ -86,53 +100,48 @@ function defaultOf(setting: Setting<unknown>, production: boolean): unknown {
   return text === undefined ? undefined : setting.parser.parse(text);
 }
 
-function newSecretKey(): KeptSecretKey {
-  return { key: new SecretKey(randomBytes(32)) };
-}
-
 /** Refuses combinations of the database's settings (contract §2). */
 function applyDatabaseRules(values: Values, errors: SettingErrors): void {
   const { databaseUrl, databaseDirectUrl, databasePooler, redisUrl } = values;
   if (databaseDirectUrl !== undefined && databaseUrl === undefined) {
-    errors.add('DATABASE_URL', 'was unset', 'a PostgreSQL URL, as DATABASE_DIRECT_URL is set');
+    errors.add('DATABASE_URL', 'is not set, but DATABASE_DIRECT_URL is', 'a PostgreSQL URL');
   }
   const wayAround =
     databaseDirectUrl ?? redisUrl ?? ['DATABASE_DIRECT_URL', 'REDIS_URL'].find((name) => errors.has(name));
   if (databasePooler === 'transaction' && wayAround === undefined) {
-    const was = 'was "transaction", with neither DATABASE_DIRECT_URL nor REDIS_URL';
-    const accepts =
-      'one of the two beside it, since pushes cannot travel between instances through such a pooler; or session';
-    errors.add('DATABASE_POOLER', was, accepts);
+    const problem = 'is transaction, without DATABASE_DIRECT_URL and without REDIS_URL';
+    const use =
+      'one of the two beside it, or session: such a pooler lets no notification pass between instances';
+    errors.add('DATABASE_POOLER', problem, use);
   }
 }
 
 /** Refuses one port for two listeners (contract §2). */
 function applyPortRules({ port, metricsPort }: Values, errors: SettingErrors): void {
   if (metricsPort !== port || errors.has('PORT')) return;
-  errors.add('METRICS_PORT', `was "${metricsPort}"`, 'another port than PORT, or none');
+  errors.add('METRICS_PORT', 'is equal to PORT', 'another port, or none', quote(String(metricsPort)));
 }
 
 /** Refuses settings that are too weak for production (contract §2); for providers see enabled-providers.ts. */
 function applyProductionRules(values: Values, env: Environment, errors: SettingErrors): void {
   const { databaseUrl, secretKey, redirectUris, rateLimit, trustProxy, publicUrl } = values;
   if (databaseUrl === undefined && !env['DATA_DIR']) {
-    const accepts = 'a PostgreSQL URL in production, or DATA_DIR set on purpose for the embedded one';
-    errors.add('DATABASE_URL', 'was unset', accepts);
+    const use = 'a PostgreSQL URL in production, or set DATA_DIR for the embedded database';
+    errors.add('DATABASE_URL', 'is not set', use);
   }
   if (secretKey === undefined) {
-    errors.add('SECRET_KEY', 'was unset', 'at least 32 bytes as hex or base64, required in production');
+    errors.add('SECRET_KEY', 'is not set', 'at least 32 bytes as hex or base64; production requires it');
   }
   if (redirectUris === undefined) {
-    errors.add('REDIRECT_URIS', 'was unset', 'a comma-separated allow-list, required in production');
+    errors.add('REDIRECT_URIS', 'is not set', 'a comma-separated allow-list; production requires it');
   }
   if (rateLimit && (trustProxy === undefined || trustProxy === true)) {
-    const was = trustProxy === true ? 'was "true"' : 'was unset';
-    const accepts =
-      'false, a number of hops or addresses of proxies in production with rate limits on, which could otherwise be evaded or hit everybody';
-    errors.add('TRUST_PROXY', was, accepts);
+    const problem = trustProxy === true ? 'is true' : 'is not set';
+    const use = 'false without a proxy, 1 behind one proxy. Without it, rate limits would not work';
+    errors.add('TRUST_PROXY', problem, use);
   }
   if (publicUrl?.startsWith('http:') && !isLoopbackUrl(publicUrl)) {
-    errors.add('PUBLIC_URL', quote(publicUrl), 'https:// in production, unless the host is loopback');
+    errors.add('PUBLIC_URL', 'is not secure', HTTPS, quote(publicUrl));
   }
 }
 

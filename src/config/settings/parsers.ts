@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 
 export interface Parser<T> {
-  /** Completes "accepted: …" in an error. */
+  /** Completes "Use …" in an error. */
   readonly accepts: string;
   /** @throws Refused */
   readonly parse: (text: string) => T;
@@ -11,10 +11,10 @@ export interface Parser<T> {
 
 /** Thrown by a `Parser` with the refused part, which is not in the message: it may be a secret. */
 export class Refused extends Error {
-  /** @param was the reason, without the value */
+  /** @param problem completes the variable's name to a sentence, without the value; by default "is invalid" */
   constructor(
     readonly part: string,
-    readonly was?: string,
+    readonly problem?: string,
   ) {
     super('value refused');
   }
@@ -42,7 +42,9 @@ export function integer(min: number, max: number, unit = ''): Parser<number> {
 }
 
 export function oneOf<T extends string>(...accepted: readonly T[]): Parser<T> {
-  return parser(accepted.join(', '), (value) => accepted.find((word) => word === value));
+  return parser(new Intl.ListFormat('en', { type: 'disjunction' }).format(accepted), (value) =>
+    accepted.find((word) => word === value),
+  );
 }
 
 export const text = parser('text on one line, not blank', (value) =>

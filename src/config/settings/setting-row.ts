@@ -29,9 +29,10 @@ export function read<T>(
     return setting.parser.parse(text);
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    const secret = isQuoted(text) ? `${NOT_SHOWN} that begins and ends with a quotation mark` : NOT_SHOWN;
-    const was = error.was ?? (setting.secret ? secret : quote(error.part));
-    errors.add(variable, was, setting.parser.accepts);
+    const quoted =
+      setting.secret && isQuoted(text) ? 'is invalid: it begins and ends with a quotation mark' : undefined;
+    const problem = error.problem ?? quoted ?? 'is invalid';
+    errors.add(variable, problem, setting.parser.accepts, setting.secret ? NOT_SHOWN : quote(error.part));
     return undefined;
   }
 }

@@ -51,14 +51,14 @@ export const settingsTable = {
     section: 'Storage',
     parser: databaseUrl,
     secret: true,
-    doc: 'PostgreSQL, as libpq writes it (docs/production.md: TLS, sockets, passwords). Unset: an embedded, real PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set on purpose.',
+    doc: 'PostgreSQL, in the form of libpq (docs/database.md: TLS, sockets, passwords). Unset: an embedded PostgreSQL under `DATA_DIR`; in production only if `DATA_DIR` is set.',
   },
   databasePooler: {
     name: 'DATABASE_POOLER',
     section: 'Storage',
     parser: parsers.oneOf('session', 'transaction'),
     default: 'session',
-    doc: '`transaction`: `DATABASE_URL` leads to PgBouncer in transaction mode (or its like), so nothing is used that lives as long as a session. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
+    doc: '`transaction`: `DATABASE_URL` is PgBouncer in transaction mode, or a similar pooler, so no session state is used. It needs `DATABASE_DIRECT_URL` or `REDIS_URL`.',
   },
   databaseDirectUrl: {
     name: 'DATABASE_DIRECT_URL',
@@ -66,7 +66,7 @@ export const settingsTable = {
     parser: databaseUrl,
     secret: true,
     defaultShown: '`DATABASE_URL`',
-    doc: 'The way around a pooler to the same database, for migrations and for the connection that listens.',
+    doc: 'The database without the pooler, for migrations and for the connection that listens.',
   },
   databasePoolSize: {
     name: 'DATABASE_POOL_SIZE',
@@ -87,7 +87,7 @@ export const settingsTable = {
     section: 'Storage',
     parser: redisUrl,
     secret: true,
-    doc: 'Redis: makes rate limits exact across instances, and carries pushes between many of them; without it the database does (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, by its Sentinels.',
+    doc: 'Redis: exact rate limits across instances, and notifications between many instances, for which the database is used otherwise (docs/scaling-out.md). `redis://`, `rediss://` (TLS), or `redis+sentinel://[user:password@]host:port,host:port/<name>[/<db>]`, `rediss+sentinel://`, for Sentinel.',
   },
   secretKey: {
     name: 'SECRET_KEY',
@@ -95,14 +95,16 @@ export const settingsTable = {
     parser: secretKey,
     secret: true,
     defaultShown: 'generated into `DATA_DIR`; required in production',
-    doc: 'At least 32 bytes: hex when all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
+    doc: 'At least 32 bytes: hex if all characters are hex and their number is even, else base64 (`openssl rand -hex 32`). A key for each use is derived from it.',
   },
   serviceKeys: {
     name: 'SERVICE_KEYS',
     section: 'Secrets',
     parser: serviceKeys,
     secret: true,
-    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` may do everything; `push:<key>` only push, `read:<key>` only introspect, hear of ended sessions and read metrics, `users:<key>` only sign out and remove users.',
+    defaultShown:
+      'one key with all rights, generated into `DATA_DIR` and printed at start; none in production',
+    doc: 'Comma-separated keys for server-to-server calls, at least 32 characters each. `<key>` has all rights; `push:<key>` may push; `read:<key>` may introspect, read the session revocation feed and metrics; `users:<key>` may sign out and remove users.',
   },
   redirectUris: {
     name: 'REDIRECT_URIS',
@@ -112,7 +114,7 @@ export const settingsTable = {
       isRedirectUri,
     ),
     defaultShown: 'any absolute http(s) URL; required in production',
-    doc: 'Comma-separated allow-list of redirect URIs, compared as exact strings; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). A list of the provider overrides it.',
+    doc: 'Comma-separated allow-list of redirect URIs, compared byte for byte; loopback entries (`127.0.0.1`, `[::1]`, `localhost`) match any port. A private scheme needs a dot (`com.example.app:/callback`). A list of the provider overrides it.',
   },
   corsOrigins: {
     name: 'CORS_ORIGINS',
@@ -149,7 +151,7 @@ export const settingsTable = {
     name: 'TRUST_PROXY',
     section: 'Proxy and rate limits',
     parser: parsers.trustProxy,
-    doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits on it must be set, and not to `true`.",
+    doc: "Express's `trust proxy`: `false`, a number of hops, or addresses and subnets. Forwarded headers are ignored without it. In production with rate limits it must be set, and not to `true`.",
   },
   rateLimit: {
     name: 'RATE_LIMIT',
@@ -206,14 +208,14 @@ export const settingsTable = {
     section: 'Operation',
     parser: parsers.integer(1, 1_000_000, 'events'),
     default: '1000',
-    doc: "Events that a user's history keeps, whatever their `ttl`; older ones are removed at every hundredth new one.",
+    doc: "Number of events in a user's history; older ones are removed at every hundredth new one, even before their `ttl`.",
   },
   shutdownDelay: {
     name: 'SHUTDOWN_DELAY',
     section: 'Operation',
     parser: parsers.integer(0, 3600, 'seconds'),
     default: '0',
-    doc: 'Seconds of further service after SIGTERM, while readiness already answers 503.',
+    doc: 'Seconds of service after SIGTERM, with readiness 503.',
   },
   demoEnabled: {
     name: 'DEMO_ENABLED',
@@ -228,14 +230,14 @@ export const settingsTable = {
     section: 'Operation',
     parser: parsers.integer(1, 65_535),
     defaultShown: '`PORT`; in production a service key with the right `read` is asked for there',
-    doc: 'A port of its own at `HOST` for `GET /metrics`, and for nothing else. It asks for no key: keep it inside (docs/metrics.md).',
+    doc: 'A separate port at `HOST` for `GET /metrics` only, without a key: do not expose it (docs/metrics.md).',
   },
   otlpEndpoint: {
     name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     section: 'Operation',
     parser: endpointUrl,
     defaultShown: 'no traces',
-    doc: "Where OpenTelemetry's traces go (OTLP). All of OpenTelemetry's own variables for traces hold as well (docs/metrics.md).",
+    doc: "Destination of traces (OTLP). OpenTelemetry's other variables for traces work, too (docs/metrics.md).",
   },
   logLevel: {
     name: 'LOG_LEVEL',

@@ -24,6 +24,8 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly dataDir: string;
   readonly secretKey: SecretKey;
   readonly serviceKeys: readonly ServiceKey[];
+  /** Outside production without SERVICE_KEYS: the key in `DATA_DIR`, which the start prints (contract §2). */
+  readonly generatedServiceKey: string | undefined;
   /** By the variable of the secret (`DATABASE_URL`); see current-secret.ts. */
   readonly secretFiles: ReadonlyMap<string, SecretFile>;
   /** The enabled providers, without the built-in one. */

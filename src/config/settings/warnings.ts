@@ -96,17 +96,20 @@ export function warningsFor(
   env: Environment,
   values: Values,
   providers: Providers,
-  createdKeyFile: string | undefined,
+  [secretKeyFile, serviceKeyFile]: readonly (string | undefined)[],
 ): readonly string[] {
   const warnings: string[] = [];
-  if (createdKeyFile !== undefined) {
-    warnings.push(`SECRET_KEY is unset: a new key was generated into ${createdKeyFile}; keep that file.`);
+  if (secretKeyFile !== undefined) {
+    warnings.push(`SECRET_KEY is not set. A new key was generated: ${secretKeyFile}. Keep this file.`);
+  }
+  if (serviceKeyFile !== undefined) {
+    warnings.push(`SERVICE_KEYS is not set. A key with all rights was generated: ${serviceKeyFile}.`);
   }
   if (values.redirectUris === undefined) {
-    warnings.push('REDIRECT_URIS is unset: any absolute http(s) URL is accepted as a redirect URI.');
+    warnings.push('REDIRECT_URIS is not set. Any absolute http(s) URL is accepted as a redirect URI.');
   }
   if (values.publicUrl === undefined && (values.nodeEnv === 'production' || !isAtLocalhost(values.host))) {
-    warnings.push('PUBLIC_URL is unset: the service presents itself as localhost.');
+    warnings.push('PUBLIC_URL is not set. The service presents itself as localhost.');
   }
   for (const [name, given] of providers) warnings.push(...ofProvider(name, given));
   return [...warnings, ...withAsterisk(env, providers), ...quoted(env), ...unknownVariables(env, providers)];

@@ -35,7 +35,5 @@ it.each([
   'postgres://u:p@/x?host=a.example,b.example',
   'postgres://a.example/x?host=a.example%2Cb.example',
 ])('%s is refused, in words of its own: pg knows one host', (url) => {
-  expect(() => databaseUrl.parse(url)).toThrow(
-    expect.objectContaining({ was: 'names several hosts (not shown, it is a secret)' }),
-  );
+  expect(() => databaseUrl.parse(url)).toThrow(expect.objectContaining({ problem: 'names several hosts' }));
 });

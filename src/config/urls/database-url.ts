@@ -11,7 +11,7 @@ export const databaseUrl: Parser<string> = {
   parse(value) {
     const [, rest] = value.split(SCHEME);
     if (rest === undefined) throw new Refused(value);
-    if (namesSeveral(rest)) throw new Refused(value, 'names several hosts (not shown, it is a secret)');
+    if (namesSeveral(rest)) throw new Refused(value, 'names several hosts');
     // A user without a host is no URL elsewhere, but usual with `?host=/run/postgresql`.
     if (!URL.canParse(value) && !URL.canParse(value.replace('@/', '@_/'))) throw new Refused(value);
     if (/\s/.test(value) || !isEscaped(value)) throw new Refused(value);

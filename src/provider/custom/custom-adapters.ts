@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ADAPTER_ACCEPTS, ADAPTERS } from '../../config/providers/provider-keys.js';
 import { siblingVariable } from '../../config/providers/provider-variables.js';
-import { InvalidSettings } from '../../config/settings/invalid-settings.js';
+import { errorLine, InvalidSettings } from '../../config/settings/invalid-settings.js';
 import type { ProviderSettings, Settings } from '../../config/settings/settings.js';
 import { within } from '../deadline.js';
 import { oneLine } from '../log-line.js';
@@ -35,12 +35,12 @@ async function errorsOf(
   times: typeof TIMES,
 ): Promise<readonly string[]> {
   const variable = provider.variables.adapter;
-  const was = `${variable}: was ${JSON.stringify(provider.adapter)}, which`;
+  const value = JSON.stringify(provider.adapter);
   let adapter: ProviderAdapter;
   try {
     adapter = await within(times.load, () => loadAdapter(provider.adapter));
   } catch (error) {
-    return [`${was} ${oneLine(error, provider)}; accepted: ${ADAPTER_ACCEPTS}`];
+    return [errorLine(variable, oneLine(error, provider), ADAPTER_ACCEPTS, value)];
   }
   const { refused, warned } = await checkAdapter(adapter, provider, times.check);
   for (const line of warned) {
@@ -48,8 +48,12 @@ async function errorsOf(
   }
   return refused.map(({ setting, line }) =>
     setting === undefined
-      ? `${was} refuses its settings (${line}); accepted: settings that it takes`
-      : `${siblingVariable(variable, setting)}: is refused by the adapter of ${provider.name} (${line}); accepted: what it takes`,
+      ? errorLine(variable, `refuses the settings (${line})`, 'settings that the adapter accepts', value)
+      : errorLine(
+          siblingVariable(variable, setting),
+          `is refused by the adapter of ${provider.name} (${line})`,
+          'a value that the adapter accepts',
+        ),
   );
 }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InvalidSettings, unreadable } from '../../config/settings/invalid-settings.js';
+import { errorLine, InvalidSettings, quote, unreadable } from '../../config/settings/invalid-settings.js';
 import type { AccountsFile, Settings } from '../../config/settings/settings.js';
 import type { Account } from './accounts.js';
 import { parsePasswordHash } from '../passwords/password-hash.js';
@@ -47,8 +47,9 @@ export function readAccountsFile({ path, variable }: AccountsFile): Account[] {
   try {
     content = decodeText(readFileSync(path));
   } catch (error) {
-    const was = unreadable(path, error);
-    throw new InvalidSettings([`${variable}: ${was}; accepted: a readable JSON file of accounts`]);
+    throw new InvalidSettings([
+      errorLine(variable, unreadable(error), 'a readable JSON file of accounts', quote(path)),
+    ]);
   }
   return parseAccounts(content, variable);
 }

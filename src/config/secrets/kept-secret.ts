@@ -15,38 +15,41 @@ import {
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { fileErrorCode } from '../settings/invalid-settings.js';
-import { Refused } from '../settings/parsers.js';
-import { secretKey, type SecretKey } from './secret-key.js';
+import { Refused, type Parser } from '../settings/parsers.js';
 import { readSecretFile, NONBLOCKING } from './secret-files.js';
 
-export interface KeptSecretKey {
-  readonly key: SecretKey;
+/** Secret in a file under `DATA_DIR`. */
+export interface KeptSecret<T> {
+  readonly value: T;
   /** The file, if this call created it. */
   readonly created?: string;
   /** A sentence for the log if other accounts can read or replace the file. */
   readonly warning?: string;
 }
 
+/** Files under `DATA_DIR`, by the setting that they replace. */
+export const KEPT_FILES = { SECRET_KEY: 'secret-key', SERVICE_KEYS: 'service-key' } as const;
+
 /**
- * Reads the key under `DATA_DIR`; the first call generates it (32 random bytes, file mode 0600). The file appears at once,
- * and never replaces another one (`link`), so that processes that start at once use one key.
+ * Reads a secret under `DATA_DIR`; the first call generates it (32 random bytes as hex, file mode 0600). The file appears at
+ * once, and never replaces another one (`link`), so that processes that start at once use one secret.
  *
- * @throws Refused if the file does not hold a key; an error of node:fs if it cannot be read or written
+ * @throws Refused if the file does not hold such a secret; an error of node:fs if it cannot be read or written
  */
-export function keptSecretKey(dataDir: string): KeptSecretKey {
+export function keptSecret<T>(dataDir: string, file: string, parser: Parser<T>): KeptSecret<T> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  const file = join(dataDir, 'secret-key');
-  const created = !existsSync(file) && create(file, randomBytes(32).toString('hex'));
-  const kept = readKey(file);
-  return created ? { ...kept, created: file } : kept;
+  const path = join(dataDir, file);
+  const created = !existsSync(path) && create(path, randomBytes(32).toString('hex'));
+  const kept = readSecret(path, parser);
+  return created ? { ...kept, created: path } : kept;
 }
 
 /**
- * Reads the key under `DATA_DIR` for a command, which generates none.
- * @throws like `keptSecretKey`; ENOENT without a key
+ * Reads a secret under `DATA_DIR` for a command, which generates none.
+ * @throws like `keptSecret`; ENOENT without the file
  */
-export function existingSecretKey(dataDir: string): KeptSecretKey {
-  return readKey(join(dataDir, 'secret-key'));
+export function existingSecret<T>(dataDir: string, file: string, parser: Parser<T>): KeptSecret<T> {
+  return readSecret(join(dataDir, file), parser);
 }
 
 /**
@@ -71,16 +74,16 @@ function exposure({ uid, mode }: Stats, closed: number): string | undefined {
 }
 
 /** Another account may have replaced the file by a link or a named pipe, which is neither followed nor waited for. */
-function readKey(file: string): KeptSecretKey {
+function readSecret<T>(file: string, parser: Parser<T>): KeptSecret<T> {
   let exposed: string | undefined;
   const check = (found: Stats): void => {
     if (!found.isFile()) throw new Refused('', 'is not a regular file');
     exposed = exposure(found, 0o077);
   };
-  const key = secretKey.parse(readWithoutFollowing(file, check).trim());
-  if (exposed === undefined) return { key };
+  const value = parser.parse(readWithoutFollowing(file, check).trim());
+  if (exposed === undefined) return { value };
   const warning = `${file} ${exposed}, so other accounts may know or replace the key in it: make it this account's with mode 600.`;
-  return { key, warning };
+  return { value, warning };
 }
 
 function readWithoutFollowing(file: string, check: (found: Stats) => void): string {

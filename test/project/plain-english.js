@@ -1,0 +1,74 @@
+#!/usr/bin/env node
+// Checks comments and documents for constructions that are hard to read (CONTRIBUTING.md, Habits). `npm run check` runs it.
+// Prints the places of a folder with more than 3 in 1,000 words, and exits with 1.
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+
+const MAX_PER_1000 = 3;
+const FOLDERS = ['src', 'packages', 'test', 'lab', 'docs', 'demo', 'openapi', 'examples'];
+const PAGES = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'];
+
+/** What to write instead, by what is hard to read. */
+const CONSTRUCTIONS = [
+  [/\bwhere (?:it|there|they|that|one|an?|the|this|nothing|none|some|many|no|we|each|both)\b/gi, 'if'],
+  [/\bthe same\b/gi, 'name the thing'],
+  [/\b(?:told|tells?)\b/gi, 'notify, report'],
+  [/\b(?:no|some|any|every)body\b/gi, 'name the client, the user or the program'],
+  [/\b(?:who|what|which|whom)ever\b/gi, 'name the subject'],
+  [/\bthose (?:that|who|whose|of|which|are)\b/gi, 'repeat the noun'],
+  [/\b(?:whose|of which|of whom)\b/gi, 'with, of the …'],
+  [/\b(?:of (?:its|their|our|his) own|by (?:itself|themselves))\b/gi, 'separate, automatically'],
+  [/\bgo(?:es|ing)? on\b|\bwent on\b/gi, 'continue'],
+  [/\bmeanwhile\b/gi, 'while …'],
+  [/\bjudg\w+/gi, 'validate'],
+  [/\b(?:is|are|was|were) there\b/gi, 'exists'],
+];
+
+/** Returns the text of comments, or of a document without its code, one entry a line. */
+function proseOf(file) {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  let inside = false;
+  if (extname(file) === '.md') {
+    return lines.map((line) => {
+      const isFence = /^\s*(?:```|~~~)/.test(line);
+      if (isFence) inside = !inside;
+      return inside || isFence ? '' : withoutCode(line);
+    });
+  }
+  return lines.map((line) => {
+    const text = line.trim();
+    if (inside || text.startsWith('/*')) {
+      inside = !text.includes('*/');
+      return withoutCode(text);
+    }
+    return withoutCode(/(?:^|(?<!["'`:])\s)\/\/\s(.*)$/.exec(line)?.[1] ?? '');
+  });
+}
+
+const withoutCode = (text) => text.replaceAll(/`[^`]*`/g, ' ');
+
+/** @returns its number of words, and the places of hard constructions */
+function check(files) {
+  let words = 0;
+  const places = files.flatMap((file) =>
+    proseOf(file).flatMap((line, index) => {
+      words += line.match(/[\p{L}\d][\p{L}\d'’-]*/gu)?.length ?? 0;
+      return CONSTRUCTIONS.flatMap(([pattern, instead]) =>
+        [...line.matchAll(pattern)].map(([found]) => `  ${file}:${index + 1}: "${found}" (${instead})`),
+      );
+    }),
+  );
+  return { words, places };
+}
+
+const tracked = execFileSync('git', ['ls-files', ...FOLDERS, ...PAGES], { encoding: 'utf8' }).split('\n');
+const prose = tracked.filter(
+  (file) => /\.(?:[cm]?[jt]sx?|md)$/.test(file) && file !== 'test/project/plain-english.js',
+);
+for (const place of [...FOLDERS, ...PAGES]) {
+  const { words, places } = check(prose.filter((file) => file === place || file.startsWith(`${place}/`)));
+  if (places.length * 1000 <= MAX_PER_1000 * words) continue;
+  process.exitCode = 1;
+  console.error(`${place}: ${places.length} in ${words} words are hard to read:\n${places.join('\n')}`);
+}
