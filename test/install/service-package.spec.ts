@@ -77,7 +77,7 @@ describe('latchkey serve, in an empty folder', () => {
 
   it('brings its database', async () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-    expect((await readdir(data())).toSorted()).toEqual(['postgres', 'secret-key']);
+    expect((await readdir(data())).toSorted()).toEqual(['postgres', 'secret-key', 'service-key']);
     const others = ['data', 'node_modules', 'package.json'];
     expect((await readdir(project.directory)).toSorted()).toEqual(others); // nothing else is written
   });
