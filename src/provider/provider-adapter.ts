@@ -1,4 +1,4 @@
-import type { ProviderSettings } from '../config/settings/settings.js';
+import type { ProviderSettings } from '../config/providers/provider-settings.js';
 
 export type { ProviderSettings };
 

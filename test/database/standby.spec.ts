@@ -9,7 +9,7 @@ import { until } from '../support/waiting.js';
 const WAITING = `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 const CANCEL_WAITING = `SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'`;
 
-/** test/infra/standby.spec.ts has the rest: it takes half a minute. */
+/** test/infra/database.spec.ts has the rest: faults under load. */
 needs({ Linux: process.platform === 'linux' }).describe('a synchronous standby that hangs', () => {
   let pair: ReplicatedPostgres;
   let provider: StubProvider;

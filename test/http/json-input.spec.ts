@@ -80,15 +80,6 @@ describe('input', () => {
     ])('%s %j is refused', async (name, value) => {
       await expectRefused(push({ event: 'x', data: 1, [name]: value }));
     });
-
-    it.each([
-      ['arrays', '[', ']'],
-      ['objects', '{"a":', '}'],
-    ])('data may be nested 100 deep, in %s, and no deeper', async (_name, open, close) => {
-      const nested = (depth: number): unknown => JSON.parse(`${open.repeat(depth)}1${close.repeat(depth)}`);
-      expect(await delivered({ data: nested(100) })).toEqual(nested(100));
-      await expectRefused(push({ event: 'x', data: nested(101) }));
-    });
   });
 
   it('an empty, blank or absent name, and an empty scope, are refused; a scope of null is absent', async () => {

@@ -59,7 +59,7 @@ class ComposeStack {
 
   /** @param changes settings to replace in the file; with a port, the service starts again on it */
   async instance(name: string, changes: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-    // The image's environment, that of `env_file`, and the service's own, each of which wins over those before.
+    // The image's environment, then `env_file`, then the service's own: the last one wins.
     const { environment } = this.services[name]!;
     const all = { NODE_ENV: 'production', ...this.env, ...this.made.environment(environment!) };
     return startServiceProcess({ ...all, SECRET_KEY: '', PORT: String(await freePort()), ...changes });

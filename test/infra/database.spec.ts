@@ -141,6 +141,14 @@ needs({ 'npm run test:infra in full': isFull }).describe('faults of the database
           () => pair.primary.thaw(),
         ],
         [
+          'synchronous standby frozen for 5 s',
+          async () => {
+            pair.standby.freeze();
+            await delay(FAULT_MS);
+          },
+          () => pair.standby.thaw(),
+        ],
+        [
           'database read-only for 5 s',
           async () => {
             await readOnly('on');

@@ -16,7 +16,6 @@ import { until } from '../support/waiting.js';
 const INSTANCES = 3;
 const USERS = 300;
 const PUSHES_A_USER = 100;
-const CALM = { pushes: 10, perSecond: 150 };
 /** The sweep of realtime/delivery/channel-hub.ts, and what a busy machine adds. */
 const SEEN_WITHIN_MS = 15_000 + 5000;
 
@@ -84,19 +83,6 @@ needs({ 'npm run test:infra in full': isFull }).describe.each(carriers)('hints o
       databaseUrl: cluster.database.url,
       push: (instance, body) => cluster.push(instance, body),
     });
-  const report = (line: string): void => void process.stdout.write(`  hints over ${name}: ${line}\n`);
-
-  it('how fast', async () => {
-    const crowd = await gather(USERS);
-    await crowd.push(CALM.pushes, CALM);
-    await delay(500);
-    const calm = spread(crowd.latencies.splice(0));
-    const perSecond = await crowd.push(PUSHES_A_USER);
-    await crowd.settle();
-    const busy = spread(crowd.latencies);
-    report(`${CALM.perSecond} pushes/s: push to socket ${calm}; ${perSecond.toFixed(0)} pushes/s: ${busy}`);
-    expect(crowd.failed).toBe(0);
-  }, 180_000);
 
   it(`${USERS * PUSHES_A_USER} pushes while instances are killed and connections cut: none lost, doubled or out of order`, async () => {
     const crowd = await gather(USERS);
@@ -164,29 +150,22 @@ needs({ 'npm run test:infra in full': isFull }).describe('the listening connecti
     await cluster?.close();
   });
 
-  it.each([
-    ['hangs', 'Query read timeout', async () => proxy.blackhole()],
-    ['is refused', 'ECONNREFUSED', () => proxy.refuse()],
-  ])(
-    '%s: one warning says so, and what was missed arrives when it is back',
-    async (_name, words, hurt) => {
-      const tokens = await signIn(near.url);
-      const client = await SocketClient.connect(far.url, tokens.access_token);
-      const said = far.output().length;
-      await hurt();
-      const since = (): string => far.output().slice(said);
-      await until(() => since().includes(words));
-      for (const instance of [near, far]) {
-        expect((await cluster.push(instance, { user_id: tokens.user_id, event: 'n' })).status).toBe(202);
-      }
-      await proxy.restore();
-      await client.until(() => client.history.length === 2);
-      await until(() => since().includes('arrive again'));
-      expect(since().split('no messages from other instances').length - 1).toBeLessThanOrEqual(2);
-      client.close();
-    },
-    60_000,
-  );
+  it('hangs: one warning says so, and what was missed arrives when it is back', async () => {
+    const tokens = await signIn(near.url);
+    const client = await SocketClient.connect(far.url, tokens.access_token);
+    const said = far.output().length;
+    proxy.blackhole();
+    const since = (): string => far.output().slice(said);
+    await until(() => since().includes('Query read timeout'));
+    for (const instance of [near, far]) {
+      expect((await cluster.push(instance, { user_id: tokens.user_id, event: 'n' })).status).toBe(202);
+    }
+    await proxy.restore();
+    await client.until(() => client.history.length === 2);
+    await until(() => since().includes('arrive again'));
+    expect(since().split('no messages from other instances').length - 1).toBeLessThanOrEqual(2);
+    client.close();
+  }, 60_000);
 
   needs({ pgbouncer: hasPgBouncer }).it(
     'leads through a pooler in transaction mode: one warning says what to set',
@@ -203,9 +182,3 @@ needs({ 'npm run test:infra in full': isFull }).describe('the listening connecti
     60_000,
   );
 });
-
-function spread(latencies: number[]): string {
-  const sorted = latencies.toSorted((one, other) => one - other);
-  const at = (part: number): string => `${sorted[Math.floor(sorted.length * part)]!.toFixed(1)} ms`;
-  return `median ${at(0.5)}, p99 ${at(0.99)}`;
-}

@@ -60,7 +60,7 @@ class WebProxy {
   ) {}
 
   /**
-   * @param instances their URLs; where there are fewer than in the file, the last one stands there more than once
+   * @param instances their URLs; if the file has more addresses, the last URL takes the rest
    * @param changes more of them, beside addresses and paths
    */
   static async before(kind: Kind, instances: readonly string[], changes: Changes = {}): Promise<WebProxy> {
@@ -90,7 +90,7 @@ class WebProxy {
         : {
             ...(!isRoot && { '    user haproxy\n    group haproxy\n': '' }),
             'log /dev/log local0': 'log stdout format raw local0',
-            'maxconn 20000': 'maxconn 500', // whoever starts it must be allowed twice as many file descriptors
+            'maxconn 20000': 'maxconn 500', // it needs twice as many file descriptors
             'bind :80\n': `bind 127.0.0.1:${other}\n`,
             'bind :443 ': `bind 127.0.0.1:${proxy.port} `,
             '/etc/ssl/id.example/haproxy.pem': both,

@@ -25,9 +25,9 @@ const ENV = {
   RATE_LIMIT: 'on',
   RATE_LIMIT_REFRESH: String(LIMIT),
 };
-/** The rights in docs/production.md. */
+/** The rights in docs/database.md. */
 const ALL_RIGHTS = /~latchkey:\* &latchkey:\* (?:\+\S+\s+)+/
-  .exec(readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8'))![0]
+  .exec(readFileSync(new URL('../../docs/database.md', import.meta.url), 'utf8'))![0]
   .trim()
   .split(/\s+/);
 
@@ -85,7 +85,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
   async function untilRedisIs(state: 'up' | 'down', ...instances: TestService[]): Promise<void> {
     for (const instance of instances) await until(async () => (await redisOf(instance)) === state);
   }
-  const told = ({ log }: TestService, level: string): string[] =>
+  const logged = ({ log }: TestService, level: string): string[] =>
     log
       .map((line) => JSON.parse(line) as { level: string; context: string; msg: string })
       .filter((line) => line.context === 'RedisConnection' && line.level === level)
@@ -105,7 +105,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
     const statuses: number[] = [];
     for (let i = 0; i < LIMIT; i++) statuses.push(await refresh(a), await refresh(b));
     expect(statuses).toEqual([401, 401, 401, 429, 429, 429]);
-    expect([...told(a, 'warn'), ...told(b, 'warn')]).toEqual([]);
+    expect([...logged(a, 'warn'), ...logged(b, 'warn')]).toEqual([]);
     expect(await admin.acl('LOG')).toEqual([]); // nothing was refused
   });
 
@@ -117,7 +117,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
     async (_name, given) => {
       const unstructured = jest.spyOn(console, 'warn');
       const [a, b] = [await startAs('app', given), await startAs('app')];
-      await until(() => told(a, 'warn').length > 0 && told(b, 'warn').length > 0);
+      await until(() => logged(a, 'warn').length > 0 && logged(b, 'warn').length > 0);
       expect([await redisOf(a), await redisOf(b)]).toEqual(['down', 'down']);
       const { user_id, access_token } = await signIn(a.url);
       const [here, there] = [await connect(a, access_token), await connect(b, access_token)];
@@ -129,9 +129,9 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
         expect(await refresh(instance)).toBe(429);
       }
       await delay(1200); // it was tried again
-      const [line, ...more] = told(a, 'warn');
+      const [line, ...more] = logged(a, 'warn');
       expect([line, more]).toEqual([expect.stringMatching(/^Redis cannot be used.*NOPERM/), []]);
-      expect(told(b, 'warn')).toEqual([line]);
+      expect(logged(b, 'warn')).toEqual([line]);
       expect(unstructured).not.toHaveBeenCalled();
 
       await admin.acl('SETUSER', 'app', 'resetkeys', 'resetchannels', ...ALL_RIGHTS);
@@ -139,7 +139,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
       await push(a, user_id, 'heard').expect(202);
       await Promise.all([here.next('heard'), there.next('heard')]);
       for (const { history } of [here, there]) expect(history.map(({ event }) => event)).toEqual(['heard']);
-      const back = [a, b].flatMap((instance) => told(instance, 'info')); // Nest has one logger for both
+      const back = [a, b].flatMap((instance) => logged(instance, 'info')); // Nest has one logger for both
       expect(back).toEqual(['Redis is back', 'Redis is back']);
     },
   );
@@ -152,7 +152,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
     await push(service, user_id, 'one').expect(202);
     await untilRedisIs('down', service);
     await push(service, user_id, 'two').expect(500);
-    expect(told(service, 'warn')).toEqual([expect.stringContaining("'publish'")]);
+    expect(logged(service, 'warn')).toEqual([expect.stringContaining("'publish'")]);
     await admin.acl('SETUSER', 'fickle', '+publish');
     await untilRedisIs('up', service);
   });
@@ -210,12 +210,12 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
     const other = await startOther();
     try {
       const service = await start(other.url);
-      await until(() => told(service, 'warn').length > 0);
+      await until(() => logged(service, 'warn').length > 0);
       expect(await redisOf(service)).toBe('down');
       const { user_id } = await signIn(service.url);
       await push(service, user_id, 'unheard').expect(500);
       await delay(1500); // it was tested again, for a replica over a new connection
-      expect(told(service, 'warn')).toEqual([expect.stringContaining(words)]);
+      expect(logged(service, 'warn')).toEqual([expect.stringContaining(words)]);
     } finally {
       await other.kill();
     }
@@ -223,7 +223,7 @@ needs({ 'redis-server': hasRedis }).describe('a Redis that answers and is of no 
 
   it('a warning of a wrong password does not show the password', async () => {
     const service = await start(redis.url.replace('//', `//nobody:${PASSWORD}@`));
-    await until(() => told(service, 'warn').length > 0);
+    await until(() => logged(service, 'warn').length > 0);
     expect(service.log.find((line) => line.includes('Redis is away'))).toContain('WRONGPASS');
   });
 });

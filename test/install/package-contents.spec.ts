@@ -43,7 +43,7 @@ const CONTENTS: Record<Packed, Contents> = {
     most: 200_000, // half of it are maps
     files: [
       /^dist\/(?:index|development|dialog|react|sockets|[a-z]{2})\.js(?:\.map)?$/, // two letters: a language
-      new RegExp(`^dist/types/(?:[a-z]+/)?${TYPES}$`),
+      new RegExp(`^dist/types/(?:[a-z-]+/)?${TYPES}$`),
     ],
     exports: ['.', './react', './package.json'],
     dependencies: [],
@@ -51,7 +51,7 @@ const CONTENTS: Record<Packed, Contents> = {
   },
   server: {
     most: 62_000,
-    files: [new RegExp(`^dist/(?:${COMPILED}|${TYPES})$`)],
+    files: [new RegExp(`^dist/(?:[a-z-]+/)?(?:${COMPILED}|${TYPES})$`)],
     exports: ['.', './express', './fastify', './hono', './nestjs', './package.json'],
     dependencies: ['jose'],
     peers: ['fastify', 'hono'],

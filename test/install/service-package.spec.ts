@@ -77,7 +77,7 @@ describe('latchkey serve, in an empty folder', () => {
 
   it('brings its database', async () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
-    expect((await readdir(data())).toSorted()).toEqual(['postgres', 'secret-key']);
+    expect((await readdir(data())).toSorted()).toEqual(['postgres', 'secret-key', 'service-key']);
     const others = ['data', 'node_modules', 'package.json'];
     expect((await readdir(project.directory)).toSorted()).toEqual(others); // nothing else is written
   });
@@ -143,22 +143,6 @@ describe('the command', () => {
     const { code, stdout, stderr } = await latchkey(args).ended;
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(said);
-  });
-
-  it.each(['serve', 'keys', 'check-provider', 'hash-password', 'distribute'])('%s --help', async (name) => {
-    const { code, stdout, stderr } = await latchkey([name, '--help']).ended;
-    expect([code, stderr]).toEqual([0, '']);
-    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^Usage: latchkey ${name}`));
-  });
-
-  it('checks providers', async () => {
-    const away = `http://127.0.0.1:${await freePort()}`;
-    const args = ['check-provider', away, '--client-id', 'a', '--client-secret', 'b'];
-    expect(await latchkey(args).ended).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: 'check-provider: the provider cannot be reached: no answer (ECONNREFUSED)\n',
-    });
   });
 
   it('makes the hash of a password for an accounts file', async () => {

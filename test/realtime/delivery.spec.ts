@@ -118,12 +118,6 @@ describe('the user’s own channel', () => {
     ],
     ['an expired event', () => ({ offset: 2 }), { offset: 2, recovered: true }, [3, 4], EXPIRE],
     ['offset and id', (ids) => ({ offset: 2, id: ids[1] }), { offset: 2, recovered: true }, [3, 4]],
-    [
-      'the id in capitals',
-      (ids) => ({ offset: 2, id: ids[1]!.toUpperCase() }),
-      { offset: 2, recovered: true },
-      [3, 4],
-    ],
     ['null as id', () => ({ offset: 2, id: null }), { offset: 2, recovered: true }, [3, 4]],
     ['an id without an offset', () => ({ id: 'nonsense' }), { offset: 3, recovered: true }, [4]],
     [

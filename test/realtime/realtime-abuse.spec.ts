@@ -91,17 +91,13 @@ describe('abuse of the real-time channel', () => {
   describe('before it has sent a token', () => {
     it.each<[string, string | Buffer]>([
       ['an event', '42["x"]'],
-      ['an acknowledgement', '430[]'],
       ['a million attachments', '451000000-["x"]'],
       ['nothing at all', ''],
       ['a message that is empty', '4'],
       ['bytes', Buffer.from([4, 0, 255])],
       ['a CONNECT that is cut', '40{"token":'],
-      ['a CONNECT with an array', '40[]'],
-      ['a CONNECT without anything', '40'],
       ['a CONNECT with a prototype', '40{"__proto__":{"token":"x"},"constructor":1}'],
       ['a CONNECT that is deep', `40${'{"token":'.repeat(5000)}1${'}'.repeat(5000)}`],
-      ['a packet of another kind', '44{"message":"x"}'],
     ])('a client that sends %s is closed within a second', async (_name, packet) => {
       const raw = await open();
       raw.send(packet);

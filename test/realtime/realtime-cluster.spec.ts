@@ -1,8 +1,9 @@
-import { randomInt, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { bearer, claimsOf, signIn, type Tokens } from '../support/sign-in.js';
 import { Cluster, type Pushed } from '../support/cluster.js';
+import { Crowd } from '../support/crowd.js';
 import { needs } from '../support/installed.js';
 import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
@@ -199,86 +200,17 @@ needs({ 'redis-server': hasRedis }).describe('several instances', () => {
     );
   });
 
-  /** A client that goes from instance to instance, and keeps only its last offset, as clients do. */
-  class Wanderer {
-    readonly received: SocketClient['history'] = [];
-    private client?: SocketClient;
-    sockets = 0;
-
-    constructor(
-      private readonly tokens: Tokens,
-      private readonly wanders: boolean,
-    ) {}
-
-    async run(): Promise<void> {
-      let offset: number | undefined;
-      while (this.received.length < PUSHES_A_USER) {
-        const instance = [a, b, c][randomInt(3)]!;
-        const client = await connect(instance, this.tokens, offset);
-        this.client = client;
-        expect(client.of('ready')[0]!.data).toMatchObject({ recovered: true });
-        offset ??= (client.of('ready')[0]!.data as { offset: number }).offset;
-        this.onReady();
-        const enough = this.wanders ? 1 + randomInt(8) : Infinity;
-        await client.until(
-          () =>
-            client.history.length >= enough || this.received.length + client.history.length >= PUSHES_A_USER,
-        );
-        client.close();
-        this.received.push(...client.history);
-        offset = this.received.at(-1)!.meta!.offset!;
-        this.sockets++;
-      }
-    }
-
-    onReady: () => void = () => undefined;
-
-    /** Resolves once it listens for the first time. */
-    get ready(): Promise<void> {
-      return new Promise((resolve) => (this.onReady = resolve));
-    }
-
-    toString(): string {
-      return `${this.received.length} received with ${this.sockets} sockets, ${this.client?.history.length} with the last`;
-    }
-  }
-
   it(
     `${USERS * PUSHES_A_USER} pushes through all instances reach ${USERS} users who come and go: none foreign, double or lost (P9)`,
     async () => {
-      const users = await Promise.all(Array.from({ length: USERS }, () => signIn(a.url, randomUUID())));
-      const wanderers = users.flatMap((user) =>
-        [true, false].map((wanders) => ({ user, wanderer: new Wanderer(user, wanders) })),
-      );
-      const ready = wanderers.map(({ wanderer }) => wanderer.ready);
-      const runs = wanderers.map(({ wanderer }) => wanderer.run());
-      await Promise.all(ready);
-
-      const jobs = Array.from({ length: PUSHES_A_USER }, () => users).flat();
-      const pushed = new Map(users.map(({ user_id }) => [user_id, new Map<number, string>()]));
-      const pushers = [a, b, c].flatMap((instance) => Array.from({ length: 8 }, () => instance));
-      await Promise.all(
-        pushers.map(async (instance) => {
-          for (let user = jobs.pop(); user; user = jobs.pop()) {
-            const { status, body } = await push(instance, user, 'n', { data: { for: user.user_id } });
-            if (status === 500)
-              jobs.push(user); // a busy machine may answer too late, but then nothing was written
-            else expect(status).toBe(202);
-            if (status === 202) pushed.get(user.user_id)!.set(body.offset!, body.id!);
-          }
-        }),
-      );
-      const slow = setTimeout(() => process.stderr.write(`${wanderers.map(String).join('\n')}\n`), LONG / 2);
-      await Promise.all(runs);
-      clearTimeout(slow);
-
-      const inOrder = Array.from({ length: PUSHES_A_USER }, (_, i) => i + 1);
-      for (const { user, wanderer } of wanderers) {
-        const own = pushed.get(user.user_id)!;
-        expect(wanderer.received.map(({ meta }) => meta!.offset)).toEqual(inOrder);
-        expect(wanderer.received.map(({ meta }) => meta!.id)).toEqual(inOrder.map((n) => own.get(n)));
-        for (const { data } of wanderer.received) expect(data).toEqual({ for: user.user_id });
-      }
+      const crowd = await Crowd.gather({
+        instances: [a, b, c],
+        users: USERS,
+        databaseUrl: cluster.database.url,
+        push: (instance, body) => cluster.push(instance, body),
+      });
+      await crowd.push(PUSHES_A_USER);
+      await crowd.settle();
     },
     LONG,
   );
@@ -425,22 +357,20 @@ needs({ 'redis-server': hasRedis }).describe('several instances', () => {
     for (const client of sockets) expect(offsets(client)).toEqual([1, 2, 3]);
   });
 
-  async function tellRedis(command: string): Promise<void> {
+  async function tellRedis(command: string): Promise<string> {
     const socket = connectTcp(Number(new URL(redis.url).port), '127.0.0.1');
     socket.write(`${command}\r\n`);
-    await new Promise((resolve) => socket.once('data', resolve));
+    const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
     socket.destroy();
+    return answer.toString();
   }
 
   it('an instance is subscribed to its own users only', async () => {
     const tokens = await signIn(a.url);
     const client = await connect(b, tokens);
     const subscribers = async () => {
-      const socket = connectTcp(Number(new URL(redis.url).port), '127.0.0.1');
-      socket.write(`PUBSUB NUMSUB latchkey:user:${tokens.user_id}\r\n`);
-      const answer = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
-      socket.destroy();
-      return Number(/:(\d+)\r\n$/.exec(answer.toString())![1]);
+      const answer = await tellRedis(`PUBSUB NUMSUB latchkey:user:${tokens.user_id}`);
+      return Number(/:(\d+)\r\n$/.exec(answer)![1]);
     };
     expect(await subscribers()).toBe(1);
     client.close();

@@ -21,8 +21,6 @@ export interface CrowdOptions {
  * its last offset only. Every push reaches its user only (P9 of security.md).
  */
 export class Crowd {
-  /** Milliseconds from the call of a push until it was on the socket of a client that stays. */
-  latencies: number[] = [];
   /** Pushes that were not acknowledged, and so were made again. */
   failed = 0;
   private readonly acknowledged: Map<string, Map<number, string>>;
@@ -35,7 +33,7 @@ export class Crowd {
   ) {
     this.acknowledged = new Map(users.map(({ user_id }) => [user_id, new Map<number, string>()]));
     this.clients = users.flatMap((user) =>
-      [true, false].map((wanders) => new Listener(user, options.instances, wanders, this.latencies)),
+      [true, false].map((wanders) => new Listener(user, options.instances, wanders)),
     );
   }
 
@@ -57,23 +55,14 @@ export class Crowd {
     return crowd;
   }
 
-  /**
-   * @param aUser pushes to each user
-   * @param perSecond in all; as fast as they are answered unless it is given
-   * @returns pushes a second
-   */
-  async push(aUser: number, { pushers = 24, perSecond = Infinity } = {}): Promise<number> {
+  /** @param aUser pushes to each user, as fast as they are answered */
+  async push(aUser: number, { pushers = 24 } = {}): Promise<void> {
     const jobs = Array.from({ length: aUser }, () => this.users).flat();
-    const count = jobs.length;
-    const began = performance.now();
     const work = async (i: number): Promise<void> => {
-      for (let user = jobs.pop(); user; user = jobs.pop()) {
-        await delay(began + ((count - jobs.length) / perSecond) * 1000 - performance.now());
+      for (let user = jobs.pop(); user; user = jobs.pop())
         if (!(await this.pushOne(user, i))) jobs.push(user);
-      }
     };
     await Promise.all(Array.from({ length: pushers }, (_, i) => work(i)));
-    return count / ((performance.now() - began) / 1000);
   }
 
   /** Waits until each client has what its user's history has, and checks that this is all, in order, each once. */
@@ -97,7 +86,7 @@ export class Crowd {
 
   private async pushOne({ user_id }: Tokens, turn: number): Promise<boolean> {
     const { instances, push } = this.options;
-    const data = { for: user_id, at: performance.now() };
+    const data = { for: user_id };
     try {
       const { status, body } = await push(instances[turn % instances.length]!, { user_id, event: 'n', data });
       if (status === 202) this.acknowledged.get(user_id)!.set(body.offset!, body.id!);
@@ -124,7 +113,6 @@ class Listener {
     readonly user: Tokens,
     private readonly instances: readonly Instance[],
     private readonly wanders: boolean,
-    private readonly latencies: number[],
   ) {}
 
   /** @param last the offset after which it may end */
@@ -141,7 +129,6 @@ class Listener {
         await delay(50);
         continue;
       }
-      offset ??= client.of('ready').length;
       const ready = client.of('ready')[0]!.data as { offset: number; recovered: boolean };
       expect(ready.recovered).toBe(true);
       this.onReady();
@@ -164,11 +151,6 @@ class Listener {
       token: this.user.access_token,
       ...(offset !== undefined && { offset }),
     });
-    if (!this.wanders) {
-      client.socket.onAny((_event: string, data?: { at?: number }) => {
-        if (data?.at !== undefined) this.latencies.push(performance.now() - data.at);
-      });
-    }
     try {
       await client.ready();
       return client;

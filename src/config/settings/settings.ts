@@ -1,8 +1,10 @@
+import type { ProviderMode, ProviderSettings, SecretFile } from '../providers/provider-settings.js';
 import type { SecretKey } from '../secrets/secret-key.js';
 import type { ServiceKey } from '../secrets/service-key.js';
-import type { Parser } from './parsers.js';
 import type { Setting } from './setting-row.js';
 import type { settingsTable } from './settings-table.js';
+
+export type { ProviderMode, ProviderSettings, SecretFile };
 
 type Table = typeof settingsTable;
 type Value<Row> =
@@ -33,44 +35,6 @@ export interface Settings extends Omit<Values, 'nodeEnv'> {
   readonly traces: boolean;
   /** One sentence each, for the log at start; no secrets. */
   readonly warnings: readonly string[];
-}
-
-/** The file of a secret. */
-export interface SecretFile {
-  /** Absolute. */
-  readonly path: string;
-  /** The variable that names it, as it was spelled. */
-  readonly variable: string;
-}
-
-/** How an application shows the provider's page. */
-export type ProviderMode = 'iframe' | 'popup' | 'redirect';
-
-/** One `providers.<name>.*` (spec §4.6). Only enabled providers are listed. */
-export interface ProviderSettings {
-  readonly name: string;
-  /** As it was set; an adapter sees the name of the preset's adapter (provider/presets.ts). */
-  readonly adapter: string;
-  /** `{provider_url}` for the browser, without a trailing slash; not every adapter needs it. */
-  readonly url?: string;
-  /** `{provider_url}` for the service, if it differs (the built-in `mock`). */
-  readonly internalUrl?: string;
-  readonly clientId: string;
-  /** At the start; adapters receive the current one (provider/provider.ts). */
-  readonly clientSecret: string;
-  readonly clientSecretFile?: SecretFile & { readonly parser: Parser<string> };
-  /** The provider's own allow-list; overrides `Settings.redirectUris`. */
-  readonly redirectUris?: readonly string[];
-  /** Required `iss` of the callback if the adapter does not know it (RFC 9207). */
-  readonly issuer?: string;
-  /** Unset: follows from the adapter (provider/listed-provider.ts). */
-  readonly mode?: ProviderMode;
-  /** Display name. */
-  readonly label?: string;
-  /** Variables for messages, as they were spelled. */
-  readonly variables: { readonly adapter: string; readonly issuer: string };
-  /** All other keys, for the adapter. */
-  readonly options: Readonly<Record<string, string>>;
 }
 
 /** What was set for the built-in provider; the rest follows from other settings (provider/sample-provider.ts). */

@@ -115,14 +115,6 @@ describe('what goes out', () => {
     expect(text).toContain('Unsupported protocol version');
   });
 
-  it('is nothing with data that is too deep for Socket.IO', async () => {
-    const { socket } = await open();
-    let deep: unknown = 1;
-    for (let i = 0; i < 50_000; i++) deep = [deep];
-    expect(() => socket.emit('n', deep)).toThrow(RangeError);
-    expect(() => encode(socket, 'n', deep)).toThrow(RangeError);
-  });
-
   it('keeps its order with what goes through Engine.IO, over WebSockets, long polling and the way between them', async () => {
     const all = [await join(['websocket']), await join(['polling']), await join(['polling', 'websocket'])];
     const count = 3000; // while the third one changes over
