@@ -45,6 +45,21 @@ describe('the keys of an instance', () => {
     expect(ring.publicKey('b', 10)).toBeDefined();
   });
 
+  it('follow new keys and revocations beside a row that is no valid key', () => {
+    const ring = new KeyRing();
+    ring.update([life('a', 0)], readable, 10);
+    const bad = { ...life('bad', 5), publicJwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } as PublicJwk };
+    const endless = { ...life('endless', 5), activeAt: Infinity as unknown as Date };
+    const changes = ring.update([bad, endless, life('b', 8), life('a', 0, 15, true)], readable, 10);
+    expect(ring.kids).toEqual(['b', 'a']);
+    const kidsOf = (lives: readonly KeyLife[]): string[] => lives.map(({ kid }) => kid);
+    expect([changes.made, changes.revoked, changes.invalid].map(kidsOf)).toEqual([
+      ['b'],
+      ['a'],
+      ['bad', 'endless'],
+    ]);
+  });
+
   it('sign with the first key if none is active yet', () => {
     const ring = new KeyRing();
     ring.update([life('c', 300), life('b', 200), life('a', 100)], readable, 99);

@@ -43,6 +43,8 @@ export interface KeyChanges {
   readonly made: readonly KeyLife[];
   /** Keys that were revoked since the last update, or are new here and valid for another moment. */
   readonly revoked: readonly KeyLife[];
+  /** Rows that are no valid keys, and were skipped. */
+  readonly invalid: readonly KeyLife[];
 }
 
 /** Keys of one instance, in memory: requests do not wait for the database. */
@@ -88,19 +90,25 @@ export class KeyRing {
     now: number,
   ): KeyChanges {
     const before = this.keys;
-    this.keys = new Map(
-      lives.map((life) => {
+    const invalid: Life[] = [];
+    this.keys = new Map();
+    for (const life of lives) {
+      try {
         const known = before.get(life.kid) ?? { ...publicParts(life), privateKey: privateKeyOf(life) };
-        return [life.kid, { ...known, ...timesOf(life) }];
-      }),
-    );
+        this.keys.set(life.kid, { ...known, ...timesOf(life) });
+      } catch {
+        invalid.push(life); // it must not keep this instance from new keys and revocations
+      }
+    }
     this.turn(now);
+    const valid = lives.filter(({ kid }) => this.keys.has(kid));
     return {
-      made: lives.filter(({ kid }) => !before.has(kid)),
-      revoked: lives.filter(({ kid, revokedAt, endsAt }) => {
+      made: valid.filter(({ kid }) => !before.has(kid)),
+      revoked: valid.filter(({ kid, revokedAt, endsAt }) => {
         const known = before.get(kid);
         return revokedAt && (known ? !known.revoked : now < endsAt!.getTime());
       }),
+      invalid,
     };
   }
 

@@ -30,6 +30,8 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   /** The last reading, if it failed. */
   private failure: { readonly at: number; readonly error: unknown } | undefined;
   private stopped = false;
+  /** Skipped keys; each is logged once. */
+  private readonly invalidKids = new Set<string>();
 
   constructor(
     private readonly store: KeyStore,
@@ -130,9 +132,9 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   private async readNow(isFirst: boolean): Promise<void> {
     const began = performance.now();
     const keys = await this.reader.read(this.ring.kids);
-    const { made, revoked } = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
+    const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
-    this.report({ made: isFirst ? [] : made, revoked });
+    this.report(isFirst ? { ...changes, made: [] } : changes);
     await this.store.ensureTokenTtl(keys);
   }
 
@@ -154,7 +156,14 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Emits changes. A revocation may take effect a moment later: see SUCCESSION_S. */
-  private report({ made, revoked }: KeyChanges): void {
+  private report({ made, revoked, invalid }: KeyChanges): void {
+    for (const { kid } of invalid) {
+      if (!this.invalidKids.has(kid))
+        this.logger.error(
+          `Signing key ${kid} is not a valid key and is skipped. Remove its row from signing_keys.`,
+        );
+      this.invalidKids.add(kid);
+    }
     for (const { kid, activeAt } of made) this.events.emit('key.made', { kid, activeAt });
     for (const { kid, endsAt } of revoked) {
       const wait = endsAt!.getTime() - this.clock.now();
