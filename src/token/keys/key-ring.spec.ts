@@ -48,8 +48,8 @@ describe('the keys of an instance', () => {
   it('follow new keys and revocations beside a row that is no valid key', () => {
     const ring = new KeyRing();
     ring.update([life('a', 0)], readable, 10);
-    const bad = { ...life('bad', 5), publicJwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } as PublicJwk };
-    const endless = { ...life('endless', 5), activeAt: Infinity as unknown as Date };
+    const bad: KeyLife = { ...life('bad', 5), publicJwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } };
+    const endless = Object.assign(life('endless', 5), { activeAt: Infinity }); // `infinity` in PostgreSQL
     const changes = ring.update([bad, endless, life('b', 8), life('a', 0, 15, true)], readable, 10);
     expect(ring.kids).toEqual(['b', 'a']);
     const kidsOf = (lives: readonly KeyLife[]): string[] => lives.map(({ kid }) => kid);
