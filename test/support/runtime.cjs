@@ -15,6 +15,11 @@ module.exports = class SharingRuntime extends Runtime {
     super(...parameters);
     const modules = new Map(); // of this spec file
     const { esmLoader } = this;
+    if (typeof esmLoader?.resolveModule !== 'function') {
+      throw new Error(
+        'this version of jest-runtime has no esmLoader.resolveModule, which runtime.cjs replaces',
+      );
+    }
     const resolveModule = esmLoader.resolveModule.bind(esmLoader);
     esmLoader.resolveModule = async (specifier, from, context) => {
       if (!SHARED.test(specifier)) return resolveModule(specifier, from, context);
