@@ -119,15 +119,15 @@ export interface DomainEvents {
   /** Concurrent calls were batched into one statement (database/statements/coalesce.ts). On the hot path. */
   'statement.shared': [{ readonly name: string; readonly calls: number; readonly seconds: number }];
   /** A socket was admitted, or refused with `error`. */
-  'handshake.judged': [{ readonly error: ErrorCode | undefined }];
+  'handshake.finished': [{ readonly error: ErrorCode | undefined }];
   /** A socket has closed; `reason` as in contract §7, or `client`. */
   'socket.closed': [{ readonly reason: string }];
   /** A page of a history was read for sockets; the seconds include the time in the queue. */
   'history.read': [{ readonly events: number; readonly seconds: number }];
   /** A notification to other instances was sent, or failed. */
-  'hint.sent': [{ readonly ok: boolean }];
+  'notification.sent': [{ readonly ok: boolean }];
   /** A notification of another instance has arrived; `doubtful`: without our signature. */
-  'hint.received': [{ readonly kind: 'event' | 'offset' | 'doubtful' }];
+  'notification.received': [{ readonly kind: 'event' | 'offset' | 'doubtful' }];
   /** Expired rows of a table were removed, or the removal has failed. */
   'removal.done': [
     { readonly table: string; readonly removed: number; readonly ok: boolean; readonly seconds: number },

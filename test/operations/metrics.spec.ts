@@ -53,7 +53,7 @@ describe('metrics', () => {
     await socket.next('greeting');
     await service.app.get(Removal).run();
     const events = service.app.get(Events); // which one instance without traffic does not emit
-    events.emit('hint.received', { kind: 'event' });
+    events.emit('notification.received', { kind: 'event' });
     events.emit('sign_out.requested', { userId: randomUUID(), scope: 'all', sessions: 2 });
     events.emit('rate_limit.exceeded', { limit: 'token', address: '192.0.2.1' });
   });

@@ -8,7 +8,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 export function channelMetrics(meter: Meter, events: Events): void {
   const handshakes = meter.counter(
     'latchkey_socket_handshakes_total',
-    'Handshakes of sockets, by outcome: ok, or the error that the client was told.',
+    'Handshakes of sockets, by outcome: ok, or the error code.',
     'outcome',
   );
   const closed = meter.counter(
@@ -39,18 +39,18 @@ export function channelMetrics(meter: Meter, events: Events): void {
   );
   const reads = meter.histogram(
     'latchkey_history_read_duration_seconds',
-    'How long sockets waited for a page of a history.',
+    'Time that sockets waited for a page of a history.',
     SECONDS,
   );
 
-  events.on('handshake.judged', ({ error: outcome = 'ok' }) => handshakes.inc({ outcome }));
+  events.on('handshake.finished', ({ error: outcome = 'ok' }) => handshakes.inc({ outcome }));
   events.on('socket.closed', ({ reason }) => closed.inc({ reason }));
   events.on('channel.appended', ({ event, offset }) => {
     const source = event.startsWith('device.') ? 'service' : 'push';
     appended.inc({ source, kept: offset === null ? 'no' : 'yes' });
   });
-  events.on('hint.sent', ({ ok }) => sent.inc({ outcome: ok ? 'ok' : 'failed' }));
-  events.on('hint.received', ({ kind }) => received.inc({ kind }));
+  events.on('notification.sent', ({ ok }) => sent.inc({ outcome: ok ? 'ok' : 'failed' }));
+  events.on('notification.received', ({ kind }) => received.inc({ kind }));
   events.on('history.read', ({ events: size, seconds }) => {
     pages.observe(size);
     reads.observe(seconds);

@@ -17,21 +17,16 @@ export function databaseMetrics(meter: Meter, events: Events, dataSource: DataSo
   pool(meter, (dataSource.driver as PostgresDriver).master as BoundedPool);
   meter.gauge(
     'latchkey_clock_offset_seconds',
-    "How far the database's clock, by which all instances judge, is ahead of this machine's.",
+    "Seconds by which the database's clock, the clock of all instances, is ahead of this machine's.",
     () => (clock.now() - Date.now()) / 1000,
   );
 }
 
 function batches(meter: Meter, events: Events): void {
-  const sizes = meter.histogram(
-    'latchkey_database_batch_size',
-    'How many calls shared a statement.',
-    CALLS,
-    'statement',
-  );
+  const sizes = meter.histogram('latchkey_database_batch_size', 'Calls in a batch.', CALLS, 'statement');
   const durations = meter.histogram(
     'latchkey_database_batch_duration_seconds',
-    'How long a statement took that calls share, with the wait for a connection.',
+    'Duration of a batch, with the wait for a connection.',
     SECONDS,
     'statement',
   );
@@ -54,13 +49,13 @@ function removal(meter: Meter, events: Events): void {
   );
   const succeeded = new Gauge({
     name: 'latchkey_removal_last_success_timestamp_seconds',
-    help: 'When the last run of the removal went well; one begins every half minute.',
+    help: 'Time of the last successful removal; one begins every half minute.',
     labelNames: ['table'],
     registers: [meter.registry],
   });
   const durations = meter.histogram(
     'latchkey_removal_duration_seconds',
-    'How long a run of the removal took.',
+    'Duration of a removal.',
     RUN_SECONDS,
     'table',
   );

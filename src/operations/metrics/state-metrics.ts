@@ -6,15 +6,15 @@ type Reading = readonly [key: keyof ServiceState, name: string, help: string];
 
 const READINGS: readonly Reading[] = [
   ['sockets', 'latchkey_sockets', 'Open sockets.'],
-  ['connectedUsers', 'latchkey_connected_users', 'Users who have a socket at this instance.'],
+  ['connectedUsers', 'latchkey_connected_users', 'Users with a socket at this instance.'],
   ['handshakesWaiting', 'latchkey_handshakes_waiting', 'Handshakes that wait for a transport.'],
   ['transportsWaiting', 'latchkey_transports_waiting', 'Transports that wait to be admitted.'],
   ['historyReadsWaiting', 'latchkey_history_reads_waiting', 'Reads of histories that wait for their turn.'],
-  ['hintsUnsent', 'latchkey_hints_unsent', 'Users of whose events other instances have not been told yet.'],
+  ['hintsUnsent', 'latchkey_hints_unsent', 'Users with unsent notifications to other instances.'],
   [
     'hintsArrive',
     'latchkey_hints_up',
-    'Whether hints of other instances arrive, over Redis or PostgreSQL: 1 or 0.',
+    'Whether notifications of other instances arrive, over Redis or PostgreSQL: 1 or 0.',
   ],
   [
     'endedSessionStreams',
@@ -33,12 +33,12 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
   for (const [key, name, help] of READINGS) meter.gauge(name, help, () => Number(state()[key] ?? 0));
   meter.total(
     'latchkey_deliveries_total',
-    'Events given to sockets; an event for three sockets counts three times.',
+    'Events sent to sockets; an event for three sockets counts three times.',
     () => state().deliveries ?? 0,
   );
   meter.gauge(
     'latchkey_signing_key_active_timestamp_seconds',
-    'When the key that signs access tokens was first used; it is followed after 90 days.',
+    'First use of the signing key; a new key follows after 90 days.',
     () => (state().signingKeyActiveAt ?? 0) / 1000,
   );
   meter.gauge(
@@ -50,7 +50,7 @@ export function stateMetrics(meter: Meter, events: Events, readiness: Readiness)
   events.on('sessions.read', () => (readAt = Date.now()));
   meter.gauge(
     'latchkey_ended_sessions_read_timestamp_seconds',
-    'When this instance last read which sessions have ended (0: never); it does so twice a second.',
+    'Time of the last reading of ended sessions (0: never); twice a second.',
     () => readAt / 1000,
   );
 }

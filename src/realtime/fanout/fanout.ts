@@ -54,11 +54,11 @@ export class Fanout {
   listen(listener: FanoutListener): void {
     this.transport.listen({
       onNotification: (notification) => {
-        this.events.emit('hint.received', { kind: 'id' in notification ? 'event' : 'offset' });
+        this.events.emit('notification.received', { kind: 'id' in notification ? 'event' : 'offset' });
         listener.onNotification(notification);
       },
       onDoubt: (userId) => {
-        this.events.emit('hint.received', { kind: 'doubtful' });
+        this.events.emit('notification.received', { kind: 'doubtful' });
         this.warnOnce();
         listener.onDoubt(userId);
       },
@@ -104,9 +104,9 @@ export class Fanout {
 
   private send(notification: Notification): void {
     this.transport.send(notification).then(
-      () => this.events.emit('hint.sent', { ok: true }),
+      () => this.events.emit('notification.sent', { ok: true }),
       (error: unknown) => {
-        this.events.emit('hint.sent', { ok: false });
+        this.events.emit('notification.sent', { ok: false });
         this.logger.debug({ err: error, msg: 'a notification was not sent' });
         if (notification.offset !== null) this.sendLater(notification);
       },

@@ -93,7 +93,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
       setImmediate(() => closeSoon(transportOf(socket)));
       return;
     }
-    this.events.emit('handshake.judged', { error: undefined });
+    this.events.emit('handshake.finished', { error: undefined });
     next();
   }
 
@@ -104,7 +104,7 @@ export class RealtimeGateway implements OnGatewayInit, BeforeApplicationShutdown
   private refusalOf(error: unknown): OAuthError {
     const refusal = error instanceof OAuthError ? error : toServerError(error);
     if (refusal !== error) this.logger.error({ err: error, msg: 'a handshake failed' });
-    this.events.emit('handshake.judged', { error: refusal.error });
+    this.events.emit('handshake.finished', { error: refusal.error });
     return refusal;
   }
 }
