@@ -62,7 +62,13 @@ class ComposeStack {
     // The image's environment, then `env_file`, then the service's own: the last one wins.
     const { environment } = this.services[name]!;
     const all = { NODE_ENV: 'production', ...this.env, ...this.made.environment(environment!) };
-    return startServiceProcess({ ...all, SECRET_KEY: '', PORT: String(await freePort()), ...changes });
+    return startServiceProcess({
+      ...all,
+      SECRET_KEY: '',
+      SERVICE_KEYS: '',
+      PORT: String(await freePort()),
+      ...changes,
+    });
   }
 
   /** @param changes more of them in nginx-compose.conf, beside addresses and paths */

@@ -19,7 +19,7 @@ import {
   LatchkeyProvider, SignedIn, SignedOut, SignInButton, useChannel, useLatchkey, useSession,
 } from '@latchkey/client/react';
 
-const latchkey = createClient({
+export const latchkey = createClient({
   url: '${service}', provider: 'mock', redirectUri: '/callback', askAgain: false,
 });
 if (globalThis.window) Object.assign(window, { latchkey, errors: [] });
@@ -47,7 +47,7 @@ function Listeners() {
   );
 }
 
-function App() {
+export function App() {
   return (
     <StrictMode>
       <LatchkeyProvider client={latchkey}>
@@ -63,7 +63,7 @@ function App() {
   );
 }
 
-function Lonely() {
+export function Lonely() {
   useLatchkey();
 }
 `;
@@ -80,8 +80,8 @@ import { createElement } from 'react';
 import { renderToString } from 'react-dom/server';
 import { LatchkeyProvider } from '@latchkey/client/react';
 import { App, Lonely } from './app.js';
-const html = renderToString(<App />);
-const failures = [<Lonely />, <LatchkeyProvider />].map((element) => {
+export const html = renderToString(<App />);
+export const failures = [<Lonely />, <LatchkeyProvider />].map((element) => {
   try {
     return renderToString(element);
   } catch ({ message }) {
