@@ -9,7 +9,7 @@ import { ProviderRegistry } from '../provider/provider.registry.js';
 import { defaultRedirectUri } from '../provider/redirect-uris.js';
 import { DpopProofs, type DpopCall } from '../token/dpop/dpop-proofs.js';
 import type { AuthorizeDto, Authorization } from './authorize.dto.js';
-import { checkAllowed } from './own-endpoint.js';
+import { checkAllowed } from './service-endpoint.js';
 import { StateService, type PendingSignIn } from './states/state.service.js';
 import type { TokenDto, IssuedTokens } from './token.dto.js';
 import { TokenIssuer } from './sign-in/token-issuer.js';

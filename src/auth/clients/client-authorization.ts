@@ -7,7 +7,7 @@ import { listed } from '../../provider/listed-provider.js';
 import type { Provider } from '../../provider/provider.js';
 import { ProviderRegistry } from '../../provider/provider.registry.js';
 import { providerCallback } from '../../provider/redirect-uris.js';
-import { checkAllowed } from '../own-endpoint.js';
+import { checkAllowed } from '../service-endpoint.js';
 import { StateService } from '../states/state.service.js';
 import type { ClientAuthorizeDto } from './clients.dto.js';
 import { clientErrorOf, ErrorForClient, type ClientError, type ClientRequest } from './client-request.js';

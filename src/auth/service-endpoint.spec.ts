@@ -1,4 +1,4 @@
-import { isOwnEndpoint } from './own-endpoint.js';
+import { isOwnEndpoint } from './service-endpoint.js';
 
 describe('endpoints of the service itself (contract §4)', () => {
   const own = (uri: string, publicUrl = 'https://id.example'): boolean =>

@@ -11,7 +11,7 @@ import { until } from '../support/waiting.js';
 
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
-/** Several instances and nothing but the database (contract §7); in full size in infra/hints.spec.ts. */
+/** Several instances and nothing but the database (contract §7); in full size in infra/notifications.spec.ts. */
 describe('hints over PostgreSQL', () => {
   let provider: StubProvider;
   let database: TestDatabase;
