@@ -3,7 +3,7 @@ import { query } from '../support/database.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/attack.js';
+import { Witness, report } from './attack.js';
 
 /** Levels that PostgreSQL and JSON.parse accept, but that overflow the stack when they are encoded for a socket. */
 const DEEP = [101, 1000, 4000, 4107, 5000, 20_000];

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import request from 'supertest';
 import { createDatabase } from '../support/database.js';
-import { Flood, type FloodAnswer, type FloodRequest, report, Witness } from '../support/attack.js';
+import { Flood, type FloodAnswer, type FloodRequest, report, Witness } from './attack.js';
 import { needs } from '../support/installed.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';

@@ -4,7 +4,7 @@ import { Cluster } from '../support/cluster.js';
 import { RawSocket } from '../support/socket-client.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
-import { Witness, report } from '../support/attack.js';
+import { Witness, report } from './attack.js';
 
 const FLOODERS = 4;
 const MIB = 1024 * 1024;

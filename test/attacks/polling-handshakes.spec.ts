@@ -6,7 +6,7 @@ import { Cluster } from '../support/cluster.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/attack.js';
+import { Witness, report } from './attack.js';
 
 const HANDSHAKES = 1000;
 const AT_ONCE = 50;

@@ -7,7 +7,7 @@ import { RedisServer, hasRedis } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from '../support/attack.js';
+import { Witness, report } from './attack.js';
 
 /** Messages of another writer to Redis: one message that was not JSON ended every instance. */
 needs({ 'redis-server': hasRedis }).describe('a neighbour on Redis', () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { createDatabase, query } from '../support/database.js';
-import { Flood, report, Witness } from '../support/attack.js';
+import { Flood, report, Witness } from './attack.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { StubProvider } from '../support/stub-provider.js';
 

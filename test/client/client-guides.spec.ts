@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { compileScript, parse } from 'vue/compiler-sfc';
 import { bearer } from '../support/sign-in.js';
-import { bundle, Pages } from '../support/bundle.js';
+import { bundle, Pages } from '../browsers/bundle.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { storeSession } from '../support/client-app.js';

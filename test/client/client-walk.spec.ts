@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import type { BrowserContext, Page } from 'playwright-core';
-import { BoundApp } from '../support/bound-app.js';
+import { BoundApp } from '../browsers/bound-app.js';
 import { inChromium } from '../support/chromium.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 

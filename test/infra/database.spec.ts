@@ -8,15 +8,15 @@ import type { AddressInfo } from 'node:net';
 import { startTemporaryPostgres } from '../../packages/embedded-postgres/src/temporary-postgres.js';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
-import { FaultLoad } from '../support/fault-load.js';
-import { isFull } from '../support/faults.js';
+import { FaultLoad } from './fault-load.js';
+import { isFull } from './faults.js';
 import { isInstalled, needs } from '../support/installed.js';
 import { query } from '../support/database.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { ReplicatedPostgres, type PostgresNode } from '../support/standby.js';
 import { until } from '../support/waiting.js';
-import { deployed, complaints, ProxyProcess } from '../support/proxy-process.js';
+import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from '../support/free-port.js';
 
 /** Only root may make one, and not in every container. */

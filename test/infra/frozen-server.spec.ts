@@ -4,7 +4,7 @@ import type { BoundedPool } from '../../src/database/pool/bounded-pool.js';
 import { clientFor } from '../../src/database/pool/client.js';
 import { dataSourceOptions } from '../../src/database/pool/data-source.js';
 import { createEmptyDatabase } from '../support/database.js';
-import { isFull } from '../support/faults.js';
+import { isFull } from './faults.js';
 import { needs } from '../support/installed.js';
 import { TcpProxy } from '../support/tcp-proxy.js';
 import { until } from '../support/waiting.js';

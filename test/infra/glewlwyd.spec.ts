@@ -10,7 +10,7 @@ import request from 'supertest';
 import { bearer, type Tokens } from '../support/sign-in.js';
 import { createEmptyDatabase, type TestDatabase, query } from '../support/database.js';
 import { Endings } from '../support/endings.js';
-import { isFull } from '../support/faults.js';
+import { isFull } from './faults.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
 import { Person } from '../support/oidc-issuer.js';

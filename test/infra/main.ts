@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
-import type { FaultRow } from '../support/faults.js';
+import type { FaultRow } from './faults.js';
 
 /*
  * `npm run test:infra -- [--short] [--write] [words of specs' names]`: tries faults of the infrastructure, and prints a table of

@@ -2,7 +2,7 @@ import { connect as connectTcp } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
 import { Crowd } from '../support/crowd.js';
-import { isFull, reportFault } from '../support/faults.js';
+import { isFull, reportFault } from './faults.js';
 import { needs } from '../support/installed.js';
 import { hasPgBouncer, PgBouncer } from '../support/pgbouncer.js';
 import { query } from '../support/database.js';

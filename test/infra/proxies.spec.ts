@@ -7,8 +7,8 @@ import { bearer, claimsOf, signIn } from '../support/sign-in.js';
 import { Cluster } from '../support/cluster.js';
 import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
-import { FaultHttp, FaultTally, FaultLoad } from '../support/fault-load.js';
-import { isFull } from '../support/faults.js';
+import { FaultHttp, FaultTally, FaultLoad } from './fault-load.js';
+import { isFull } from './faults.js';
 import { needs, isInstalled, PROGRAMS } from '../support/installed.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
@@ -17,7 +17,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deployed, complaints, ProxyProcess } from '../support/proxy-process.js';
+import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from '../support/free-port.js';
 
 /** A key, and a certificate for 127.0.0.1 that it has signed itself, as files of a directory. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster.js';
-import { FaultLoad } from '../support/fault-load.js';
+import { FaultLoad } from './fault-load.js';
 import { freePort } from '../support/free-port.js';
 import { needs } from '../support/installed.js';
-import { isFull } from '../support/faults.js';
+import { isFull } from './faults.js';
 import { hasRedis, RedisServer, SentinelServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/waiting.js';

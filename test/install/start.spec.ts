@@ -121,7 +121,7 @@ describe('the start', () => {
     afterAll(() => new Promise((resolve) => mute.close(resolve)));
 
     it('while its code is loaded', async () => {
-      const preload = new URL('../support/signal-while-loading.mjs', import.meta.url).href;
+      const preload = new URL('./signal-while-loading.mjs', import.meta.url).href;
       service = await spawnService({ NODE_OPTIONS: `--import=${preload}` });
       expect(await service.ended).toBe(0); // without a handler there is no exit code, and process 1 ignores the signal
     });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { EXAMPLE } from '../../openapi/examples.js';
-import { document, routes, tokenOf, type Route } from '../support/openapi/document.js';
+import { document, routes, tokenOf, type Route } from './document.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, signIn } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';

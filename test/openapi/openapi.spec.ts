@@ -6,7 +6,7 @@ import type { Browser } from 'playwright-core';
 import request from 'supertest';
 import { ERROR_STATUS } from '../../src/errors/oauth-error.js';
 import { inChromium, launchChromium } from '../support/chromium.js';
-import { document, routes } from '../support/openapi/document.js';
+import { document, routes } from './document.js';
 import { startTestService, type TestService } from '../support/service.js';
 
 const PUBLIC_URL = 'https://sign-in.example';

@@ -87,7 +87,7 @@ function attributesOf({ attributes }: Pick<CollectedSpan, 'attributes'>): Record
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
-const PRELOAD = fileURLToPath(new URL('../support/loaded-modules.cjs', import.meta.url));
+const PRELOAD = fileURLToPath(new URL('./loaded-modules.cjs', import.meta.url));
 const SERVER = 2;
 const CLIENT = 3;
 

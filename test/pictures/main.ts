@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { DemoVisitors, isSignedIn, provider, signInButton } from '../support/demo-visitor.js';
+import { DemoVisitors, isSignedIn, provider, signInButton } from '../browsers/demo-visitor.js';
 import { startServiceProcess } from '../support/service-process.js';
 
 const FOLDER = fileURLToPath(new URL('../../docs/pictures/', import.meta.url));

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core';
-import { BoundApp } from '../../support/bound-app.js';
+import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 
 /** Makes every use of IndexedDB fail. */

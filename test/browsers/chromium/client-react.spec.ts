@@ -9,7 +9,7 @@ import { storeSession } from '../../support/client-app.js';
 import { StubProvider } from '../../support/stub-provider.js';
 import { until } from '../../support/waiting.js';
 import { createRequire } from 'node:module';
-import { bundle, Pages } from '../../support/bundle.js';
+import { bundle, Pages } from '../bundle.js';
 
 /** A client, and components that show everything that the hooks say. `listeners` mount and unmount by buttons. */
 const appSource = (service: string): string => `

@@ -1,5 +1,5 @@
 import type { BrowserContext, Frame, Locator, Page } from 'playwright-core';
-import { BoundApp } from '../../support/bound-app.js';
+import { BoundApp } from '../bound-app.js';
 import { inChromium } from '../../support/chromium.js';
 
 inChromium('the client signs in by a window of its own', () => {

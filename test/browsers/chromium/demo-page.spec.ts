@@ -14,7 +14,7 @@ import {
   signInButton,
   steps,
   submit,
-} from '../../support/demo-visitor.js';
+} from '../demo-visitor.js';
 import { startTestService, type TestService } from '../../support/service.js';
 
 inChromium('the page of the demo', () => {

@@ -14,7 +14,7 @@ import {
   signInButton,
   steps,
   submit,
-} from '../../support/demo-visitor.js';
+} from '../demo-visitor.js';
 import { query } from '../../support/database.js';
 import { startTestService, type TestService } from '../../support/service.js';
 import { StubProvider } from '../../support/stub-provider.js';

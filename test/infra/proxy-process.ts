@@ -2,8 +2,8 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { PROGRAMS } from './installed.js';
-import { until } from './waiting.js';
+import { PROGRAMS } from '../support/installed.js';
+import { until } from '../support/waiting.js';
 
 /** A proxy that runs in the foreground, with what it has written. */
 export class ProxyProcess {

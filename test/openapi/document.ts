@@ -21,7 +21,7 @@ interface Document {
 }
 
 export const document = JSON.parse(
-  readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
 ) as Document;
 
 export interface Route {

@@ -1,10 +1,10 @@
 import { createServer, request as send, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { launchChromium } from './chromium.js';
-import { ClientApp } from './client-app.js';
-import { startTestService, type TestService } from './service.js';
-import { StubProvider } from './stub-provider.js';
+import { launchChromium } from '../support/chromium.js';
+import { ClientApp } from '../support/client-app.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { StubProvider } from '../support/stub-provider.js';
 
 /** What the client stores of a session. */
 export interface Stored {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { ServiceProcess } from './service-process.js';
+import type { ServiceProcess } from '../support/service-process.js';
 import { Agent, request, type OutgoingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 

@@ -6,7 +6,7 @@ import type {
   Locator,
   Page,
 } from 'playwright-core';
-import { launchChromium } from './chromium.js';
+import { launchChromium } from '../support/chromium.js';
 
 /** Browsers on the demo page; each context is a device. Records errors and policy violations. */
 export class DemoVisitors {

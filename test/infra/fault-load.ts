@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { reportFault } from './faults.js';
-import { Cluster } from './cluster.js';
-import { SocketClient, type Received } from './socket-client.js';
-import { until } from './waiting.js';
+import { Cluster } from '../support/cluster.js';
+import { SocketClient, type Received } from '../support/socket-client.js';
+import { until } from '../support/waiting.js';
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import https from 'node:https';
