@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { needs } from '../support/installed.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
-import { insertSessions } from '../support/storm.js';
+import { insertSessions } from '../support/sign-in.js';
 import { until } from '../support/waiting.js';
 
 /** The start needs more than half of it: Node.js reads modules in parallel. */

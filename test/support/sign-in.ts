@@ -2,7 +2,9 @@ import request, { type Response, type Test } from 'supertest';
 import { randomUUID, randomBytes } from 'node:crypto';
 import type { SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import { parseIdentity } from '../../src/provider/identity/identity.js';
+import { hashRefreshToken, makeRefreshToken } from '../../src/token/refresh/refresh-token.js';
 import { userIdOf } from '../../src/user/user-id.js';
+import { query } from './database.js';
 
 export interface Tokens {
   access_token: string;
@@ -81,4 +83,27 @@ export function signInOf(name: string, fields: Partial<SignIn> = {}, deviceId: s
     accessToken: { token: `header.${name}.signature`, jti, expiresAt, expiresIn: 900 },
     ...fields,
   };
+}
+
+/** Inserts sessions, each of its own user. @returns their refresh tokens */
+export async function insertSessions(databaseUrl: string, count: number): Promise<string[]> {
+  const sessions = Array.from({ length: count }, () => ({
+    userId: randomUUID(),
+    sessionId: randomUUID(),
+    deviceId: randomUUID(),
+  }));
+  const tokens = sessions.map((session) => makeRefreshToken(session));
+  await query(
+    databaseUrl,
+    `INSERT INTO refresh_tokens (user_id, session_id, device_id, token_hash, expires_at)
+     SELECT *, now() + interval '30 days' FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[])`,
+    [
+      sessions.map(({ userId }) => userId),
+      sessions.map(({ sessionId }) => sessionId),
+      sessions.map(({ deviceId }) => deviceId),
+      tokens.map((token) => hashRefreshToken(token)),
+    ],
+  );
+  await query(databaseUrl, 'VACUUM (ANALYZE) refresh_tokens');
+  return tokens;
 }
