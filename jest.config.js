@@ -19,8 +19,6 @@ const SLOW = [
   'test/attacks/ping-flood.spec.ts',
   'test/attacks/polling-handshakes.spec.ts',
   'test/attacks/redis-messages.spec.ts',
-  'test/attacks/renames.spec.ts',
-  'test/attacks/slow-requests.spec.ts',
   'test/attacks/upgrades.spec.ts',
   'test/database/clock.spec.ts',
   'test/database/crash.spec.ts',

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { createDatabase, type TestDatabase } from '../support/database.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
+import { report, Witness } from './attack.js';
 
 const SIZE = 65_000; // just below what is refused unread
 const JSON_TYPE = 'application/json';
@@ -65,7 +64,7 @@ describe('bodies that are long to read', () => {
     ['percent signs', FORM_TYPE, `a=${'%'.repeat(SIZE)}`.slice(0, SIZE)],
     ['equals signs', FORM_TYPE, '='.repeat(SIZE)],
   ])('%s', async (name, type, body) => {
-    const cost = new AttackCost(service);
+    const witness = new Witness(service);
     let fastest = Infinity;
     // The fastest of several: the machine's other work must not count.
     for (let i = 0; i < ROUNDS && fastest > TIMES_A_HARMLESS_ONE * harmless; i++) {
@@ -73,10 +72,8 @@ describe('bodies that are long to read', () => {
       expect([400, 401]).toContain(status);
       fastest = Math.min(fastest, ms);
     }
-    await cost.end(
-      `${name}: ${fastest.toFixed(1)} ms, a harmless body ${harmless.toFixed(1)} ms`,
-      body.length,
-    );
+    const times = `${fastest.toFixed(1)} ms, a harmless body ${harmless.toFixed(1)} ms`;
+    report(`${name}: ${times}`, body.length, await witness.stop());
     expect(fastest / harmless).toBeLessThan(TIMES_A_HARMLESS_ONE);
   });
 
@@ -85,58 +82,3 @@ describe('bodies that are long to read', () => {
     expect(status).toBe(404);
   });
 });
-
-const LOOK_EVERY_MS = 10;
-
-/** What an attack costs the service, seen from outside: how long others waited, and what its process holds. */
-class AttackCost {
-  private readonly agent = new Agent({ keepAlive: true });
-  private readonly before: number;
-  private longestGap = 0;
-  private peak = 0;
-  private isOver = false;
-  private readonly watching: Promise<void>;
-
-  constructor(private readonly service: ServiceProcess) {
-    this.before = this.residentMiB();
-    this.watching = this.watch();
-    this.watching.catch(() => undefined); // stop() throws it
-  }
-
-  /** Ends the watch; prints one line, and gives the longest gap of `/health/live` in milliseconds. */
-  async end(attack: string, bytes: number): Promise<number> {
-    this.isOver = true;
-    await this.watching;
-    this.agent.destroy();
-    const memory = this.peak === 0 ? '' : `, ${this.before.toFixed(0)} → ${this.peak.toFixed(0)} MiB`;
-    const gap = this.longestGap.toFixed(0);
-    process.stdout.write(`${attack}: ${bytes} bytes sent; /health/live ${gap} ms at most${memory}\n`);
-    return this.longestGap;
-  }
-
-  private async watch(): Promise<void> {
-    while (!this.isOver) {
-      const asked = performance.now();
-      await new Promise<void>((resolve, reject) => {
-        request(`${this.service.url}/health/live`, { agent: this.agent }, (response) =>
-          response.resume().on('end', resolve),
-        )
-          .on('error', reject)
-          .end();
-      });
-      this.longestGap = Math.max(this.longestGap, performance.now() - asked);
-      this.peak = Math.max(this.peak, this.residentMiB());
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
-    }
-  }
-
-  /** 0 on systems other than Linux. */
-  private residentMiB(): number {
-    try {
-      const status = readFileSync(`/proc/${this.service.child.pid}/status`, 'utf8');
-      return Number(/VmRSS:\s+(\d+)/.exec(status)![1]) / 1024;
-    } catch {
-      return 0;
-    }
-  }
-}

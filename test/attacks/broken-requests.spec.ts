@@ -11,9 +11,11 @@ import { until } from '../support/waiting.js';
 const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 /** In place of 10 s, 30 s, and half a second between two looks. */
 const LIMITS = { headersTimeout: 300, requestTimeout: 600 };
+const SLOW = 40; // sockets of each kind
+const DRIP_EVERY_MS = 50;
 
-/** The bytes after a request cannot be read: what is said then must be no answer to another request. */
-describe('requests that break off or are followed by what is none', () => {
+/** The bytes after a request cannot be read: what is said then must be no answer to another request. Slow requests must end. */
+describe('requests that break off, never end, or are followed by what is none', () => {
   let provider: StubProvider;
   let service: TestService;
   let server: Server;
@@ -23,10 +25,12 @@ describe('requests that break off or are followed by what is none', () => {
     provider = await StubProvider.start();
     service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
     server = service.app.getHttpServer();
+    const { headersTimeout, requestTimeout } = server;
+    expect({ headersTimeout, requestTimeout }).toEqual({ headersTimeout: 10_000, requestTimeout: 30_000 });
     Object.assign(server, LIMITS);
   });
+  afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()));
   afterAll(async () => {
-    for (const socket of sockets) socket.destroy();
     await service?.close();
     await provider?.close();
   });
@@ -141,6 +145,50 @@ describe('requests that break off or are followed by what is none', () => {
     socket.write(bytes);
     await once(socket, 'close');
     expect(statuses(heard())).toEqual(expected);
+  });
+
+  const begin = (line: string, ...headers: string[]): string => head(line, ...headers).slice(0, -4);
+  const BODY = ['Content-Type: application/json', 'Content-Length: 60000'];
+  it.each([
+    ['that send nothing', '', ''],
+    ['whose head never ends', begin('GET /health/live', 'X: '), 'x'],
+    ['whose body never ends', head('POST /oauth2/refresh', ...BODY) + '{"a":"', 'x'],
+    [
+      'whose chunks never end',
+      head('POST /oauth2/refresh', BODY[0]!, 'Transfer-Encoding: chunked'),
+      '1\r\nx\r\n',
+    ],
+    ['whose body nobody asked for', head('POST /nothing', ...BODY), 'x'],
+  ])('requests %s are ended soon after their time, though the other side never hangs up', async (_name, first, drip) => {
+    const mine = Array.from({ length: SLOW }, () => {
+      const options = { port: service.settings.port, host: '127.0.0.1', allowHalfOpen: true };
+      const socket = connect(options, () => first !== '' && socket.write(first));
+      return socket.on('error', () => undefined).resume();
+    });
+    sockets.push(...mine);
+    await Promise.all(mine.map((socket) => once(socket, 'connect')));
+    const dripping = setInterval(() => {
+      if (drip !== '') for (const socket of mine) if (socket.writable) socket.write(drip);
+    }, DRIP_EVERY_MS);
+    try {
+      const began = performance.now();
+      await until(async () => (await connections()) === 0);
+      expect(performance.now() - began).toBeLessThan(10_000); // Node.js by itself looks every 30 s
+    } finally {
+      clearInterval(dripping);
+    }
+  });
+
+  function connections(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
+  }
+
+  it('a connection that was opened ahead and not used is ended without an answer, which its first request might take for its own', async () => {
+    const { socket, heard } = await open();
+    await once(socket, 'close');
+    expect(heard()).toBe('');
   });
 
   it('a connection that was opened ahead does not hold up the end of the service', async () => {

@@ -9,8 +9,6 @@ import { StubProvider } from '../support/stub-provider.js';
 const SECRET = 'a client secret of the table';
 const HONEST = 'https://honest.example';
 const UNKNOWN = 'unknown';
-const PAIRS = 200;
-const AT_ONCE = 20;
 
 /** What a provider's adapter and settings know about its issuer. */
 interface Known {
@@ -29,7 +27,6 @@ describe('mix-up', () => {
   let attacker: StubProvider;
   let nonces: Map<string, string>;
   let service: TestService;
-  const cost = { victims: 0, bytes: 0 };
 
   const endpoints = () => ({
     authorize_url: `${attacker.url}/authorize`,
@@ -89,7 +86,6 @@ describe('mix-up', () => {
       ...Object.fromEntries(names.map((name) => [name, TABLE[name]!().keys])),
       judge: own('judge', `issuer: 'own'`),
       failing: own('failing', `issuer() { throw new Error('away'); }`),
-      number: own('number', 'issuer: () => 7'),
     };
     const env = Object.entries(providers).flatMap(([name, keys]) =>
       Object.entries({ client_id: 'latchkey', client_secret: SECRET, ...keys }).map(([key, value]) => [
@@ -103,9 +99,6 @@ describe('mix-up', () => {
     await service?.close();
     await attacker?.close();
     rmSync(directory, { recursive: true });
-    process.stdout.write(
-      `mix-up: costs the attacker a provider of his own and 2 requests, ${Math.round(cost.bytes / cost.victims)} bytes, a victim; 0 of ${cost.victims} codes reached him\n`,
-    );
   });
   beforeEach(() => (attacker.requests.length = 0));
 
@@ -121,12 +114,9 @@ describe('mix-up', () => {
   async function refused(provider: string, iss: string): Promise<void> {
     const code = `code-of-the-victim-${serial++}`;
     const state = await begin(provider, code);
-    const posted = { code, state, iss };
-    const { status, body, text } = await request(service.url).post('/oauth2/token').send(posted);
+    const { status, body, text } = await request(service.url).post('/oauth2/token').send({ code, state, iss });
     expect([status, body]).toMatchObject([401, { error: 'invalid_grant' }]);
     expect(text).not.toContain(iss);
-    cost.victims++;
-    cost.bytes += Buffer.byteLength(`${provider}${JSON.stringify(posted)}`);
     const again = await request(service.url).post('/oauth2/token').send({ code, state });
     expect([again.status, again.body]).toMatchObject([
       401,
@@ -153,7 +143,8 @@ describe('mix-up', () => {
 
     it('refuses every iss but the right one; the code is not sent on, and the state is used up', async () => {
       const { issuer } = known();
-      for (const iss of variants(issuer === UNKNOWN ? HONEST : issuer)) await refused(name, iss);
+      const others = [HONEST, attacker.url].filter((other) => other !== issuer); // of another provider in the table (P2)
+      for (const iss of [...variants(issuer === UNKNOWN ? HONEST : issuer), ...others]) await refused(name, iss);
     });
 
     it('takes the right one, if it is known', async () => {
@@ -215,38 +206,9 @@ describe('mix-up', () => {
     await refused('judge', 'https://refused.example');
   });
 
-  it.each(['failing', 'number'])(
-    'an adapter whose issuer is %s is a server_error; the code stays here',
-    async (name) => {
-      const state = await begin(name, 'c');
-      await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(500);
-      expect(attacker.requests).toEqual([]);
-    },
-  );
-
-  it(`of ${PAIRS} random pairs of state and iss, only those that belong together let a code leave (P2)`, async () => {
-    const pick = () => names[Math.floor(Math.random() * names.length)]!;
-    const expected: string[] = [];
-    for (let round = 0; round < PAIRS / AT_ONCE; round++) {
-      await Promise.all(
-        Array.from({ length: AT_ONCE }, async (_, n) => {
-          const [begun, other] = [pick(), pick()];
-          const iss = other.startsWith('oidc') ? attacker.url : HONEST;
-          const code = `pair-${round}-${n}`;
-          const state = await begin(begun, code);
-          const fits = TABLE[begun]!().issuer === iss;
-          if (fits) expected.push(code);
-          await request(service.url)
-            .post('/oauth2/token')
-            .send({ code, state, iss })
-            .expect(fits ? 200 : 401);
-        }),
-      );
-    }
-    const sent = attacker.requests
-      .filter(({ method }) => method === 'POST')
-      .map(({ body }) => new URLSearchParams(body).get('code'));
-    expect(new Set(sent)).toEqual(new Set(expected));
-    expect(sent).toHaveLength(expected.length);
+  it('an adapter whose issuer() fails is a server_error; the code stays here', async () => {
+    const state = await begin('failing', 'c');
+    await request(service.url).post('/oauth2/token').send({ code: 'c', state, iss: HONEST }).expect(500);
+    expect(attacker.requests).toEqual([]);
   });
 });

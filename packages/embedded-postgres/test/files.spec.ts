@@ -1,13 +1,31 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { refuseSpecialFiles } from '../src/cluster.js';
+import { makeFileFor } from '../src/own-file.js';
 import { disownStalePid, readPostmaster } from '../src/postmaster.js';
 
-describe('postmaster.pid', () => {
-  let path: string;
-  beforeEach(() => (path = mkdtempSync(join(tmpdir(), 'latchkey-pid-'))));
-  afterEach(() => rmSync(path, { recursive: true }));
+let path: string;
+beforeEach(() => (path = mkdtempSync(join(tmpdir(), 'latchkey-files-'))));
+afterEach(() => rmSync(path, { recursive: true }));
 
+// Named pipes and links in a cluster: test/attacks/embedded-database.spec.ts.
+describe('a name that another program has replaced', () => {
+  it('by a link: no file is made through it', () => {
+    const [target, link] = [join(path, 'target'), join(path, 'link')];
+    writeFileSync(target, 'kept');
+    symlinkSync(target, link);
+    expect(() => makeFileFor(undefined, link, 'secret')).toThrow(/EEXIST/);
+    expect(readFileSync(target, 'utf8')).toBe('kept');
+  });
+
+  it('by a link to a device: refused before PostgreSQL reads it', () => {
+    symlinkSync('/dev/zero', join(path, 'pg_hba.conf'));
+    expect(() => refuseSpecialFiles(path)).toThrow(/pg_hba\.conf is not a file of PostgreSQL's/);
+  });
+});
+
+describe('postmaster.pid', () => {
   const socket = { host: '/run/latchkey-1', port: 5432 };
   const tcp = { host: '127.0.0.1', port: 40123 };
   it.each([
