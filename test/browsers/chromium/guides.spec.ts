@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { compileScript, parse } from 'vue/compiler-sfc';
-import { bearer } from '../support/sign-in.js';
-import { bundle, Pages } from '../browsers/bundle.js';
-import { inChromium, launchChromium } from '../support/chromium.js';
-import { startTestService, type TestService } from '../support/service.js';
-import { storeSession } from '../support/client-app.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { bearer } from '../../support/sign-in.js';
+import { bundle, Pages } from '../bundle.js';
+import { inChromium, launchChromium } from '../../support/chromium.js';
+import { startTestService, type TestService } from '../../support/service.js';
+import { storeSession } from '../../support/client-app.js';
+import { StubProvider } from '../../support/stub-provider.js';
 
 /**
  * Returns the files in a document: code blocks that begin with a line such as `// src/app.tsx` or `<!-- src/App.vue -->`.
@@ -14,7 +14,7 @@ import { StubProvider } from '../support/stub-provider.js';
  * @returns their contents, by the names without `src/`
  */
 function filesIn(path: string): Record<string, string> {
-  const text = readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+  const text = readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
   const blocks = text.matchAll(/^```\w+\n((?:\/\/|<!--) src\/(\S+).*\n[^]*?)^```$/gm);
   return Object.fromEntries([...blocks].map(([, code, name]) => [name!, code!]));
 }
@@ -39,9 +39,9 @@ const VUE = {
 const withOrders = (name: string, page: string): string =>
   name === 'App.vue'
     ? page
-        .replace('<script setup lang="ts">\n', "$&import Orders from './Orders.vue';\n")
+        .replace('<script setup lang="ts">\n', "$&import Orders from '../../client/Orders.vue';\n")
         .replace('</p>', '$&<Orders />')
-    : `import { Orders } from './Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
+    : `import { Orders } from '../../client/Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
 
 /** The code of a guide, as its reader would copy it; `main` comes first. */
 async function bundleGuide(guide: string, main: string, service: string): Promise<string> {
