@@ -1,4 +1,49 @@
-import { DECORATORS, files, GROUND, importsOf, packagesOf, roomOf, sourceOf } from '../support/rooms.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseSync } from '@swc/core';
+
+const SRC = fileURLToPath(new URL('../../src/', import.meta.url));
+
+/** The source files of the service without their specs, as paths under src. */
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => /\.[cm]?ts$/.test(file) && !file.endsWith('.spec.ts'))
+  .map((file) => file.replaceAll('\\', '/'));
+
+function sourceOf(file: string): string {
+  return readFileSync(join(SRC, file), 'utf8');
+}
+
+/** What a file imports of the service, types as well; as paths under src, which end in `.js`. */
+function importsOf(file: string): string[] {
+  return namedImportsOf(file).map(({ path }) => path);
+}
+
+/** Imports with the imported names; no names for `import *` and for side effects. */
+function namedImportsOf(file: string): { readonly path: string; readonly names: string }[] {
+  const found = sourceOf(file).matchAll(/(?:(\{[^{}]*\})\s*from|from|import)\s*\(?['"`](\.[^'"`]+)['"`]/g);
+  return [...found].map(([, names = '', path]) => ({
+    path: relative(SRC, resolve(SRC, dirname(file), path!)).replaceAll('\\', '/'),
+    names,
+  }));
+}
+
+/** Which packages of this repository a file imports (`#embedded-postgres`). */
+function packagesOf(file: string): string[] {
+  return [...sourceOf(file).matchAll(/(?:from|import)\s*\(?['"`](#[^'"`]+)['"`]/g)].map(([, name]) => name!);
+}
+
+/** The folder under src; events.ts and spans.ts are modules of one file. Undefined for what puts the modules together. */
+function moduleOf(path: string): string | undefined {
+  if (path.includes('/')) return path.split('/')[0];
+  return /^(events|spans)\.[jt]s$/.exec(path)?.[1];
+}
+
+/** Decorators for every controller; no other file of their module may be imported with them. */
+const DECORATORS = 'token/guard/access.js';
+
+/** Open to every module. */
+const GROUND = ['config', 'errors', 'events', 'spans', 'database', 'http', 'channel', DECORATORS];
 
 /** Folders of src, or single files, that a folder may import besides the ground. Only the files in src/ itself may import the rest. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -27,7 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 
 describe('who may import whom', () => {
-  const inRooms = files.filter((file) => roomOf(file));
+  const inModules = files.filter((file) => moduleOf(file));
 
   it('finds imports', () => {
     expect(files.length).toBeGreaterThan(50);
@@ -35,12 +80,12 @@ describe('who may import whom', () => {
   });
 
   it('imports only what the table allows', () => {
-    const violations = inRooms.flatMap((file) => {
-      const allowed = MAY_IMPORT[roomOf(file)!];
+    const violations = inModules.flatMap((file) => {
+      const allowed = MAY_IMPORT[moduleOf(file)!];
       if (!allowed) return [`${file}: not in the table`];
-      const others = importsOf(file).filter((path) => roomOf(path) !== roomOf(file));
+      const others = importsOf(file).filter((path) => moduleOf(path) !== moduleOf(file));
       return others
-        .filter((path) => !allowed.includes(path) && !allowed.includes(roomOf(path)!))
+        .filter((path) => !allowed.includes(path) && !allowed.includes(moduleOf(path)!))
         .map((path) => `${file}: ${path}`);
     });
     expect(violations).toEqual([]);
@@ -65,6 +110,114 @@ describe('who may import whom', () => {
 
   it('only src/config reads the environment', () => {
     const readers = files.filter((file) => /process\.env|['"]node:process['"]/.test(sourceOf(file)));
-    expect(readers.every((file) => roomOf(file) === 'config')).toBe(true);
+    expect(readers.every((file) => moduleOf(file) === 'config')).toBe(true);
+  });
+});
+
+/** Files with statements that span modules: they combine the `*.sql.ts` of the tables' modules, and a comment says so. */
+const SPANNING = [
+  'auth/sign-in/batched-sign-ins.ts',
+  'auth/sign-in/sign-in.store.ts',
+  'auth/sign-in/stepwise-sign-ins.ts',
+  'auth/users/users.service.ts',
+  'device/device.store.ts',
+  'device/sign-out.service.ts',
+  'realtime/push/push.store.ts',
+];
+
+const MIGRATIONS = 'database/migrations/'; // for the tables of all modules
+
+/** Also a right of service keys and a path, so the word alone is no table. */
+const ALSO_A_RIGHT = 'users';
+
+/** All entities: table, class and module. */
+const entities = files.flatMap((file) =>
+  [...sourceOf(file).matchAll(/@Entity\('(\w+)'.*?\bclass (\w+)/gs)].map(([, table, name]) => ({
+    table: table!,
+    name: name!,
+    module: moduleOf(file),
+  })),
+);
+
+interface SyntaxNode {
+  readonly type?: string;
+  readonly value?: string;
+  readonly quasis?: readonly { readonly cooked: string }[];
+}
+
+/** The texts in a source: strings, and templates without their expressions; no comments. */
+function textsIn(node: SyntaxNode): string[] {
+  if (node.type === 'StringLiteral') return [node.value!];
+  const own = node.type === 'TemplateLiteral' ? [node.quasis!.map(({ cooked }) => cooked).join(' … ')] : [];
+  const children = Object.values(node).filter((child) => typeof child === 'object' && child !== null);
+  return [...own, ...children.flatMap((child) => textsIn(child as SyntaxNode))];
+}
+
+const SQL =
+  /\b(SELECT|INSERT|UPDATE|DELETE|TRUNCATE|LOCK|TABLE|FROM|INTO|JOIN|USING|WHERE|AND|NOT|EXISTS|WITH)\b/;
+
+/**
+ * The tables that a source names: in a text with words of SQL (in lower case: after such a word), as `table.column` (not in
+ * a path), or as the whole text, by the table's name or its class's.
+ */
+function tablesIn(source: string): string[] {
+  const texts = textsIn(parseSync(source, { syntax: 'typescript', decorators: true }));
+  const named = entities.filter(({ table, name }) => {
+    const word = new RegExp(`\\b${table}\\b`);
+    const column = new RegExp(`(?<![\\w./-])${table}\\.\\w`);
+    const lowerCase = new RegExp(
+      `\\b(?:from|into|update|join|using|truncate|table)\\s+(?:only\\s+)?"?${table}\\b`,
+      'i',
+    );
+    return texts.some(
+      (text) =>
+        (text !== ALSO_A_RIGHT && [table, name].includes(text)) ||
+        column.test(text) ||
+        lowerCase.test(text) ||
+        (SQL.test(text) && word.test(text)),
+    );
+  });
+  return named.map(({ table }) => table);
+}
+
+describe('a table is named in its own module', () => {
+  it('has one', () => {
+    expect(entities.length).toBeGreaterThanOrEqual(12);
+    expect(entities.map(({ module }) => module)).not.toContain(undefined);
+  });
+
+  it('and in the SQL of no other module', () => {
+    const strangers = files
+      .filter((file) => !file.startsWith(MIGRATIONS))
+      .flatMap((file) => tablesIn(sourceOf(file)).map((table) => ({ file, table })))
+      .filter(({ file, table }) => moduleOf(file) !== entities.find((one) => one.table === table)!.module);
+    expect(strangers).toEqual([]);
+  });
+
+  it('except in migrations; their folder has no other files', () => {
+    const migrations = files.filter((file) => file.startsWith(MIGRATIONS));
+    expect(migrations.filter((file) => !/\/\d{13}-[\w-]+\.ts$/.test(file))).toEqual([]);
+  });
+
+  it('and its entity is imported by no other module, only by the list of entities', () => {
+    const names = entities.map(({ name }) => name);
+    const isEntity = (path: string, imported: string): boolean =>
+      path.endsWith('.entity.js') || names.some((name) => new RegExp(`\\b${name}\\b`).test(imported));
+    const strangers = files.filter(
+      (file) =>
+        file !== 'entities.ts' &&
+        namedImportsOf(file).some(
+          ({ path, names: all }) => isEntity(path, all) && moduleOf(path) !== moduleOf(file),
+        ),
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('and a file with statements that span modules has a comment about that', () => {
+    const spanning = files.filter((file) =>
+      importsOf(file).some((path) => path.endsWith('.sql.js') && moduleOf(path) !== moduleOf(file)),
+    );
+    expect(spanning.toSorted()).toEqual(SPANNING);
+    for (const file of spanning) expect(sourceOf(file)).toMatch(/spans[\s*/]+(?:modules|rooms)/);
   });
 });

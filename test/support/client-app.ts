@@ -91,18 +91,6 @@ export class ClientApp {
     };
     const server = createServer((request, response) => {
       const path = request.url?.split('?')[0] ?? '';
-      if (path === '/away') {
-        response.writeHead(307, { Location: `${app.foreignUrl}/echo` }).end();
-        return;
-      }
-      if (path === '/echo') {
-        // Allows everything, so that only the client's own care can keep the token back.
-        const { origin = '*', authorization = 'no token' } = request.headers;
-        response.setHeader('Access-Control-Allow-Origin', origin);
-        response.setHeader('Access-Control-Allow-Headers', 'authorization');
-        response.end(authorization);
-        return;
-      }
       const script = scripts[path];
       const text = script?.() ?? pages[path];
       response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html; charset=utf-8');

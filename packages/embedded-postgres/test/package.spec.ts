@@ -41,15 +41,3 @@ it('runs one for a while, and removes it', async () => {
   `);
   expect(JSON.parse(output)).toEqual({ rows: [{ fsync: 'off' }], isThere: false });
 });
-
-it('has types that hold without those of anything else', async () => {
-  const source = `
-    import { startEmbeddedPostgres, type EmbeddedPostgres } from '@latchkey/embedded-postgres';
-    import { startTemporaryPostgres } from '@latchkey/embedded-postgres/temporary';
-    export const database: Promise<EmbeddedPostgres> = startEmbeddedPostgres({ dataDir: 'd', log: (line) => line.length });
-    export const pid: Promise<number> = startTemporaryPostgres({ dataDir: 'd' }).then((server) => server.pid);
-    // @ts-expect-error dataDir is required
-    void startEmbeddedPostgres({ log: () => undefined });
-    `;
-  expect(await project.typeCheck({ 'types.ts': source }, { module: 'nodenext' })).toBe('');
-});

@@ -1,26 +1,10 @@
 import { jest } from '@jest/globals';
-import { fork } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { TcpProxy } from '../../../test/support/tcp-proxy.js';
 import { until } from '../../../test/support/waiting.js';
 import { createVerifier, type LatchkeyError, type Verifier, type VerifierOptions } from '../src/index.js';
 import { ended, FakeService, SERVICE_KEY } from './support/fake-service.js';
-
-const SCRIPT = fileURLToPath(new URL('./support/api.ts', import.meta.url));
-
-/** Starts an API in another process, which a test can stop. */
-async function startApi(options: VerifierOptions) {
-  const child = fork(SCRIPT, [JSON.stringify(options)], { execArgv: ['--import', 'tsx'] });
-  const [port] = (await once(child, 'message')) as [number];
-  const ask = async (token: string): Promise<number> => {
-    const headers = { Authorization: `Bearer ${token}` };
-    return (await fetch(`http://127.0.0.1:${port}/`, { headers })).status;
-  };
-  return { child, ask };
-}
 
 /** Verification while sign-outs are received, and while they are not (contract §8). */
 describe('with a service key', () => {
@@ -366,23 +350,6 @@ describe('with a service key', () => {
       await until(() => verifier.isTold);
       expect(service.cursors.at(-1)).toMatch(/^c[01]$/);
       await proxy.refuse();
-    });
-
-    it('what arrives after a process pause is outdated: only a new connection counts', async () => {
-      const { child, ask } = await startApi({ issuer: service.url, serviceKey: SERVICE_KEY });
-      try {
-        const token = await service.token();
-        expect(await ask(token)).toBe(200);
-        child.kill('SIGSTOP'); // the process reads what was sent during the pause before any of its timers runs
-        await delay(2100);
-        service.introspect = (_, response) => response.end('{"active":false}');
-        const asking = ask(token);
-        child.kill('SIGCONT');
-        expect(await asking).toBe(401); // it was asked, although the stream had spoken
-        await until(() => service.cursors.length === 2);
-      } finally {
-        child.kill('SIGKILL');
-      }
     });
   });
 

@@ -126,15 +126,6 @@ inChromium('the client keeps a session', () => {
     await deaf.waitForFunction('!latchkey.session');
   });
 
-  it('sends its token to listed origins only, and lets no redirect carry it further', async () => {
-    const page = await signIn();
-    const answer = (address: string): Promise<string> =>
-      page.evaluate(`latchkey.fetch('${address}').then((response) => response.text())`);
-    expect(await answer('/echo')).toBe(`Bearer ${await token(page)}`);
-    expect(await answer(`${app.foreignUrl}/echo`)).toBe('no token');
-    expect(await answer('/away')).toBe('no token');
-  });
-
   it('asks for a login, with one session per tab, if another tab signs out this device', async () => {
     const options = { storage: 'sessionStorage' };
     const first = await signIn(options);

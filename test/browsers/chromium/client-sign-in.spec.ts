@@ -107,22 +107,6 @@ inChromium('the client signs in', () => {
     expect(new Set(posted.map(({ state }) => state)).size).toBe(2); // a retry is a new authorization
   });
 
-  it('says so when the service cannot be reached, in the language of the page, and to the application', async () => {
-    await page.route('**/oauth2/authorize?provider=**', (route) => route.abort());
-    await open({ locale: 'de-AT' });
-    await page.click('#in');
-    await page.getByRole('alert').waitFor();
-    await page.getByRole('button', { name: 'Schließen' }).click();
-    await page.getByText('network').waitFor();
-    await page.click('#in');
-    await page.getByRole('alert').getByText('Der Anmeldedienst ist nicht erreichbar').waitFor();
-    await page.unrouteAll();
-    await page.getByRole('button', { name: 'Erneut versuchen' }).click();
-    await provider().getByLabel('Password').waitFor();
-    await page.getByRole('button', { name: 'Schließen' }).click();
-    await page.getByText('cancelled').waitFor();
-  });
-
   it('offers a window at once if the page forbids the frame', async () => {
     app.policy = `default-src 'self'; connect-src *; frame-src 'none'`;
     await open();

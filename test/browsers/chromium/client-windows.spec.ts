@@ -257,7 +257,7 @@ inChromium('the client signs in by a window of its own', () => {
       const page = await world.open(context, { mode: 'iframe' });
       await page.click('#in');
       const popup = await popupBy(button(page, 'Open in a new window'));
-      await popup.goto(`${world.app.url}/echo`);
+      await popup.goto(`${world.app.url}/stranger?frame=about:blank`);
       expect(await popup.evaluate('Object.keys(sessionStorage)')).toEqual([]);
       await popup.goBack();
       await popup.getByText('Allow').click();
