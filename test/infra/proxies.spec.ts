@@ -9,34 +9,16 @@ import { Endings } from '../support/endings.js';
 import { EventStreamReader } from '../support/event-stream.js';
 import { FaultHttp, FaultTally, FaultLoad } from './fault-load.js';
 import { isFull } from './faults.js';
-import { needs, isInstalled, PROGRAMS } from '../support/installed.js';
+import { needs, isInstalled } from '../support/installed.js';
+import { privateCa } from '../support/private-ca.js';
 import { hasRedis, RedisServer } from '../support/redis-server.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { until } from '../support/waiting.js';
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deployed, complaints, ProxyProcess } from './proxy-process.js';
 import { freePort } from '../support/free-port.js';
-
-/** A key, and a certificate for 127.0.0.1 that it has signed itself, as files of a directory. */
-interface TlsCertificate {
-  readonly certificate: string;
-  readonly key: string;
-  /** The certificate's text, for clients to trust. */
-  readonly ca: string;
-}
-
-/** Makes one that is good for a day; needs openssl. */
-function tlsCertificate(directory: string): TlsCertificate {
-  const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
-  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  const name = ['-subj', '/CN=latchkey.test', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  const args = ['req', '-x509', ...kind, ...name, '-keyout', key, '-out', certificate];
-  execFileSync('openssl', args, { stdio: 'pipe', env: { PATH: PROGRAMS } });
-  return { certificate, key, ca: readFileSync(certificate, 'utf8') };
-}
 
 const hasWebProxies = ['nginx', 'haproxy', 'openssl'].every(isInstalled);
 
@@ -65,8 +47,9 @@ class WebProxy {
    */
   static async before(kind: Kind, instances: readonly string[], changes: Changes = {}): Promise<WebProxy> {
     const directory = mkdtempSync(join(tmpdir(), `latchkey-${kind}-`));
-    const { certificate, key, ca } = tlsCertificate(directory);
-    const proxy = new WebProxy(kind, directory, await freePort(), ca);
+    const { ca, server } = privateCa(directory, 'IP:127.0.0.1');
+    const { certificate, key } = server;
+    const proxy = new WebProxy(kind, directory, await freePort(), readFileSync(ca, 'utf8'));
     const both = join(directory, 'both.pem');
     writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'));
     const addresses = ADDRESSES.map((address, i): [string, string] => [

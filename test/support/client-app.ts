@@ -73,15 +73,15 @@ export class ClientApp {
     readonly foreignUrl: string,
   ) {}
 
-  /** @param client the files of another client than the built one, by their names */
-  static async start(client?: ReadonlyMap<string, string>): Promise<ClientApp> {
+  static async start(): Promise<ClientApp> {
     const scripts: Record<string, () => string> = {
       '/app.js': () => (APP + app.also).replaceAll('SERVICE', JSON.stringify(app.service)),
       '/callback.js': () => CALLBACK.replace('SERVICE', JSON.stringify(app.service)),
       '/stranger.js': () => STRANGER,
       '/worker.js': () => WORKER.replaceAll('SERVICE', JSON.stringify(app.service)),
     };
-    for (const [name, text] of client ?? (await builtClient())) {
+    for (const name of (await readdir(CLIENT)).filter((one) => one.endsWith('.js'))) {
+      const text = await readFile(new URL(name, CLIENT), 'utf8');
       scripts[`/latchkey-client/${name}`] = () => text;
     }
     const pages: Record<string, string> = {
@@ -110,15 +110,6 @@ export class ClientApp {
     this.server.closeAllConnections();
     await new Promise((resolve) => this.server.close(resolve));
   }
-}
-
-async function builtClient(): Promise<Map<string, string>> {
-  const names = (await readdir(CLIENT)).filter((name) => name.endsWith('.js'));
-  return new Map(
-    await Promise.all(
-      names.map(async (name) => [name, await readFile(new URL(name, CLIENT), 'utf8')] as const),
-    ),
-  );
 }
 
 /**

@@ -220,26 +220,13 @@ export class ReplicatedPostgres {
       await primary.query(`CREATE ROLE ${SERVICE} LOGIN PASSWORD '${password}'`);
       await primary.query(`CREATE DATABASE ${SERVICE} OWNER ${SERVICE}`);
       await pair.copyStandby();
-      await pair.synchronous(true);
+      await primary.set('synchronous_standby_names', STANDBY);
+      await pair.whole();
       return pair;
     } catch (error) {
       await pair.stop();
       throw error;
     }
-  }
-
-  /** Whether commits on the primary wait for the standby. */
-  async synchronous(on: boolean): Promise<void> {
-    await this.primary.set('synchronous_standby_names', on ? STANDBY : '');
-    const wanted = on ? 'sync' : 'async';
-    await until(async () => [undefined, wanted].includes(await this.syncState()));
-  }
-
-  /** From now on the standby gets nothing, and no commit waits for it: the next failover loses what is acknowledged until then. */
-  async leaveStandbyBehind(): Promise<void> {
-    await this.synchronous(false);
-    await this.standby.set('primary_conninfo', '');
-    await until(async () => (await this.syncState()) === undefined);
   }
 
   /** Resolves when the standby follows the primary, and every commit waits for it. */
