@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
-import { createVerifier } from '../src/index.js';
+import { createVerifier } from '../../src/index.js';
 
 /** An API with `jose` alone or with this package. Arguments: which, the service's address and key. */
 const [, , which, issuer, serviceKey] = process.argv as [string, string, string, string, string];

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { fileURLToPath } from 'node:url';
-import { EndedSessions } from '../src/feed/ended-sessions.js';
-import { FakeService, SERVICE_KEY } from '../test/support/fake-service.js';
+import { EndedSessions } from '../../src/feed/ended-sessions.js';
+import { FakeService, SERVICE_KEY } from '../support/fake-service.js';
 
 /** `npm run bench -w packages/server`: what verifying costs an API, beside `jose` alone; and the memory of ended sessions. */
 const [ROUNDS, TURN_MS, CONNECTIONS, TOKENS] = [10, 2000, 32, 200];
