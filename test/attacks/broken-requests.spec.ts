@@ -159,25 +159,28 @@ describe('requests that break off, never end, or are followed by what is none', 
       '1\r\nx\r\n',
     ],
     ['whose body nobody asked for', head('POST /nothing', ...BODY), 'x'],
-  ])('requests %s are ended soon after their time, though the other side never hangs up', async (_name, first, drip) => {
-    const mine = Array.from({ length: SLOW }, () => {
-      const options = { port: service.settings.port, host: '127.0.0.1', allowHalfOpen: true };
-      const socket = connect(options, () => first !== '' && socket.write(first));
-      return socket.on('error', () => undefined).resume();
-    });
-    sockets.push(...mine);
-    await Promise.all(mine.map((socket) => once(socket, 'connect')));
-    const dripping = setInterval(() => {
-      if (drip !== '') for (const socket of mine) if (socket.writable) socket.write(drip);
-    }, DRIP_EVERY_MS);
-    try {
-      const began = performance.now();
-      await until(async () => (await connections()) === 0);
-      expect(performance.now() - began).toBeLessThan(10_000); // Node.js by itself looks every 30 s
-    } finally {
-      clearInterval(dripping);
-    }
-  });
+  ])(
+    'requests %s are ended soon after their time, though the other side never hangs up',
+    async (_name, first, drip) => {
+      const mine = Array.from({ length: SLOW }, () => {
+        const options = { port: service.settings.port, host: '127.0.0.1', allowHalfOpen: true };
+        const socket = connect(options, () => first !== '' && socket.write(first));
+        return socket.on('error', () => undefined).resume();
+      });
+      sockets.push(...mine);
+      await Promise.all(mine.map((socket) => once(socket, 'connect')));
+      const dripping = setInterval(() => {
+        if (drip !== '') for (const socket of mine) if (socket.writable) socket.write(drip);
+      }, DRIP_EVERY_MS);
+      try {
+        const began = performance.now();
+        await until(async () => (await connections()) === 0);
+        expect(performance.now() - began).toBeLessThan(10_000); // Node.js by itself looks every 30 s
+      } finally {
+        clearInterval(dripping);
+      }
+    },
+  );
 
   function connections(): Promise<number> {
     return new Promise((resolve, reject) => {

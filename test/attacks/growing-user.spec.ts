@@ -5,6 +5,7 @@ import { expiringTables, removalOf } from '../../src/removal/expired-rows.js';
 import { Removal } from '../../src/removal/removal.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { nodesOf, rowsRead, type PlanNode } from './plan.js';
 
 const ENDED = 1000;
 const TOKENS = 30_000;
@@ -101,23 +102,6 @@ describe('one user with 1,000 ended sessions and 30,000 living access tokens', (
     )) as [{ 'QUERY PLAN': { Plan: PlanNode }[] }];
     const scans = nodesOf(plan[0]!.Plan).filter((node) => node['Relation Name'] === 'access_tokens');
     expect(scans.map((node) => node['Node Type'])).not.toContain('Seq Scan');
-    return scans.reduce(
-      (sum, node) =>
-        sum + node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)),
-      0,
-    );
+    return scans.reduce((sum, node) => sum + rowsRead(node), 0);
   }
 });
-
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Loops': number;
-  readonly 'Actual Rows': number;
-  readonly 'Rows Removed by Filter'?: number;
-  readonly Plans?: readonly PlanNode[];
-}
-
-function nodesOf(plan: PlanNode): PlanNode[] {
-  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
-}

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import request from 'supertest';
 import { startTestService, type TestService } from '../support/service.js';
 import { speakOpenId } from '../support/openid-stub.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
-const SECRET = 'a client secret of the table';
+const SECRET = 'a client secret of the stub';
 const HONEST = 'https://honest.example';
 const UNKNOWN = 'unknown';
 
@@ -87,13 +87,7 @@ describe('mix-up', () => {
       judge: own('judge', `issuer: 'own'`),
       failing: own('failing', `issuer() { throw new Error('away'); }`),
     };
-    const env = Object.entries(providers).flatMap(([name, keys]) =>
-      Object.entries({ client_id: 'latchkey', client_secret: SECRET, ...keys }).map(([key, value]) => [
-        `providers.${name}.${key}`,
-        value,
-      ]),
-    );
-    service = await startTestService(Object.fromEntries(env));
+    service = await startTestService(providersEnv(providers));
   });
   afterAll(async () => {
     await service?.close();
@@ -114,7 +108,9 @@ describe('mix-up', () => {
   async function refused(provider: string, iss: string): Promise<void> {
     const code = `code-of-the-victim-${serial++}`;
     const state = await begin(provider, code);
-    const { status, body, text } = await request(service.url).post('/oauth2/token').send({ code, state, iss });
+    const { status, body, text } = await request(service.url)
+      .post('/oauth2/token')
+      .send({ code, state, iss });
     expect([status, body]).toMatchObject([401, { error: 'invalid_grant' }]);
     expect(text).not.toContain(iss);
     const again = await request(service.url).post('/oauth2/token').send({ code, state });
@@ -144,7 +140,8 @@ describe('mix-up', () => {
     it('refuses every iss but the right one; the code is not sent on, and the state is used up', async () => {
       const { issuer } = known();
       const others = [HONEST, attacker.url].filter((other) => other !== issuer); // of another provider in the table (P2)
-      for (const iss of [...variants(issuer === UNKNOWN ? HONEST : issuer), ...others]) await refused(name, iss);
+      for (const iss of [...variants(issuer === UNKNOWN ? HONEST : issuer), ...others])
+        await refused(name, iss);
     });
 
     it('takes the right one, if it is known', async () => {

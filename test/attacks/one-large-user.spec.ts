@@ -17,16 +17,7 @@ import { StockClient } from '../support/stock-client.js';
 import { until as becomes } from '../support/waiting.js';
 import { StubProvider } from '../support/stub-provider.js';
 import pg from 'pg';
-
-/** A node of a plan, as `EXPLAIN (ANALYZE, FORMAT JSON)` prints it. */
-interface PlanNode {
-  readonly 'Node Type': string;
-  readonly 'Relation Name'?: string;
-  readonly 'Actual Rows': number;
-  readonly 'Actual Loops': number;
-  readonly Plans?: readonly PlanNode[];
-  readonly [member: string]: unknown;
-}
+import { nodesOf, rowsRead, type PlanNode } from './plan.js';
 
 /** A statement as it was run, and its plan. */
 interface RunStatement {
@@ -80,24 +71,13 @@ interface Explained {
 }
 
 function statementOf(milliseconds: number, { 'Query Text': text, Plan }: Explained): RunStatement {
-  const nodes = allOf(Plan);
+  const nodes = nodesOf(Plan);
   return {
     text,
     milliseconds,
     scanned: nodes.flatMap((node) => (node['Node Type'] === 'Seq Scan' ? [node['Relation Name']!] : [])),
     rows: Math.max(...nodes.map(rowsRead)),
   };
-}
-
-function allOf(node: PlanNode): PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(allOf)];
-}
-
-/** Rows read, also those that a filter or a join has removed. */
-function rowsRead(node: PlanNode): number {
-  const removed = Object.entries(node).filter(([member]) => member.startsWith('Rows Removed by'));
-  const rows = removed.reduce((sum, [, count]) => sum + (count as number), node['Actual Rows']);
-  return Math.round(rows * node['Actual Loops']);
 }
 
 const SESSIONS = 10_000;

@@ -6,17 +6,10 @@ import { startTestService, type TestService } from '../support/service.js';
 import { beginSignIn, claimsOf, type Tokens } from '../support/sign-in.js';
 import { answerIn, REDIRECT_URI, returnWith, StockClient } from '../support/stock-client.js';
 import { speakOpenId } from '../support/openid-stub.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
 const ATTACKER = 'https://evil.example';
 const LISTED = [REDIRECT_URI, 'http://127.0.0.1/cb', 'com.example.app:/callback'];
-
-const provided = (name: string, url: string, adapter = 'contract'): Record<string, string> => ({
-  [`PROVIDERS_${name}_ADAPTER`]: adapter,
-  [`PROVIDERS_${name}_URL`]: url,
-  [`PROVIDERS_${name}_CLIENT_ID`]: 'latchkey',
-  [`PROVIDERS_${name}_CLIENT_SECRET`]: 'a client secret of the provider',
-});
 
 /**
  * The attacks of RFC 9700 §4, section by section, on the endpoints for stock OAuth clients (contract §4). test/auth/stock-clients.spec.ts
@@ -38,9 +31,11 @@ describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
     nonces = speakOpenId(corp);
     service = endings.after(
       await startTestService({
-        ...provided('STUB', provider.url),
-        ...provided('OTHER', provider.url),
-        ...provided('CORP', corp.url, 'oidc'),
+        ...providersEnv({
+          stub: { url: provider.url },
+          other: { url: provider.url },
+          corp: { url: corp.url, adapter: 'oidc' },
+        }),
         REDIRECT_URIS: LISTED.join(),
         LOG_LEVEL: 'trace',
       }),
@@ -95,7 +90,7 @@ describe('attacks on the sign-in of stock OAuth clients (RFC 9700 §4)', () => {
 
   it('§4.1 (redirect URIs): its own endpoints are none, under whichever name, even without a list', async () => {
     const open = await startTestService({
-      ...provided('STUB', provider.url),
+      ...provider.env(),
       DATABASE_URL: service.databaseUrl,
     });
     try {

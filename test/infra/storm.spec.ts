@@ -117,10 +117,8 @@ const SCRIPT = fileURLToPath(new URL('storm-clients.mjs', import.meta.url));
 
 /** Many sockets that reconnect (storm-clients.mjs), in processes of low priority. */
 class StormCrowd {
-  private readonly children = Array.from(
-    { length: PROCESSES },
-    (): ChildProcess =>
-      spawn('nice', ['-n', '19', process.execPath, SCRIPT], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
+  private readonly children = Array.from({ length: PROCESSES }, (): ChildProcess =>
+    spawn('nice', ['-n', '19', process.execPath, SCRIPT], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
   );
 
   /** @param tokens one for each socket */

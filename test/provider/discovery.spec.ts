@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { startTestService, type TestService } from '../support/service.js';
+import { providersEnv } from '../support/stub-provider.js';
 
 const ORIGIN = 'https://app.example';
 
@@ -8,8 +9,7 @@ describe('discovery', () => {
   let service: TestService;
 
   beforeAll(async () => {
-    const credentials = { client_id: 'web', client_secret: 's3cret' };
-    const providers: Record<string, Record<string, string>> = {
+    const providers = {
       own: { url: 'https://idp.example' },
       corp: { url: 'https://corp.example', adapter: 'oidc' },
       framed: { url: 'https://corp.example', adapter: 'oidc', mode: 'iframe', label: 'Corp <b>"ä"</b>' },
@@ -19,10 +19,7 @@ describe('discovery', () => {
       web: { adapter: 'google' },
       off: { url: 'https://idp.example', enabled: 'false' },
     };
-    const env = Object.entries(providers).flatMap(([name, keys]) =>
-      Object.entries({ ...credentials, ...keys }).map(([key, value]) => [`providers.${name}.${key}`, value]),
-    );
-    service = await startTestService({ ...Object.fromEntries(env), CORS_ORIGINS: ORIGIN });
+    service = await startTestService({ ...providersEnv(providers), CORS_ORIGINS: ORIGIN });
   });
   afterAll(() => service?.close());
 

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { startTestService, type TestService } from '../support/service.js';
-import { StubProvider } from '../support/stub-provider.js';
+import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
 interface Line {
   readonly level: string;
@@ -18,33 +18,21 @@ const CHALLENGE = 'c'.repeat(43);
 describe('warnings of a provider', () => {
   let stub: StubProvider;
   let service: TestService;
-  const providers: Record<string, Record<string, string>> = {};
   beforeAll(async () => {
     stub = await StubProvider.start();
-    Object.assign(providers, {
-      contract: { url: stub.url },
+    const providers = {
+      contract: { url: stub.url, redirect_uris: 'https://app.example/contract' },
       forum: {
+        redirect_uris: 'https://app.example/forum',
         adapter: 'oauth2',
         authorize_url: `${stub.url}/authorize`,
         token_url: `${stub.url}/token?tenant=s3cret-query`,
         userinfo_url: `${stub.url}/me`,
         claim_user_id: 'id',
       },
-      corp: { adapter: 'oidc', url: `${stub.url}/realms/corp` },
-    });
-    const variables = Object.entries(providers).flatMap(([name, keys]) =>
-      Object.entries({
-        client_id: 'latchkey',
-        client_secret: SECRET,
-        redirect_uris: `https://app.example/${name}`,
-        ...keys,
-      }).map(([key, value]) => [`providers.${name}.${key}`, value]),
-    );
-    const all = {
-      ...(Object.fromEntries(variables) as Record<string, string>),
-      REDIRECT_URIS: 'https://app.example/cb',
+      corp: { adapter: 'oidc', url: `${stub.url}/realms/corp`, redirect_uris: 'https://app.example/corp' },
     };
-    service = await startTestService(all);
+    service = await startTestService({ ...providersEnv(providers), REDIRECT_URIS: 'https://app.example/cb' });
   });
   afterAll(async () => {
     await service?.close();

@@ -3,6 +3,7 @@ import request from 'supertest';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { providersEnv } from '../support/stub-provider.js';
 
 /** Providers that refuse what they do not know, or that leave out what they should send (contract §2 `pkce`, `nonce`). */
 describe('a provider that is not as the standards say', () => {
@@ -17,7 +18,7 @@ describe('a provider that is not as the standards say', () => {
       userinfo_url: `${stub.url}/me`,
     };
     const oidc = { adapter: 'oidc', url: stub.url };
-    const providers: Record<string, Record<string, string>> = {
+    const providers = {
       contract: { url: stub.url },
       'contract-pkce': { url: stub.url, pkce: 'on' },
       oauth2,
@@ -26,12 +27,7 @@ describe('a provider that is not as the standards say', () => {
       'oidc-no-pkce': { ...oidc, pkce: 'off' },
       'oidc-no-nonce': { ...oidc, nonce: 'off' },
     };
-    const variables = Object.entries(providers).flatMap(([name, keys]) =>
-      Object.entries({ client_id: 'latchkey', client_secret: 'a client secret', ...keys }).map(
-        ([key, value]) => [`providers.${name}.${key}`, value],
-      ),
-    );
-    service = await startTestService(Object.fromEntries(variables) as Record<string, string>);
+    service = await startTestService(providersEnv(providers));
   });
   afterAll(async () => {
     await service?.close();

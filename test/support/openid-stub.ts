@@ -83,15 +83,7 @@ export class OpenIdStub {
   private answer(path: string): object {
     switch (path) {
       case '/.well-known/openid-configuration':
-        return {
-          issuer: this.url,
-          authorization_endpoint: `${this.url}/authorize?theirs=1`,
-          token_endpoint: `${this.url}/token`,
-          userinfo_endpoint: `${this.url}/me`,
-          jwks_uri: `${this.url}/jwks`,
-          id_token_signing_alg_values_supported: ['ES256'],
-          ...this.metadata,
-        };
+        return { ...documentOf(this.url), ...this.metadata };
       case '/jwks':
         return this.jwks ?? { keys: [{ ...this.key.jwk, d: undefined }] };
       case '/me':
@@ -105,6 +97,17 @@ export class OpenIdStub {
         };
     }
   }
+}
+
+function documentOf(issuer: string): Part {
+  return {
+    issuer,
+    authorization_endpoint: `${issuer}/authorize?theirs=1`,
+    token_endpoint: `${issuer}/token`,
+    userinfo_endpoint: `${issuer}/me`,
+    jwks_uri: `${issuer}/jwks`,
+    id_token_signing_alg_values_supported: ['ES256'],
+  };
 }
 
 /**
@@ -127,15 +130,7 @@ export function speakOpenId(stub: StubProvider, key = makeSigningKey('first')): 
   function said(path: string, issuer: string, nonce?: string): object {
     switch (path) {
       case '/.well-known/openid-configuration':
-        return {
-          issuer,
-          authorization_endpoint: `${issuer}/authorize`,
-          token_endpoint: `${issuer}/token`,
-          userinfo_endpoint: `${issuer}/me`,
-          jwks_uri: `${issuer}/jwks`,
-          id_token_signing_alg_values_supported: ['ES256'],
-          authorization_response_iss_parameter_supported: true,
-        };
+        return { ...documentOf(issuer), authorization_response_iss_parameter_supported: true };
       case '/jwks':
         return { keys: [{ ...key.jwk, d: undefined }] };
       case '/me':

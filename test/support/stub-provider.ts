@@ -85,3 +85,14 @@ export function providerSettings(name: string, more: Partial<ProviderSettings> =
     ...more,
   };
 }
+
+/** The variables of several providers, by their names and keys; each has the client of the stub unless its keys say otherwise. */
+export function providersEnv(
+  providers: Readonly<Record<string, Readonly<Record<string, string>>>>,
+): Record<string, string> {
+  const client = { client_id: 'latchkey', client_secret: 'a client secret of the stub' };
+  const variables = Object.entries(providers).flatMap(([name, keys]) =>
+    Object.entries({ ...client, ...keys }).map(([key, value]) => [`providers.${name}.${key}`, value]),
+  );
+  return Object.fromEntries(variables) as Record<string, string>;
+}

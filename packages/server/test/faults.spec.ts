@@ -42,7 +42,12 @@ describe('under faults', () => {
   });
   beforeEach(async () => {
     const { url } = service;
-    verifier = createVerifier({ issuer: PUBLIC_URL, url, serviceKey: SERVICE_KEY, onWarning: () => undefined });
+    verifier = createVerifier({
+      issuer: PUBLIC_URL,
+      url,
+      serviceKey: SERVICE_KEY,
+      onWarning: () => undefined,
+    });
     await until(() => verifier.isTold);
   });
   afterEach(() => verifier.close());

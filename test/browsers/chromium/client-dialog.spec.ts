@@ -1,27 +1,21 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { inChromium, launchChromium } from '../../support/chromium.js';
-import { ClientApp } from '../../support/client-app.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { BoundApp } from '../bound-app.js';
+import { inChromium } from '../../support/chromium.js';
+import type { ClientApp } from '../../support/client-app.js';
 
 inChromium("the client's dialog", () => {
-  let service: TestService;
+  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
   let context: BrowserContext;
   let page: Page;
 
   beforeAll(async () => {
-    service = await startTestService();
-    app = await ClientApp.start();
-    app.service = service.url;
-    browser = await launchChromium();
+    world = await BoundApp.start();
+    ({ app, browser } = world);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.close();
-    await service?.close();
-  });
+  afterAll(() => world?.close());
   afterEach(() => context.close());
 
   async function open(options: object = {}, device: BrowserContextOptions = {}): Promise<void> {
@@ -301,7 +295,7 @@ inChromium("the client's dialog", () => {
       await page.goto(`${app.url}/callback`);
       await page.evaluate(
         `import('/latchkey-client/index.js').then(({ createClient }) => {
-        const { signIn } = createClient({ url: '${service.url}', provider: 'mock', redirectUri: '/', mode: 'iframe', locale: ${JSON.stringify(locale)} });
+        const { signIn } = createClient({ url: '${app.service}', provider: 'mock', redirectUri: '/', mode: 'iframe', locale: ${JSON.stringify(locale)} });
         return new Promise((resolve) => setTimeout(resolve, 100)).then(() => void signIn().catch(() => 0));
       })`,
       );

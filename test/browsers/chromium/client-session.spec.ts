@@ -1,11 +1,11 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
-import { inChromium, launchChromium } from '../../support/chromium.js';
-import { ClientApp } from '../../support/client-app.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { BoundApp } from '../bound-app.js';
+import { inChromium } from '../../support/chromium.js';
+import type { ClientApp } from '../../support/client-app.js';
 
 inChromium('the client keeps a session', () => {
-  let service: TestService;
+  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
   let context: BrowserContext;
@@ -13,16 +13,10 @@ inChromium('the client keeps a session', () => {
   let refreshes: number;
 
   beforeAll(async () => {
-    service = await startTestService();
-    app = await ClientApp.start();
-    app.service = service.url;
-    browser = await launchChromium();
+    world = await BoundApp.start();
+    ({ app, browser } = world);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.close();
-    await service?.close();
-  });
+  afterAll(() => world?.close());
   beforeEach(async () => {
     context = await browser.newContext();
     context.setDefaultTimeout(60_000);
@@ -95,7 +89,7 @@ inChromium('the client keeps a session', () => {
   it('signs out in both tabs, with one event each, when the refresh is refused; and asks for a new login', async () => {
     const first = await signIn();
     const second = await open();
-    await request(service.url)
+    await request(app.service)
       .post('/oauth2/revoke')
       .send({ token: (await stored(first)).refresh_token })
       .expect(200);

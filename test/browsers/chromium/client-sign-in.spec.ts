@@ -1,10 +1,10 @@
 import type { Browser, BrowserContext, Frame, FrameLocator, Page } from 'playwright-core';
-import { inChromium, launchChromium } from '../../support/chromium.js';
-import { ClientApp } from '../../support/client-app.js';
-import { startTestService, type TestService } from '../../support/service.js';
+import { BoundApp } from '../bound-app.js';
+import { inChromium } from '../../support/chromium.js';
+import type { ClientApp } from '../../support/client-app.js';
 
 inChromium('the client signs in', () => {
-  let service: TestService;
+  let world: BoundApp;
   let app: ClientApp;
   let browser: Browser;
   let context: BrowserContext;
@@ -14,16 +14,10 @@ inChromium('the client signs in', () => {
   let violations: string[];
 
   beforeAll(async () => {
-    service = await startTestService();
-    app = await ClientApp.start();
-    app.service = service.url;
-    browser = await launchChromium();
+    world = await BoundApp.start();
+    ({ app, browser } = world);
   });
-  afterAll(async () => {
-    await browser?.close();
-    await app?.close();
-    await service?.close();
-  });
+  afterAll(() => world?.close());
   beforeEach(async () => {
     [app.policy, app.reportedPolicy] = ['', ''];
     context = await browser.newContext();
@@ -49,7 +43,7 @@ inChromium('the client signs in', () => {
   const dialog = () => page.getByRole('dialog');
   const signedIn = (): Promise<void> => page.getByText('signed in as').waitFor();
   const begun = (): Promise<{ state: string; verifier: string }> =>
-    page.evaluate(`JSON.parse(sessionStorage.getItem('latchkey:${service.url}:sign-in'))`);
+    page.evaluate(`JSON.parse(sessionStorage.getItem('latchkey:${app.service}:sign-in'))`);
 
   async function submit(where: FrameLocator | Page): Promise<void> {
     await where.getByLabel('User name').fill('ada');
@@ -58,7 +52,7 @@ inChromium('the client signs in', () => {
   }
 
   it('in a frame of another site, under a strict policy, and stores the session', async () => {
-    app.policy = `default-src 'self'; connect-src ${service.url}; frame-src *; style-src 'none'`;
+    app.policy = `default-src 'self'; connect-src ${app.service}; frame-src *; style-src 'none'`;
     await open();
     await page.click('#in');
     await provider().getByLabel('Password').waitFor();
