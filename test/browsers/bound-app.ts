@@ -78,13 +78,7 @@ export class BoundApp {
 
   static async start(env: Record<string, string> = {}): Promise<BoundApp> {
     const provider = await StubProvider.start();
-    const identify = provider.answer;
-    provider.answer = (request, response, raw) => {
-      if (request.method !== 'GET') return identify(request, response, raw);
-      const query = new URL(request.path, provider.url).searchParams;
-      const callback = `${query.get('redirect_uri')}?code=ada&state=${query.get('state')}`;
-      response.writeHead(302, { Location: callback }).end();
-    };
+    provider.signInAtOnce();
     const front = await Front.start();
     const service = await startTestService({ ...provider.env(), PUBLIC_URL: front.url, ...env });
     front.instances = [service.url];

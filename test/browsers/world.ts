@@ -30,17 +30,16 @@ export class World {
   static async start(): Promise<World> {
     const launching = launchEngine();
     const provider = await StubProvider.start();
-    const identify = provider.answer;
+    provider.signInAtOnce();
+    const { answer } = provider;
     provider.answer = (request, response, raw) => {
-      if (request.method !== 'GET') return identify(request, response, raw);
       const query = new URL(request.path, provider.url).searchParams;
       if (request.path.startsWith('/isolated/') && !query.has('asked')) {
         response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
         response.setHeader('Content-Type', 'text/html');
         return void response.end(`<a href="?asked=&${query.toString().replaceAll('&', '&amp;')}">Go on</a>`);
       }
-      const callback = `${query.get('redirect_uri')}?code=ada&state=${query.get('state')}`;
-      response.writeHead(302, { Location: callback }).end();
+      return answer(request, response, raw);
     };
     const database = await createDatabase();
     const port = String(await freePort());

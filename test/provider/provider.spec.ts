@@ -78,20 +78,6 @@ describe('a provider of the contract', () => {
     expect(await rowsOfUsers()).toEqual(before);
   });
 
-  it.each([false, 'false'])(
-    'may call an e-mail address unverified, which is dropped then: %j',
-    async (said) => {
-      const emailOf = async (): Promise<unknown> =>
-        query(service.databaseUrl, `SELECT email FROM users WHERE provider_user_id = 'eve'`);
-      provider.answerWith(200, { provider_user_id: 'eve', email: 'eve@x.example', email_verified: null });
-      expect((await exchange()).status).toBe(200);
-      expect(await emailOf()).toEqual([{ email: 'eve@x.example' }]);
-      provider.answerWith(200, { provider_user_id: 'eve', email: 'ada@x.example', email_verified: said });
-      expect((await exchange()).status).toBe(200);
-      expect(await emailOf()).toEqual([{ email: null }]);
-    },
-  );
-
   it('may send any content type, and a byte order mark', async () => {
     provider.answerWith(200, '\uFEFF{"provider_user_id":"any"}', { 'Content-Type': 'text/plain' });
     expect((await exchange()).status).toBe(200);
@@ -109,42 +95,6 @@ describe('a provider of the contract', () => {
       expect(elsewhere.requests).toHaveLength(0);
     } finally {
       await elsewhere.close();
-    }
-  });
-
-  it('never gets a code of another provider’s sign-in (P2)', async () => {
-    const other = await StubProvider.start();
-    const both = await startTestService({ ...provider.env(), ...other.env('OTHER') });
-    try {
-      for (let i = 0; i < 20; i++) {
-        const name = i % 2 ? 'stub' : 'other';
-        const state = await beginSignIn(both.url, { provider: name });
-        await request(both.url)
-          .post('/oauth2/token')
-          .send({ code: `for-${name}`, state, provider: 'stub' })
-          .expect(200);
-      }
-      expect(provider.requests.every(({ body }) => body.includes('code=for-stub'))).toBe(true);
-      expect(other.requests.every(({ body }) => body.includes('code=for-other'))).toBe(true);
-      expect([provider.requests.length, other.requests.length]).toEqual([10, 10]);
-    } finally {
-      await both.close();
-      await other.close();
-    }
-  });
-
-  it('gives two users to one id at two providers', async () => {
-    const both = await startTestService({ ...provider.env(), ...provider.env('OTHER') });
-    try {
-      const first = await signIn(both.url, 'same');
-      const state = await beginSignIn(both.url, { provider: 'other' });
-      const { body } = await request(both.url)
-        .post('/oauth2/token')
-        .send({ code: 'same', state })
-        .expect(200);
-      expect((body as { user_id: string }).user_id).not.toBe(first.user_id);
-    } finally {
-      await both.close();
     }
   });
 

@@ -44,6 +44,17 @@ describe('stock clients', () => {
       execute: [client.allowInsecureRequests],
     });
 
+  /** Its authorization URL; the verifier is checked with the answer. */
+  async function begin(
+    config: client.Configuration,
+    more: Record<string, string> = {},
+  ): Promise<[URL, string]> {
+    const verifier = client.randomPKCECodeVerifier();
+    const code_challenge = await client.calculatePKCECodeChallenge(verifier);
+    const pkce = { code_challenge, code_challenge_method: 'S256' };
+    return [client.buildAuthorizationUrl(config, { redirect_uri: REDIRECT_URI, ...pkce, ...more }), verifier];
+  }
+
   describe('openid-client', () => {
     it.each(['a session without a key', 'a session that is bound to a key (DPoP)'])('%s', async (kind) => {
       const config = await discover('an app');
@@ -51,15 +62,8 @@ describe('stock clients', () => {
       const isBound = kind.includes('DPoP');
       const proofs = isBound ? { DPoP: client.getDPoPHandle(config, key) } : {};
       const user = randomUUID();
-      const pkceCodeVerifier = client.randomPKCECodeVerifier();
       const expectedState = client.randomState();
-      const url = client.buildAuthorizationUrl(config, {
-        redirect_uri: REDIRECT_URI,
-        scope: 'profile',
-        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
-        code_challenge_method: 'S256',
-        state: expectedState,
-      });
+      const [url, pkceCodeVerifier] = await begin(config, { scope: 'profile', state: expectedState });
       const back = await browse(url, user);
       const checks = { pkceCodeVerifier, expectedState };
       const device = { device_id: randomUUID(), device_name: 'Laptop' }; // may be left out
@@ -87,12 +91,7 @@ describe('stock clients', () => {
 
     it('is told that the user declined', async () => {
       const config = await discover('an app');
-      const pkceCodeVerifier = client.randomPKCECodeVerifier();
-      const url = client.buildAuthorizationUrl(config, {
-        redirect_uri: REDIRECT_URI,
-        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
-        code_challenge_method: 'S256',
-      });
+      const [url, pkceCodeVerifier] = await begin(config);
       const back = await browse(url, 'ada', { error: 'access_denied' });
       const declined = client.authorizationCodeGrant(config, back, { pkceCodeVerifier });
       await expect(declined).rejects.toMatchObject({ error: 'access_denied' });
@@ -100,12 +99,7 @@ describe('stock clients', () => {
 
     it('refuses an answer of another server (RFC 9207), and a code is good once', async () => {
       const config = await discover('an app');
-      const pkceCodeVerifier = client.randomPKCECodeVerifier();
-      const url = client.buildAuthorizationUrl(config, {
-        redirect_uri: REDIRECT_URI,
-        code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
-        code_challenge_method: 'S256',
-      });
+      const [url, pkceCodeVerifier] = await begin(config);
       const back = await browse(url, 'ada');
       const elsewhere = new URL(back);
       elsewhere.searchParams.set('iss', 'https://elsewhere.example');

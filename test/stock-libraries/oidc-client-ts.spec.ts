@@ -48,14 +48,7 @@ inChromium('oidc-client-ts, in a browser', () => {
 
   beforeAll(async () => {
     provider = await StubProvider.start();
-    const { answer } = provider;
-    provider.answer = (request, response, raw) => {
-      const asked = new URL(request.path, provider.url);
-      if (request.method === 'POST') return answer(request, response, raw);
-      const back = new URL(asked.searchParams.get('redirect_uri')!);
-      back.search = new URLSearchParams({ code: 'ada', state: asked.searchParams.get('state')! }).toString();
-      response.writeHead(302, { Location: back.href }).end();
-    };
+    provider.signInAtOnce();
     service = await startTestService({ ...provider.env(), PROVIDERS_MOCK_ENABLED: 'false' });
     const library = await readFile(LIBRARY);
     app = createServer(({ url: path }, response) => {

@@ -301,9 +301,8 @@ describe('a login page', () => {
 
   it('needs three sign-ins from one address: the sample provider passes', async () => {
     let lastPage: Promise<string> | undefined;
-    const { code, stdout, stderr } = await runChecker(argsFor(service, '--json'), (line) => {
-      const [, address] = /^Open in a browser: (\S+)$/.exec(line) ?? [];
-      if (address !== undefined) lastPage = signInFrom(address, ada);
+    const { code, stdout, stderr } = await runChecker(argsFor(service, '--json'), (address) => {
+      lastPage = signInFrom(address, ada);
     });
     expect(stderr).toContain('sign in 3 times');
     const report = JSON.parse(stdout) as JsonReport;
@@ -319,9 +318,7 @@ describe('a login page', () => {
     const answered: Promise<void>[] = [];
     const { code, stdout } = await runChecker(
       argsFor(service, '--redirect-uri', redirectUri),
-      (line, stdin) => {
-        const [, address] = /^Open in a browser: (\S+)$/.exec(line) ?? [];
-        if (address === undefined) return;
+      (address, stdin) => {
         if (answered.length === 0) stdin.write('what?\n');
         answered.push(submitForm(address, ada).then((url) => void stdin.write(`${url}\n`)));
       },
@@ -338,7 +335,7 @@ describe('a login page', () => {
     expect(loopback.stderr).toContain('nobody came back from the login page within 1 s');
     const ended = await runChecker(
       argsFor(service, '--redirect-uri', 'https://app.example/callback'),
-      (_line, stdin) => stdin.end(),
+      (_address, stdin) => stdin.end(),
     );
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('no address of the callback was pasted');
@@ -355,13 +352,11 @@ describe('a login page', () => {
     try {
       const { stdout, code } = await runChecker(
         ['check-provider', provider.url, ...credentials, '--json'],
-        (line) => {
-          const [, address] = /^Open in a browser: (\S+)$/.exec(line) ?? [];
-          if (address)
-            void fetch(`${address}callback?error=access_denied&state=1`, {
-              method: 'POST',
-              body: 'a=1',
-            }).catch(() => undefined);
+        (address) => {
+          void fetch(`${address}callback?error=access_denied&state=1`, {
+            method: 'POST',
+            body: 'a=1',
+          }).catch(() => undefined);
         },
       );
       expect(idsOf(JSON.parse(stdout) as JsonReport, 'fail')).toEqual([
@@ -414,9 +409,8 @@ describe('examples/contract-provider', () => {
     try {
       await once(child.stdout, 'data');
       const url = `http://127.0.0.1:${port}`;
-      const { code, stdout } = await runChecker(['check-provider', url, ...credentials], (line) => {
-        const [, address] = /^Open in a browser: (\S+)$/.exec(line) ?? [];
-        if (address) void signInFrom(address, { login: 'ada', password: 'analytical-engine' });
+      const { code, stdout } = await runChecker(['check-provider', url, ...credentials], (address) => {
+        void signInFrom(address, { login: 'ada', password: 'analytical-engine' });
       });
       expect(stdout).toMatch(/ 0 fail, 0 advice, /);
       expect(code).toBe(0);

@@ -18,15 +18,12 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../../../src/database/pool/data-source.js';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
-import {
-  runningEmbeddedPostgres,
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../src/embedded-postgres.js';
+import { runningEmbeddedPostgres } from '../src/embedded-postgres.js';
 import { freePort } from '../src/address.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
-import { forkEmbedded, type EmbeddedProcess } from './support/embedded-process.js';
+import { forkEmbedded } from './support/embedded-process.js';
+import { Starts } from './support/starts.js';
 import { query } from '../../../test/support/database.js';
 
 // Most tests share one directory: the first start in it is slow.
@@ -34,53 +31,21 @@ const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-embedded-'));
 const SHARED = join(ROOM, 'shared');
 let dataDir: string;
 let cluster: string;
-let started: { stop(): Promise<unknown> }[];
-let log: string[];
-let logged: (line: string) => void;
+const starts = new Starts();
 
 beforeAll(() => chmodSync(ROOM, 0o711));
 afterAll(() => rmSync(ROOM, { recursive: true, force: true }));
 
-beforeEach(() => {
-  use(SHARED);
-  started = [];
-  log = [];
-  logged = () => undefined;
-});
-
-afterEach(async () => {
-  for (const one of started) await one.stop();
-});
+beforeEach(() => use(SHARED));
+afterEach(() => starts.stop());
 
 function use(directory: string): void {
   dataDir = directory;
   cluster = join(directory, 'postgres');
 }
 
-async function start(): Promise<EmbeddedPostgres> {
-  const database = await startEmbeddedPostgres({
-    dataDir,
-    log: (text) => {
-      log.push(text);
-      logged(text);
-    },
-  });
-  started.push(database);
-  return database;
-}
-
-async function startProcess(): Promise<EmbeddedProcess> {
-  const owner = await forkEmbedded(dataDir);
-  started.push(owner);
-  return owner;
-}
-
-/** Resolves with the next logged line that matches. */
-function line(pattern: RegExp): Promise<string> {
-  return new Promise((resolve) => {
-    logged = (text) => pattern.test(text) && resolve(text);
-  });
-}
+const start = () => starts.start({ dataDir });
+const startProcess = async () => starts.add(await forkEmbedded(dataDir));
 
 /** Waits until the condition, which another process makes true, holds. */
 async function until(condition: () => boolean): Promise<void> {
@@ -101,7 +66,7 @@ describe('an embedded PostgreSQL', () => {
     await first.stop();
     const second = await start();
     expect(await query(second.url, 'SELECT answer FROM kept')).toEqual(KEPT);
-    expect(log).toEqual([]);
+    expect(starts.log).toEqual([]);
   });
 
   it('stops at once even if clients are connected, and leaves neither a process nor postmaster.pid', async () => {
@@ -221,13 +186,13 @@ describe('when something is killed', () => {
     const next = await start();
     expect(orphan.running()).toBe(false);
     expect(await query(next.url, 'SELECT answer FROM kept')).toEqual(KEPT);
-    expect(log).toEqual([expect.stringContaining(`process ${orphan.pid}`)]);
+    expect(starts.log).toEqual([expect.stringContaining(`process ${orphan.pid}`)]);
   });
 
   it('the server: it is started again at the same address', async () => {
     const { url } = await start();
     await query(url, KEEP);
-    const back = line(/is back/);
+    const back = starts.line(/is back/);
     process.kill(pidOf(cluster), 'SIGKILL');
     await back;
     expect(await query(url, 'SELECT answer FROM kept')).toEqual(KEPT);
@@ -249,7 +214,7 @@ describe('when something is killed', () => {
 
   it('a backend: the service still owns its data', async () => {
     const { url } = await start();
-    const back = line(/is back/);
+    const back = starts.line(/is back/);
     const client = new Client(url);
     client.on('error', () => undefined);
     await client.connect();

@@ -9,25 +9,18 @@ import { clusterDirectory } from '../src/cluster-directory.js';
 import { ensureCluster } from '../src/cluster.js';
 import { runAsSuperuser } from '../src/provision.js';
 import { forkOwner } from './support/embedded-process.js';
+import { Starts } from './support/starts.js';
 import { query } from '../../../test/support/database.js';
 
 const ROOM = mkdtempSync(join(tmpdir(), 'latchkey-role-'));
-const started: EmbeddedPostgres[] = [];
+const starts = new Starts();
 let made = 0;
 
 beforeAll(() => chmodSync(ROOM, 0o711));
-afterEach(async () => {
-  for (const one of started.splice(0)) await one.stop();
-});
+afterEach(() => starts.stop());
 afterAll(() => rmSync(ROOM, { recursive: true, force: true }));
 
 const fresh = () => join(ROOM, String(++made));
-
-async function start(dataDir: string): Promise<EmbeddedPostgres> {
-  const database = await startEmbeddedPostgres({ dataDir, log: () => undefined });
-  started.push(database);
-  return database;
-}
 
 /** URL of the database for another user. */
 function as(user: string, url: string, database = 'latchkey'): string {
@@ -115,7 +108,7 @@ describe('a first start', () => {
     child.kill('SIGKILL');
     await exit;
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
-    await expectFewestRights(await start(dataDir));
+    await expectFewestRights(await starts.start({ dataDir }));
     expect(readdirSync(dataDir)).toEqual(['postgres']);
   });
 

@@ -16,16 +16,13 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { postgresAccount } from '../src/system-account.js';
 import { postgresBinaries } from '../src/binaries.js';
-import {
-  runningEmbeddedPostgres,
-  startEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from '../src/embedded-postgres.js';
+import { runningEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-postgres.js';
 import { takeOver } from '../src/ownership.js';
 import { readPassword } from '../src/cluster.js';
 import { isAlive, readPostmaster } from '../src/postmaster.js';
 import { startServer } from '../src/server.js';
 import { SocketDirectory } from '../src/socket-directory.js';
+import { Starts } from './support/starts.js';
 import { needs } from '../../../test/support/installed.js';
 import { query } from '../../../test/support/database.js';
 
@@ -38,46 +35,24 @@ const DATA_DIR = join(ROOM, 'é %2F@:,"' + 'x'.repeat(120));
 const CLUSTER = join(DATA_DIR, 'postgres');
 
 let places: string;
-let started: EmbeddedPostgres[];
-let log: string[];
-let logged: (line: string) => void;
+const starts = new Starts();
 
 beforeAll(() => chmodSync(ROOM, 0o711));
 afterAll(() => rmSync(ROOM, { recursive: true, force: true }));
 beforeEach(() => {
   places = mkdtempSync(join(tmpdir(), 'lk "p,')); // with an awkward name, too
   chmodSync(places, 0o711);
-  started = [];
-  log = [];
-  logged = () => undefined;
 });
 afterEach(async () => {
-  for (const one of started) await one.stop();
+  await starts.stop();
   rmSync(places, { recursive: true, force: true });
 });
 
-async function start(socketPlaces: string[] | 'the usual' = [places]): Promise<EmbeddedPostgres> {
-  const database = await startEmbeddedPostgres({
-    dataDir: DATA_DIR,
-    log: (text) => {
-      log.push(text);
-      logged(text);
-    },
-    ...(socketPlaces !== 'the usual' && { socketPlaces }),
-  });
-  started.push(database);
-  return database;
-}
+const start = (socketPlaces: string[] | 'the usual' = [places]): Promise<EmbeddedPostgres> =>
+  starts.start({ dataDir: DATA_DIR, ...(socketPlaces !== 'the usual' && { socketPlaces }) });
 
 /** The directory of the socket that a URL names. */
 const directoryOf = (url: string) => decodeURIComponent(new URL(url).hostname);
-
-/** Resolves with the next logged line that matches. */
-function line(pattern: RegExp): Promise<string> {
-  return new Promise((resolve) => {
-    logged = (text) => pattern.test(text) && resolve(text);
-  });
-}
 
 describeOnUnix('the socket', () => {
   it("is the only way in, in a directory for PostgreSQL's account only, not below DATA_DIR", async () => {
@@ -136,7 +111,7 @@ describeOnUnix('when the socket is lost', () => {
     const account = postgresAccount();
     const stranger = spawn('sleep', ['60'], { ...account, stdio: 'ignore' });
     try {
-      const back = line(/is back/);
+      const back = starts.line(/is back/);
       const lock = join(directoryOf(url), '.s.PGSQL.5432.lock');
       const [, ...rest] = readFileSync(lock, 'utf8').split('\n');
       process.kill(readPostmaster(CLUSTER)!.pid, 'SIGKILL');
@@ -151,7 +126,7 @@ describeOnUnix('when the socket is lost', () => {
 
   it('its directory is removed: it comes back at its address', async () => {
     const { url } = await start();
-    const back = line(/is back/);
+    const back = starts.line(/is back/);
     rmSync(directoryOf(url), { recursive: true });
     await back;
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -163,12 +138,12 @@ describeOnUnix('when the socket is lost', () => {
     const directory = directoryOf(url);
     const bait = join(places, 'bait');
     mkdirSync(bait, { mode: 0o777 });
-    const refused = line(/belongs to another account/);
+    const refused = starts.line(/belongs to another account/);
     rmSync(directory, { recursive: true });
     symlinkSync(bait, directory);
     expect(await refused).not.toContain(new URL(url).password);
     expect(readdirSync(bait)).toEqual([]);
-    const back = line(/is back/);
+    const back = starts.line(/is back/);
     rmSync(directory);
     await back;
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -183,7 +158,7 @@ describeOnUnix('when the socket is lost', () => {
     try {
       socket.remove();
       await expect(
-        takeOver(CLUSTER, readPassword(CLUSTER), binaries, (text) => log.push(text), 500),
+        takeOver(CLUSTER, readPassword(CLUSTER), binaries, (text) => starts.log.push(text), 500),
       ).rejects.toThrow(`process ${orphan.pid} holds ${CLUSTER} and neither answers at ${places}`);
       expect(isAlive(orphan.pid)).toBe(true);
     } finally {
@@ -202,7 +177,7 @@ describeOnUnix('without a socket', () => {
     mkdirSync(place);
     chmodSync(place, mode);
     const { url } = await start([place]);
-    expect(log).toEqual([expect.stringContaining('it listens on 127.0.0.1')]);
+    expect(starts.log).toEqual([expect.stringContaining('it listens on 127.0.0.1')]);
     expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
     expect(runningEmbeddedPostgres(DATA_DIR)).toBe(url);
     const wrong = new URL(url);
@@ -214,7 +189,7 @@ describeOnUnix('without a socket', () => {
 
   it('a server that is killed comes back at the same port', async () => {
     const { url } = await start([]);
-    const back = line(/is back/);
+    const back = starts.line(/is back/);
     process.kill(readPostmaster(CLUSTER)!.pid, 'SIGKILL');
     await back;
     expect(await query(url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);

@@ -30,18 +30,19 @@ export interface JsonReport {
 
 /**
  * Runs `latchkey <args>` as a process.
- * @param onLine called with every line that it prints for people; may answer on its standard input
+ * @param onAddress called with every address that it asks to be opened; may answer on its standard input
  */
 export async function runChecker(
   args: readonly string[],
-  onLine: (line: string, stdin: ChildProcessWithoutNullStreams['stdin']) => void = () => undefined,
+  onAddress: (address: string, stdin: ChildProcessWithoutNullStreams['stdin']) => void = () => undefined,
 ): Promise<Checked> {
   const child = spawn(process.execPath, [MAIN, ...args]);
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].setEncoding('utf8').on('data', (text: string) => {
       output[name] += text;
-      for (const line of text.split('\n')) if (line !== '') onLine(line, child.stdin);
+      for (const [, address] of text.matchAll(/^Open in a browser: (\S+)$/gm))
+        onAddress(address!, child.stdin);
     });
   }
   const [code] = (await once(child, 'close')) as [number | null];
