@@ -3,11 +3,8 @@ import { query } from '../support/database.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
-import { Witness, report } from './attack.js';
 
-/** Levels that PostgreSQL and JSON.parse accept, but that overflow the stack when they are encoded for a socket. */
-const DEEP = [101, 1000, 4000, 4107, 5000, 20_000];
-
+/** PostgreSQL and JSON.parse accept 4,000 levels, which overflow the stack when they are encoded for a socket. */
 const arrays = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 
@@ -52,21 +49,12 @@ describe('data that is deep', () => {
 
   it('is refused, and nothing is stored or delivered', async () => {
     const client = await connect();
-    const witness = new Witness(service);
-    let sent = 0;
     for (const ttl of [0, 60])
-      for (const make of [arrays, objects])
-        for (const levels of DEEP.filter((depth) => make(depth).length < 65_000)) {
-          const data = make(levels);
-          sent += data.length;
-          const response = await pushRaw(data, ttl);
-          expect([levels, response.status, await response.json()]).toEqual([
-            levels,
-            400,
-            { error: 'invalid_request', error_description: expect.any(String) },
-          ]);
-        }
-    report('data of up to 20,000 levels', sent, await witness.stop());
+      for (const data of [...[101, 4107, 20_000].map(arrays), ...[101, 5000].map(objects)]) {
+        const response = await pushRaw(data, ttl);
+        const refused = { error: 'invalid_request', error_description: expect.any(String) };
+        expect([response.status, await response.json()]).toEqual([400, refused]);
+      }
     expect((await pushRaw(arrays(99), 60)).status).toBe(202);
     await client.next('deep');
     expect(history(client)).toEqual([['deep', 1]]);

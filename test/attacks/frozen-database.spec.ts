@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import { report, Witness } from './attack.js';
 import { needs } from '../support/installed.js';
 import { startServiceProcess, type ServiceProcess } from '../support/service-process.js';
 import { beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
+import { signalServer } from '../support/standby.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const AT_ONCE = 300;
@@ -123,16 +124,13 @@ describe('a database that hangs under load', () => {
       try {
         service = await startServiceProcess({ ...provider.env(), DATA_DIR });
         tokens = await signIn(service.url);
-        const server = (): number[] => postgresProcesses(DATA_DIR);
-        const freeze = (): void => {
-          process.kill(server()[0]!, 'SIGSTOP'); // first the one that starts the others
-          server().forEach((pid) => process.kill(pid, 'SIGSTOP'));
-        };
+        const [postmaster] = readFileSync(join(DATA_DIR, 'postgres', 'postmaster.pid'), 'utf8').split('\n');
+        const signal = (name: NodeJS.Signals): unknown => signalServer(Number(postmaster), name);
         try {
           const requests = Array<FloodRequest>(AT_ONCE).fill(refresh(tokens));
-          expectAway(await attack('frozen', requests, freeze));
+          expectAway(await attack('frozen', requests, () => signal('SIGSTOP')));
         } finally {
-          server().forEach((pid) => process.kill(pid, 'SIGCONT'));
+          signal('SIGCONT');
         }
         await goesOn();
         expect(await service.end('SIGTERM')).toBe(0);
@@ -167,19 +165,3 @@ describe('a database that hangs under load', () => {
     }
   }, 120_000);
 });
-
-/** The server of the embedded database, and all its children. */
-function postgresProcesses(dataDir: string): number[] {
-  const [first] = readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n');
-  const postmaster = Number(first);
-  const children = readdirSync('/proc').filter((name) => {
-    if (!/^\d+$/.test(name)) return false;
-    try {
-      const [, parent] = /\) \S (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'utf8')) ?? [];
-      return Number(parent) === postmaster;
-    } catch {
-      return false; // it has ended
-    }
-  });
-  return [postmaster, ...children.map(Number)];
-}

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { startTestService, type TestService } from '../support/service.js';
+import { authorization, beginSignIn } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
@@ -97,8 +98,7 @@ describe('mix-up', () => {
   beforeEach(() => (attacker.requests.length = 0));
 
   async function begin(provider: string, code: string): Promise<string> {
-    const { body } = await request(service.url).get('/oauth2/authorize').query({ provider }).expect(200);
-    const { redirect_url, state } = body as { redirect_url: string; state: string };
+    const { redirect_url, state } = await authorization(service.url, { provider });
     nonces.set(code, new URL(redirect_url).searchParams.get('nonce') ?? '');
     return state;
   }
@@ -182,11 +182,7 @@ describe('mix-up', () => {
   ])(
     'a code that arrived at the redirect URI of another provider stays here; the own one was %s',
     async (_what, named) => {
-      const { body } = await request(service.url)
-        .get('/oauth2/authorize')
-        .query({ provider: 'contract', ...named })
-        .expect(200);
-      const { state } = body as { state: string };
+      const state = await beginSignIn(service.url, { provider: 'contract', ...named });
       const send = (redirect_uri?: string) =>
         request(service.url).post('/oauth2/token').send({ code: 'of-the-victim', state, redirect_uri });
       const { body: refusal } = await send('https://app.example/cb/honest').expect(401);

@@ -2,6 +2,7 @@ import request from 'supertest';
 import { ContractAdapter } from '../../src/provider/adapters/contract.adapter.js';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { authorization } from '../support/sign-in.js';
 import { speakOpenId } from '../support/openid-stub.js';
 import { answerWith, RawProvider } from '../support/raw-provider.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
@@ -48,11 +49,7 @@ describe('a proxy in the environment', () => {
   });
 
   async function signIn(name: string): Promise<number> {
-    const { body } = await request(service.url)
-      .get('/oauth2/authorize')
-      .query({ provider: name })
-      .expect(200);
-    const { redirect_url, state } = body as { redirect_url: string; state: string };
+    const { redirect_url, state } = await authorization(service.url, { provider: name });
     const code = `code-of-${name}`;
     nonces.set(code, new URL(redirect_url).searchParams.get('nonce') ?? '');
     return (await request(service.url).post('/oauth2/token').send({ code, state })).status;

@@ -5,6 +5,7 @@ import { inChromium, launchChromium } from '../support/chromium.js';
 import { ClientApp } from '../support/client-app.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { authorization } from '../support/sign-in.js';
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -81,11 +82,7 @@ describe('CAS', () => {
     cas?.close();
   });
 
-  async function begin(): Promise<{ redirect_url: string; state: string }> {
-    const asked = { provider: 'campus', redirect_uri: REDIRECT_URI };
-    const { body } = await request(service.url).get('/oauth2/authorize').query(asked).expect(200);
-    return body as { redirect_url: string; state: string };
-  }
+  const begin = () => authorization(service.url, { provider: 'campus', redirect_uri: REDIRECT_URI });
 
   /** Returns the address at which the browser arrives. */
   async function arrive(page: string): Promise<URL> {

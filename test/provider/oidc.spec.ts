@@ -5,6 +5,7 @@ import { OidcIssuer, Person, TamperingProxy, type Tamper } from '../support/oidc
 import { makeSigningKey, reissue } from '../support/signing-key.js';
 import { dump, query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { authorization } from '../support/sign-in.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 /** What the log says about an error. */
@@ -56,10 +57,7 @@ describe('the adapter oidc', () => {
     };
   }
 
-  async function begin(on = service, provider = 'corp'): Promise<{ redirect_url: string; state: string }> {
-    const { body } = await request(on.url).get('/oauth2/authorize').query({ provider }).expect(200);
-    return body as { redirect_url: string; state: string };
-  }
+  const begin = (on = service, provider = 'corp') => authorization(on.url, { provider });
 
   /** Signs in at the provider; returns what the client posts then. */
   async function callback(login: string, on = service): Promise<Record<string, string>> {

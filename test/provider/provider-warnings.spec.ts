@@ -1,6 +1,7 @@
 import request from 'supertest';
 import { ProviderRegistry } from '../../src/provider/provider.registry.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { beginSignIn } from '../support/sign-in.js';
 import { providersEnv, StubProvider } from '../support/stub-provider.js';
 
 interface Line {
@@ -40,10 +41,7 @@ describe('warnings of a provider', () => {
   });
   beforeEach(() => stub.reset());
 
-  async function begin(provider: string): Promise<string> {
-    const { body } = await request(service.url).get('/oauth2/authorize').query({ provider }).expect(200);
-    return (body as { state: string }).state;
-  }
+  const begin = (provider: string) => beginSignIn(service.url, { provider });
   const linesSince = (seen: number, level = 'warn'): Line[] =>
     service.log
       .slice(seen)

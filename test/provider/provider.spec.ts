@@ -98,37 +98,34 @@ describe('a provider of the contract', () => {
     }
   });
 
-  it('that is slow has 5 s in all, even if it sends a byte now and then; refreshes go on while 100 exchanges hang', async () => {
-    const { refresh_token } = await signIn(service.url);
+  it('that is slow has 5 s in all, even if it sends a byte now and then', async () => {
     provider.answer = (_request, response) => {
       response.writeHead(200);
       const drip = setInterval(() => response.write(' '), 100);
       response.on('close', () => clearInterval(drip));
     };
     const [began, lateness] = [performance.now(), watchLateness()];
-    const dripping = exchange().then(({ body }) => ({
-      body: body as unknown,
-      seconds: (performance.now() - began) / 1000,
-    }));
-    await until(() => provider.requests.length === 2); // the sign-in's and this one
-    provider.answer = () => undefined;
-    const states = await Promise.all(Array.from({ length: 100 }, () => beginSignIn(service.url)));
-    const hanging = states.map(async (state) =>
-      request(service.url).post('/oauth2/token').send({ code: 'c', state }),
-    );
-    const all = { hang: true };
-    void Promise.race(hanging).then(() => (all.hang = false));
-    let refreshed = 0;
-    while (all.hang && refreshed < 20) {
-      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
-      if (all.hang) refreshed++;
-    }
-    expect(refreshed).toBeGreaterThan(2); // a busy machine makes fewer than 20 in 5 s
-    expect((await Promise.all(hanging)).map(({ status }) => status)).toEqual(Array<number>(100).fill(500));
-
-    const { body, seconds } = await dripping;
-    expect(body).toMatchObject({ error: 'server_error' });
+    expect((await exchange()).body).toMatchObject({ error: 'server_error' });
+    const seconds = (performance.now() - began) / 1000;
     expect(seconds).toBeGreaterThan(4.9);
     expect(seconds).toBeLessThan(7 + lateness() / 100);
+  });
+
+  it('that does not answer delays no refresh, however many exchanges wait for it', async () => {
+    const { refresh_token } = await signIn(service.url);
+    provider.answer = () => undefined;
+    // Again if this machine is so busy that an exchange ends before a refresh is answered.
+    await until(async () => {
+      const states = await Promise.all(Array.from({ length: 50 }, () => beginSignIn(service.url)));
+      const hanging = states.map(async (state) =>
+        request(service.url).post('/oauth2/token').send({ code: 'c', state }),
+      );
+      let [hang, refreshed] = [true, 0];
+      void Promise.race(hanging).then(() => (hang = false));
+      for (; hang && refreshed < 20; refreshed += Number(hang))
+        await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
+      for (const { status } of await Promise.all(hanging)) expect(status).toBe(500);
+      return refreshed > 0;
+    });
   });
 });

@@ -3,6 +3,7 @@ import request from 'supertest';
 import { OpenIdStub } from '../support/openid-stub.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
+import { authorization } from '../support/sign-in.js';
 import { providersEnv } from '../support/stub-provider.js';
 
 /** Providers that refuse what they do not know, or that leave out what they should send (contract §2 `pkce`, `nonce`). */
@@ -19,7 +20,6 @@ describe('a provider that is not as the standards say', () => {
     };
     const oidc = { adapter: 'oidc', url: stub.url };
     const providers = {
-      contract: { url: stub.url },
       'contract-pkce': { url: stub.url, pkce: 'on' },
       oauth2,
       'oauth2-no-pkce': { ...oauth2, pkce: 'off' },
@@ -36,8 +36,7 @@ describe('a provider that is not as the standards say', () => {
   beforeEach(() => stub.reset());
 
   async function begin(provider: string): Promise<{ page: URL; state: string }> {
-    const { body } = await request(service.url).get('/oauth2/authorize').query({ provider }).expect(200);
-    const { redirect_url, state } = body as { redirect_url: string; state: string };
+    const { redirect_url, state } = await authorization(service.url, { provider });
     return { page: new URL(redirect_url), state };
   }
 
@@ -115,18 +114,5 @@ describe('a provider that is not as the standards say', () => {
       ['contract-pkce'],
     )) as [{ left: number }];
     expect(left).toBe(0);
-  });
-
-  it('a provider of the contract gets what the specification says and no more, by default (spec §4.5)', async () => {
-    stub.said = { '/oauth2/token/exchange': [200, '{"provider_user_id":"ada"}'] };
-    const { page, state } = await begin('contract');
-    expect([...page.searchParams.keys()]).toEqual(['state', 'client_id', 'redirect_uri']);
-    await finish(state).expect(200);
-    expect([...new URLSearchParams(stub.requests[0]?.body).keys()]).toEqual([
-      'client_id',
-      'client_secret',
-      'code',
-      'redirect_uri',
-    ]);
   });
 });

@@ -16,17 +16,25 @@ export interface Tokens {
 
 const TRIES = 5;
 
-/**
- * Begins a sign-in with the provider `stub`; returns the state. If the database of a busy machine is too slow, the service
- * answers with `Retry-After`, and this asks again, as a client would.
- */
+/** Begins a sign-in with the provider `stub`; returns the state. */
 export async function beginSignIn(url: string, query: Record<string, string> = {}): Promise<string> {
+  return (await authorization(url, query)).state;
+}
+
+/**
+ * Begins a sign-in. If the database of a busy machine is too slow, the service answers with `Retry-After`, and this asks again,
+ * as a client would.
+ */
+export async function authorization(
+  url: string,
+  query: Record<string, string>,
+): Promise<{ redirect_url: string; state: string }> {
   for (let left = TRIES; ; left--) {
     const response = await request(url)
       .get('/oauth2/authorize')
       .query({ provider: 'stub', ...query });
     if (isBusy(response) && left > 1) continue;
-    if (response.status === 200) return (response.body as { state: string }).state;
+    if (response.status === 200) return response.body as { redirect_url: string; state: string };
     throw new Error(`a sign-in could not begin: ${response.status} ${response.text}`);
   }
 }

@@ -114,13 +114,17 @@ export class PostgresNode {
   /** The postmaster first: from then on it has no new children. @returns to whom it was sent */
   private signal(signal: NodeJS.Signals): number[] {
     if (!this.server?.running()) return [];
-    const { pid } = this.server;
-    send(pid, signal);
-    const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
-    const pids = [pid, ...children.map(Number)];
-    for (const child of pids.slice(1)) send(child, signal);
-    return pids;
+    return signalServer(this.server.pid, signal);
   }
+}
+
+/** Signals a postmaster, and then its children. @returns to whom it was sent */
+export function signalServer(pid: number, signal: NodeJS.Signals): number[] {
+  send(pid, signal);
+  const children = readdirSync('/proc').filter((name) => /^\d+$/.test(name) && parentOf(name) === pid);
+  const pids = [pid, ...children.map(Number)];
+  for (const child of pids.slice(1)) send(child, signal);
+  return pids;
 }
 
 function send(pid: number, signal: NodeJS.Signals): void {
