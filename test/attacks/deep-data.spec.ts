@@ -1,5 +1,5 @@
 import { Cluster } from '../support/cluster.js';
-import { query } from '../support/database.js';
+import { query, unhurried } from '../support/database.js';
 import type { ServiceProcess } from '../support/service-process.js';
 import { signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -20,7 +20,7 @@ describe('data that is deep', () => {
 
   beforeAll(async () => {
     cluster = await Cluster.create();
-    service = await cluster.start();
+    service = await cluster.start({ DATABASE_URL: unhurried(cluster.database.url) });
   });
   beforeEach(async () => {
     tokens = await signIn(service.url);

@@ -66,9 +66,9 @@ needs({ 'npm run test:infra in full': isFull }).describe('a storm of reconnects'
       crowd = new StormCrowd(await accessTokens());
       await crowd.connect(portOf(leaving));
       const statuses: number[] = [];
-      let isOver = false;
+      const storm = { isOver: false };
       const refreshing = Array.from({ length: REFRESHES_AT_ONCE }, async (_, line) => {
-        for (let i = line; !isOver; i += REFRESHES_AT_ONCE) {
+        for (let i = line; !storm.isOver; i += REFRESHES_AT_ONCE) {
           const response = await refresh(serving, i);
           await response.arrayBuffer();
           statuses.push(response.status);
@@ -81,7 +81,7 @@ needs({ 'npm run test:infra in full': isFull }).describe('a storm of reconnects'
       setPriority(leaving.child.pid!, 19);
       const [code] = await Promise.all([leaving.end('SIGTERM'), crowd.untilReady()]);
       const seconds = ((performance.now() - began) / 1000).toFixed(1);
-      isOver = true;
+      storm.isOver = true;
       await Promise.all(refreshing);
       const counts = await crowd.counts();
       process.stdout.write(

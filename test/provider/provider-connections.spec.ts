@@ -156,7 +156,7 @@ describe('connections to a provider', () => {
     it('before there is a connection: nothing is sent over it later', async () => {
       const deadline = new AbortController();
       const sent = failure(send(undefined, { signal: deadline.signal }));
-      for (let turn = 0; turn < 100; turn++) await undefined; // the connection needs a turn of the event loop
+      for (let turn = 0; turn < 100; turn++) await Promise.resolve(); // the connection needs a turn of the event loop
       deadline.abort();
       expect((await sent).code).toBe('ERR_CANCELED');
       await until(() => provider.sockets.length === 1);

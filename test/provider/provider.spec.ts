@@ -120,9 +120,10 @@ describe('a provider of the contract', () => {
       const hanging = states.map(async (state) =>
         request(service.url).post('/oauth2/token').send({ code: 'c', state }),
       );
-      let [hang, refreshed] = [true, 0];
-      void Promise.race(hanging).then(() => (hang = false));
-      for (; hang && refreshed < 20; refreshed += Number(hang))
+      const all = { hang: true };
+      void Promise.race(hanging).then(() => (all.hang = false));
+      let refreshed = 0;
+      for (; all.hang && refreshed < 20; refreshed += Number(all.hang))
         await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
       for (const { status } of await Promise.all(hanging)) expect(status).toBe(500);
       return refreshed > 0;

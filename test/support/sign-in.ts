@@ -17,8 +17,8 @@ export interface Tokens {
 const TRIES = 5;
 
 /** Begins a sign-in with the provider `stub`; returns the state. */
-export async function beginSignIn(url: string, query: Record<string, string> = {}): Promise<string> {
-  return (await authorization(url, query)).state;
+export async function beginSignIn(url: string, asked: Record<string, string> = {}): Promise<string> {
+  return (await authorization(url, asked)).state;
 }
 
 /**
@@ -27,12 +27,12 @@ export async function beginSignIn(url: string, query: Record<string, string> = {
  */
 export async function authorization(
   url: string,
-  query: Record<string, string>,
+  asked: Record<string, string>,
 ): Promise<{ redirect_url: string; state: string }> {
   for (let left = TRIES; ; left--) {
     const response = await request(url)
       .get('/oauth2/authorize')
-      .query({ provider: 'stub', ...query });
+      .query({ provider: 'stub', ...asked });
     if (isBusy(response) && left > 1) continue;
     if (response.status === 200) return response.body as { redirect_url: string; state: string };
     throw new Error(`a sign-in could not begin: ${response.status} ${response.text}`);
