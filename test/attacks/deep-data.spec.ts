@@ -113,7 +113,14 @@ describe('data that is deep', () => {
   );
 
   it('two hundred such rows in a row, or at the end of the history, keep nobody from the events after them', async () => {
-    for (let i = 0; i < 200; i++) await store('x', i % 2 ? '{' : arrays(20_000));
+    await query(cluster.database.url, 'INSERT INTO channels VALUES ($1, 200)', [tokens.user_id]);
+    await query(
+      cluster.database.url,
+      `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
+       SELECT $1, i, gen_random_uuid(), 'x', CASE i % 2 WHEN 0 THEN '{' ELSE $2 END, now(), now() + interval '1 hour'
+       FROM generate_series(1, 200) i`,
+      [tokens.user_id, arrays(20_000)],
+    );
     await store('x', '1', `'infinity'`);
     const [early, late] = [await connect(0), await connect(150)];
     await push('after');

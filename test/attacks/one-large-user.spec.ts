@@ -9,7 +9,7 @@ import { Events } from '../../src/events.js';
 import { hashOfName } from '../../src/provider/logout/logged-out.js';
 import { LogoutTokens } from '../../src/provider/logout/logout-tokens.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
-import { createDatabase, type TestDatabase, query } from '../support/database.js';
+import { createDatabase, type TestDatabase, query, unhurried } from '../support/database.js';
 import { Endings } from '../support/endings.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { SocketClient } from '../support/socket-client.js';
@@ -134,7 +134,7 @@ describe('a user with 10,000 sessions on 2,000 devices', () => {
     for (const statement of SEED) await query(database.url, statement);
     const plans = endings.after(await reportPlans(database.url), ({ stop }) => stop());
     ran = plans.statements;
-    const env = { ...provider.env(), DATABASE_URL: database.url, SERVICE_KEYS: SERVICE_KEY };
+    const env = { ...provider.env(), DATABASE_URL: unhurried(database.url), SERVICE_KEYS: SERVICE_KEY };
     service = endings.after(await startTestService(env), (one) => one.close());
   }, 180_000);
   afterAll(() => endings.run());
