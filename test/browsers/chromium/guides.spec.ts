@@ -39,9 +39,9 @@ const VUE = {
 const withOrders = (name: string, page: string): string =>
   name === 'App.vue'
     ? page
-        .replace('<script setup lang="ts">\n', "$&import Orders from '../../client/Orders.vue';\n")
+        .replace('<script setup lang="ts">\n', "$&import Orders from './Orders.vue';\n")
         .replace('</p>', '$&<Orders />')
-    : `import { Orders } from '../../client/Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
+    : `import { Orders } from './Orders';\n${page.replace('<Account />', '$&<Orders />')}`;
 
 /** The code of a guide, as its reader would copy it; `main` comes first. */
 async function bundleGuide(guide: string, main: string, service: string): Promise<string> {
