@@ -34,7 +34,8 @@ export class World {
     const { answer } = provider;
     provider.answer = (request, response, raw) => {
       const query = new URL(request.path, provider.url).searchParams;
-      if (request.path.startsWith('/isolated/') && !query.has('asked')) {
+      const isPage = request.method === 'GET' && request.path.startsWith('/isolated/');
+      if (isPage && !query.has('asked')) {
         response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
         response.setHeader('Content-Type', 'text/html');
         return void response.end(`<a href="?asked=&${query.toString().replaceAll('&', '&amp;')}">Go on</a>`);
