@@ -1,8 +1,10 @@
-import { Cluster } from '../support/cluster.js';
-import { query, unhurried } from '../support/database.js';
-import type { ServiceProcess } from '../support/service-process.js';
-import { signIn, type Tokens } from '../support/sign-in.js';
+import { query } from '../support/database.js';
+import { startTestService, type TestService } from '../support/service.js';
+import { bearer, signIn, type Tokens } from '../support/sign-in.js';
 import { SocketClient } from '../support/socket-client.js';
+import { StubProvider } from '../support/stub-provider.js';
+
+const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 
 /** PostgreSQL and JSON.parse accept 4,000 levels, which overflow the stack when they are encoded for a socket. */
 const arrays = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
@@ -13,24 +15,23 @@ const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.rep
  * time that user connected.
  */
 describe('data that is deep', () => {
-  let cluster: Cluster;
-  let service: ServiceProcess;
+  let provider: StubProvider;
+  let service: TestService;
   let tokens: Tokens;
   const clients: SocketClient[] = [];
 
   beforeAll(async () => {
-    cluster = await Cluster.create();
-    service = await cluster.start({ DATABASE_URL: unhurried(cluster.database.url) });
+    provider = await StubProvider.start();
+    service = await startTestService({ ...provider.env(), SERVICE_KEYS: SERVICE_KEY });
   });
   beforeEach(async () => {
     tokens = await signIn(service.url);
   });
-  afterEach(() => {
-    clients.splice(0).forEach((client) => client.close());
-    expect(service.child.exitCode).toBeNull();
-    expect(service.output()).not.toMatch(/uncaught|unhandled/i);
+  afterEach(() => clients.splice(0).forEach((client) => client.close()));
+  afterAll(async () => {
+    await service?.close();
+    await provider?.close();
   });
-  afterAll(() => cluster?.close());
 
   async function connect(offset?: number): Promise<SocketClient> {
     const options = offset === undefined ? {} : { offset };
@@ -38,11 +39,12 @@ describe('data that is deep', () => {
     clients.push(client);
     return client;
   }
-  const push = (event: string) => cluster.push(service, { user_id: tokens.user_id, event });
+  const push = (event: string) =>
+    bearer(service.url, SERVICE_KEY).post('/push', { user_id: tokens.user_id, event }).expect(202);
   const pushRaw = (data: string, ttl: number) =>
     fetch(`${service.url}/push`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${Cluster.serviceKey}`, 'Content-Type': 'application/json' },
+      headers: { Authorization: `Bearer ${SERVICE_KEY}`, 'Content-Type': 'application/json' },
       body: `{"user_id":"${tokens.user_id}","event":"deep","ttl":${ttl},"data":${data}}`,
     });
   const history = (client: SocketClient) => client.history.map(({ event, meta }) => [event, meta!.offset]);
@@ -59,7 +61,7 @@ describe('data that is deep', () => {
     await client.next('deep');
     expect(history(client)).toEqual([['deep', 1]]);
     const [row] = await query(
-      cluster.database.url,
+      service.databaseUrl,
       'SELECT count(*)::int AS n FROM channel_events WHERE user_id = $1',
       [tokens.user_id],
     );
@@ -77,7 +79,7 @@ describe('data that is deep', () => {
   ];
   async function store(event: string, data: string, sentAt = 'now()'): Promise<void> {
     await query(
-      cluster.database.url,
+      service.databaseUrl,
       `WITH counter AS (
          INSERT INTO channels (user_id, last_offset) VALUES ($1, 1)
          ON CONFLICT (user_id) DO UPDATE SET last_offset = channels.last_offset + 1 RETURNING last_offset
@@ -94,7 +96,7 @@ describe('data that is deep', () => {
       await push('before');
       await store(event, data);
       await push('after');
-      const said = service.output().length;
+      const said = service.log.length;
       for (let round = 0; round < 3; round++) {
         const client = await connect(0);
         await client.next('after');
@@ -104,18 +106,15 @@ describe('data that is deep', () => {
         ]);
         expect(client.disconnects).toEqual([]);
       }
-      const lines = service
-        .output()
-        .slice(said)
-        .match(/cannot be delivered.*"offset":2/g);
+      const lines = service.log.slice(said).filter((line) => /cannot be delivered.*"offset":2/.test(line));
       expect(lines).toHaveLength(1);
     },
   );
 
   it('two hundred such rows in a row, or at the end of the history, keep nobody from the events after them', async () => {
-    await query(cluster.database.url, 'INSERT INTO channels VALUES ($1, 200)', [tokens.user_id]);
+    await query(service.databaseUrl, 'INSERT INTO channels VALUES ($1, 200)', [tokens.user_id]);
     await query(
-      cluster.database.url,
+      service.databaseUrl,
       `INSERT INTO channel_events (user_id, event_offset, id, event, data, sent_at, expires_at)
        SELECT $1, i, gen_random_uuid(), 'x', CASE i % 2 WHEN 0 THEN '{' ELSE $2 END, now(), now() + interval '1 hour'
        FROM generate_series(1, 200) i`,

@@ -7,6 +7,7 @@ import { startEmbeddedPostgres, type EmbeddedPostgres } from '../src/embedded-po
 import { postgresBinaries } from '../src/binaries.js';
 import { clusterDirectory } from '../src/cluster-directory.js';
 import { ensureCluster } from '../src/cluster.js';
+import { isAlive } from '../src/postmaster.js';
 import { runAsSuperuser } from '../src/provision.js';
 import { forkOwner } from './support/embedded-process.js';
 import { Starts } from './support/starts.js';
@@ -104,9 +105,11 @@ describe('a first start', () => {
     mkdirSync(dataDir);
     const child = forkOwner(dataDir);
     const exit = once(child, 'exit');
-    while (!isInSingleUserMode(dataDir)) await delay(1);
+    let single: number | undefined;
+    while (single === undefined) [single] = [singleUserProcess(dataDir), await delay(1)];
     child.kill('SIGKILL');
     await exit;
+    while (isAlive(single)) await delay(5); // it ends without its parent, a moment later
     expect(existsSync(join(dataDir, 'postgres'))).toBe(false);
     await expectFewestRights(await starts.start({ dataDir }));
     expect(readdirSync(dataDir)).toEqual(['postgres']);
@@ -124,9 +127,10 @@ describe('a first start', () => {
   });
 });
 
-/** Whether a single-user PostgreSQL runs in the unfinished cluster: its number in `postmaster.pid` is negative. */
-function isInSingleUserMode(dataDir: string): boolean {
+/** The single-user PostgreSQL that runs in the unfinished cluster: its number in `postmaster.pid` is negative. */
+function singleUserProcess(dataDir: string): number | undefined {
   const [unfinished] = readdirSync(dataDir).filter((name) => /^postgres\.new-\d+$/.test(name));
   const file = unfinished && join(dataDir, unfinished, 'postmaster.pid');
-  return Boolean(file && existsSync(file) && readFileSync(file, 'utf8').startsWith('-'));
+  const [, pid] = (file && existsSync(file) && /^-(\d+)/.exec(readFileSync(file, 'utf8'))) || [];
+  return pid === undefined ? undefined : Number(pid);
 }
