@@ -105,8 +105,8 @@ describe('a first start', () => {
     mkdirSync(dataDir);
     const child = forkOwner(dataDir);
     const exit = once(child, 'exit');
-    let single: number | undefined;
-    while (single === undefined) [single] = [singleUserProcess(dataDir), await delay(1)];
+    let single = singleUserProcess(dataDir);
+    for (; single === undefined; single = singleUserProcess(dataDir)) await delay(1);
     child.kill('SIGKILL');
     await exit;
     while (isAlive(single)) await delay(5); // it ends without its parent, a moment later
