@@ -88,12 +88,11 @@ needs({ 'npm run test:infra in full': full }).describe('DATABASE_URL', () => {
     ['postgres://USER@127.0.0.1:PORT/postgres', /it wants a password/],
     ['postgres://USER:wrong@127.0.0.1:PORT/postgres', /password authentication failed/],
     ['postgres://USER:PASSWORD@127.0.0.1:PORT/postgres?sslrootcert=/nowhere.pem', /ENOENT.*nowhere.pem/],
-    ['postgres://USER:PASSWORD@a:5432,b:5432/postgres', /DATABASE_URL: names several hosts.*HAProxy/],
+    ['postgres://USER:PASSWORD@a:5432,b:5432/postgres', /DATABASE_URL names several hosts\..*HAProxy/],
   ])('%s stops the start at once, with one line that says why', async (text, line) => {
     const service = await spawnService({ DATABASE_URL: filled(text) });
-    const began = performance.now();
     expect(await service.ended).toBe(1);
-    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(service.output()).not.toContain('waiting for the database'); // it has not tried again
     const lines = service
       .output()
       .split('\n')
