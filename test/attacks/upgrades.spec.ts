@@ -160,10 +160,6 @@ describe('upgraded and pipelined connections', () => {
         return closed;
       }),
     );
-    const read = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
-    process.stdout.write(
-      `pipelining: ${sockets.length * many * request.length} bytes sent, ${read} bytes answered\n`,
-    );
     expect(await isAlive()).toBe(true);
   });
 
