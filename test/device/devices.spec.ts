@@ -237,16 +237,6 @@ describe('users and their devices', () => {
     });
   });
 
-  it('the same device signing in again keeps one row, and its older refresh token its own life (spec §2.2)', async () => {
-    const device = randomUUID();
-    const first = await onDevice(device);
-    const second = await onDevice(device.toUpperCase());
-    expect(await devicesOf(second)).toHaveLength(1);
-    for (const { refresh_token } of [first, second]) {
-      await request(service.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
-    }
-  });
-
   it('PATCH renames a device; foreign members are ignored', async () => {
     const device = randomUUID();
     const tokens = await onDevice(device, { device_name: 'Old', user_agent: 'UA' });
