@@ -65,13 +65,6 @@ describe('the keys of an instance', () => {
     expect(ring.signer?.kid).toBe('a');
   });
 
-  it('are listed if they were revoked', () => {
-    const ring = new KeyRing();
-    expect([ring.revokedKids, ring.jwks]).toEqual([[], { keys: [] }]);
-    ring.update([life('b', 20), life('a', 0, 15, true)], readable, 16);
-    expect(ring.revokedKids).toEqual(['a']);
-  });
-
   it('are published and named in token headers for ES256 only', () => {
     const ring = new KeyRing();
     ring.update([life('a', 0)], readable, 10);
