@@ -13,7 +13,7 @@ const MODELS = [
   'auth/users/users.controller.ts',
   'operations/health.controller.ts',
   'provider/listed-provider.ts',
-  'token/access-tokens/introspection.ts',
+  'token/access-tokens/introspect.controller.ts',
   'token/refresh/token.service.ts',
   'user/me.controller.ts',
 ];

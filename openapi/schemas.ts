@@ -18,8 +18,11 @@ export interface ObjectSchema extends Json {
 export function completeSchema(schema: ObjectSchema, type: Type | undefined): ObjectSchema {
   const rules = type ? rulesOf(type) : new Map<string, Json>();
   const isBody = rules.size > 0;
+  const order = [...rules.keys()]; // members of a base class come last
+  const members = Object.entries(schema.properties ?? {});
+  if (isBody) members.sort(([one], [other]) => order.indexOf(one) - order.indexOf(other));
   const properties = Object.fromEntries(
-    Object.entries(schema.properties ?? {}).map(([name, member]) => [
+    members.map(([name, member]) => [
       name,
       isBody
         ? completeMember(member, rules.get(name) === ANY ? ANY : { ...examplesOf(name), ...rules.get(name) })

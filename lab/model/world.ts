@@ -91,7 +91,7 @@ export class World {
   /** What instances do from time to time, each second or each minute (contract §5); for rotation and removal one is enough. */
   private async timePasses(): Promise<void> {
     const { app } = this.instances[this.turns++ % 2]!;
-    await unlessBusy(app.get(KeyService).rotateIfDue());
+    await unlessBusy(app.get(KeyStore).rotateIfDue());
     await app.get(Removal).run();
     await this.readKeys();
   }

@@ -7,11 +7,18 @@ import type { AuthorizeDto } from './authorize.dto.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientErrorFilter } from './clients/client-error.filter.js';
 import { ClientExchange } from './clients/client-exchange.js';
-import { ClientAuthorizeDto, ClientTokenDto } from './clients/clients.dto.js';
+import { ClientAuthorizeDto } from './clients/clients.dto.js';
 import { refuseHead, sendNext } from './clients/send-next.js';
 import { RateLimit } from '../http/rate-limit.js';
 import { Authorization, AuthorizeRequestPipe, isOfStockClient } from './authorize.dto.js';
-import { IssuedTokens, limitOf, RefreshDto, TokenRequestPipe, type TokenRequest } from './token.dto.js';
+import {
+  ClientTokenDto,
+  IssuedTokens,
+  limitOf,
+  RefreshDto,
+  TokenRequestPipe,
+  type TokenRequest,
+} from './token.dto.js';
 
 /** The three public endpoints of spec §4. */
 @Public()

@@ -13,7 +13,6 @@ import { AuthService, SignInRefusals } from './auth.service.js';
 import { AuthorizationCodes } from './clients/authorization-codes.js';
 import { ClientAuthorization } from './clients/client-authorization.js';
 import { ClientCallbackController } from './clients/client-callback.controller.js';
-import { ClientCallback } from './clients/client-callback.js';
 import { ClientExchange } from './clients/client-exchange.js';
 import { backchannelLogoutOf } from './sign-out/backchannel-logout.controller.js';
 import { BackchannelLogout } from './sign-out/backchannel-logout.service.js';
@@ -50,7 +49,6 @@ const signInWriter = {
     AuthorizationCodes,
     BackchannelLogout,
     ClientAuthorization,
-    ClientCallback,
     ClientExchange,
     SignInRefusals,
     SignInStore,

@@ -6,36 +6,46 @@ import { Public } from '../token/guard/access.js';
 /** What the service is and does, for clients that set themselves up (RFC 8414 §2). URLs begin with PUBLIC_URL. */
 export class ServerMetadata {
   /** PUBLIC_URL. */
-  issuer!: string;
+  issuer: string;
 
   /** Where stock clients send the browser, with `response_type=code`. */
-  authorization_endpoint!: string;
-  token_endpoint!: string;
-  jwks_uri!: string;
-  revocation_endpoint!: string;
+  authorization_endpoint: string;
+  token_endpoint: string;
+  jwks_uri: string;
+  revocation_endpoint: string;
 
   /** `none`: who holds a token may end it. */
-  revocation_endpoint_auth_methods_supported!: string[];
-  introspection_endpoint!: string;
+  revocation_endpoint_auth_methods_supported: string[] = ['none'];
+  introspection_endpoint: string;
 
   /** A service key: the password of `client_secret_basic`, or a `Bearer` token. RFC 8414 §2 takes names from both registries. */
-  introspection_endpoint_auth_methods_supported!: string[];
+  introspection_endpoint_auth_methods_supported: string[] = ['client_secret_basic', 'Bearer'];
 
   /** A page for people who develop clients. */
-  service_documentation!: string;
-  response_types_supported!: string[];
-  response_modes_supported!: string[];
-  grant_types_supported!: string[];
-  code_challenge_methods_supported!: string[];
+  service_documentation: string;
+  response_types_supported: string[] = ['code'];
+  response_modes_supported: string[] = ['query'];
+  grant_types_supported: string[] = ['authorization_code', 'refresh_token'];
+  code_challenge_methods_supported: string[] = ['S256'];
 
   /** `none`: clients are public, and a secret is ignored. With that alone, clients that go by this list use PKCE. */
-  token_endpoint_auth_methods_supported!: string[];
+  token_endpoint_auth_methods_supported: string[] = ['none'];
 
   /** The redirect back carries `iss` (RFC 9207 §3). */
-  authorization_response_iss_parameter_supported!: boolean;
+  authorization_response_iss_parameter_supported: boolean = true;
 
   /** RFC 9449 §5.1. */
-  dpop_signing_alg_values_supported!: string[];
+  dpop_signing_alg_values_supported: string[] = ['ES256'];
+
+  constructor(publicUrl: string) {
+    this.issuer = publicUrl;
+    this.authorization_endpoint = `${publicUrl}/oauth2/authorize`;
+    this.token_endpoint = `${publicUrl}/oauth2/token`;
+    this.jwks_uri = `${publicUrl}/.well-known/jwks.json`;
+    this.revocation_endpoint = `${publicUrl}/oauth2/revoke`;
+    this.introspection_endpoint = `${publicUrl}/oauth2/introspect`;
+    this.service_documentation = `${publicUrl}/docs`;
+  }
 }
 
 /** Metadata for stock clients (RFC 8414). No `openid-configuration`: the service issues no ID tokens. */
@@ -45,24 +55,7 @@ export class ServerMetadataController {
   private readonly document: ServerMetadata;
 
   constructor(@Inject(SETTINGS) { publicUrl }: Settings) {
-    this.document = {
-      issuer: publicUrl,
-      authorization_endpoint: `${publicUrl}/oauth2/authorize`,
-      token_endpoint: `${publicUrl}/oauth2/token`,
-      jwks_uri: `${publicUrl}/.well-known/jwks.json`,
-      revocation_endpoint: `${publicUrl}/oauth2/revoke`,
-      revocation_endpoint_auth_methods_supported: ['none'],
-      introspection_endpoint: `${publicUrl}/oauth2/introspect`,
-      introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'Bearer'],
-      service_documentation: `${publicUrl}/docs`,
-      response_types_supported: ['code'],
-      response_modes_supported: ['query'],
-      grant_types_supported: ['authorization_code', 'refresh_token'],
-      code_challenge_methods_supported: ['S256'],
-      token_endpoint_auth_methods_supported: ['none'],
-      authorization_response_iss_parameter_supported: true,
-      dpop_signing_alg_values_supported: ['ES256'],
-    };
+    this.document = new ServerMetadata(publicUrl);
   }
 
   /**

@@ -4,12 +4,29 @@ import { OAuthError } from '../errors/oauth-error.js';
 import { OAuthParameters, OptionalText, RequiredText } from '../http/parameters/parameter.js';
 import { ParametersPipe } from '../http/parameters/parameters.pipe.js';
 import { UUID } from '../http/parameters/uuid.js';
-import { ClientTokenDto, CODE_PREFIX } from './clients/clients.dto.js';
+import { CODE_PREFIX } from './clients/clients.dto.js';
 import { STATE } from './states/state.service.js';
+
+const CODE_VERIFIER = { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' };
+
+/** Device of a sign-in (spec §2.4). */
+export class DeviceDto {
+  /** UUID that the client generated for its device. */
+  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
+  device_id?: string;
+
+  /** Display name of the device. */
+  @OptionalText({ max: 128 })
+  device_name?: string;
+
+  /** Defaults to the request's User-Agent header. */
+  @OptionalText({ max: 1024 })
+  user_agent?: string;
+}
 
 /** Body of POST /oauth2/token (spec §4.3). */
 @OAuthParameters()
-export class TokenDto {
+export class TokenDto extends DeviceDto {
   /** Authorization code from the callback's query. */
   @RequiredText({ max: 16_384 })
   code!: string;
@@ -23,24 +40,32 @@ export class TokenDto {
   redirect_uri?: string;
 
   /** PKCE verifier, required when the authorization request carried a code_challenge (RFC 7636 §4.1). */
-  @OptionalText({ matches: { pattern: /^[A-Za-z0-9._~-]{43,128}$/, as: '43 to 128 unreserved characters' } })
+  @OptionalText({ matches: CODE_VERIFIER })
   code_verifier?: string;
 
   /** `iss` of the callback's query, if the provider sent one (RFC 9207). */
   @OptionalText({ max: 2048 })
   iss?: string;
+}
 
-  /** UUID that the client generated for its device. */
-  @OptionalText({ matches: { pattern: UUID, as: 'a UUID' } })
-  device_id?: string;
+/** Body of POST /oauth2/token with a code of the service (RFC 6749 §4.1.3; contract §4). */
+@OAuthParameters()
+export class ClientTokenDto extends DeviceDto {
+  /** As the callback of the client received it. */
+  @RequiredText({ max: 16_384 })
+  code!: string;
 
-  /** Display name of the device. */
-  @OptionalText({ max: 128 })
-  device_name?: string;
+  /** As in the authorization request. */
+  @RequiredText()
+  redirect_uri!: string;
 
-  /** Defaults to the request's User-Agent header. */
-  @OptionalText({ max: 1024 })
-  user_agent?: string;
+  /** PKCE verifier (RFC 7636 §4.1). */
+  @RequiredText({ matches: CODE_VERIFIER })
+  code_verifier!: string;
+
+  /** As in the authorization request, if given. */
+  @OptionalText({ max: 255 })
+  client_id?: string;
 }
 
 /** Body of POST /oauth2/refresh (spec §4.4). */

@@ -1,33 +1,15 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Param,
-  Patch,
-  Query,
-  Injectable,
-  type PipeTransform,
-} from '@nestjs/common';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Query } from '@nestjs/common';
 import type { Session } from '../events.js';
 import { answer } from '../http/answer.js';
 import { RateLimits } from '../http/rate-limit.js';
 import { Caller } from '../token/guard/access.js';
 import { DeviceList, DevicesDto, DeviceView, RenameDto } from './devices.dto.js';
-import { DeviceService } from './device.service.js';
+import { DeviceService, noSuchDevice } from './device.service.js';
 import type { KnownDevice } from './device.store.js';
-import { OAuthError } from '../errors/oauth-error.js';
-import { UUID } from '../http/parameters/uuid.js';
+import { UuidPipe } from '../http/parameters/uuid.js';
 
-/** A device id from the path, in lower case. Text that is not a UUID names no device. */
-@Injectable()
-class DeviceIdPipe implements PipeTransform<string, string> {
-  transform(value: string): string {
-    if (!UUID.test(value)) throw new OAuthError('not_found', 'there is no such device');
-    return value.toLowerCase();
-  }
-}
+// Text that is not a UUID names no device.
+const deviceIdPipe = new UuidPipe(noSuchDevice);
 
 @Controller('devices')
 export class DeviceController {
@@ -64,7 +46,7 @@ export class DeviceController {
   @Patch(':device_id')
   async renameDevice(
     @Caller() caller: Session,
-    @Param('device_id', DeviceIdPipe) deviceId: string,
+    @Param('device_id', deviceIdPipe) deviceId: string,
     @Body() { device_name: name }: RenameDto,
   ): Promise<DeviceView> {
     await this.limits.countUser('write', caller.userId);
@@ -81,7 +63,7 @@ export class DeviceController {
   @HttpCode(204)
   async removeDevice(
     @Caller() caller: Session,
-    @Param('device_id', DeviceIdPipe) deviceId: string,
+    @Param('device_id', deviceIdPipe) deviceId: string,
   ): Promise<void> {
     await this.devices.remove(caller, deviceId); // not limited: a stolen token must not keep the owner from it
   }

@@ -61,6 +61,6 @@ export class DeviceService {
   }
 }
 
-function noSuchDevice(): OAuthError {
+export function noSuchDevice(): OAuthError {
   return new OAuthError('not_found', 'there is no such device');
 }

@@ -4,24 +4,56 @@ import type { Sql } from '../database/statements/sql.js';
 import { Events } from '../events.js';
 import { LastSeen } from './last-seen.js';
 
+let events: Events;
+let lastSeen: LastSeen;
+
+/** @param write is called with the users of each statement */
+function start(write: (userIds: unknown[]) => Promise<unknown>): void {
+  events = new Events();
+  const sql = { query: (_statement: object, [userIds]: unknown[][]) => write(userIds!) };
+  lastSeen = new LastSeen(sql as unknown as Sql, events);
+}
+function use(sessions: number): void {
+  for (let i = 0; i < sessions; i++)
+    events.emit('session.used', { userId: `user ${i}`, sessionId: `session ${i}`, deviceId: 'd' });
+}
+afterEach(() => {
+  lastSeen.onApplicationShutdown();
+  jest.useRealTimers();
+  jest.restoreAllMocks();
+});
+
 it('writes when devices were last used in parts, and one that fails keeps no other from being written', async () => {
   const warn = jest.spyOn(Logger.prototype, 'warn').mockReturnValue();
   const written: unknown[] = [];
-  const query = async (_statement: object, [userIds]: unknown[][]): Promise<unknown[]> => {
-    if (userIds!.includes('user 500')) throw new Error('it takes too long');
-    written.push(...userIds!);
-    return [];
-  };
-  const events = new Events();
-  const lastSeen = new LastSeen({ query } as unknown as Sql, events);
-  try {
-    for (let i = 0; i < 3000; i++)
-      events.emit('session.used', { userId: `user ${i}`, sessionId: `session ${i}`, deviceId: 'd' });
-    await lastSeen.write();
-    expect([written.length, written.includes('user 2999')]).toEqual([2000, true]);
-    expect(warn).toHaveBeenCalledTimes(1);
-  } finally {
-    lastSeen.onApplicationShutdown();
-    warn.mockRestore();
+  start(async (userIds) => {
+    if (userIds.includes('user 500')) throw new Error('it takes too long');
+    written.push(...userIds);
+  });
+  use(3000);
+  await lastSeen.write();
+  expect([written.length, written.includes('user 2999')]).toEqual([2000, true]);
+  expect(warn).toHaveBeenCalledTimes(1);
+});
+
+it('keeps a bounded number of sessions until the next write', async () => {
+  const written: number[] = [];
+  start(async (userIds) => written.push(userIds.length));
+  use(25_000);
+  await lastSeen.write();
+  expect(written).toEqual(Array<number>(20).fill(1000));
+  use(1);
+  await lastSeen.write();
+  expect(written.at(-1)).toBe(1);
+});
+
+it('writes once at a time, however slow the database is', async () => {
+  jest.useFakeTimers();
+  let asked = 0;
+  start(() => new Promise(() => void asked++));
+  for (let turn = 0; turn < 5; turn++) {
+    use(1);
+    await jest.advanceTimersByTimeAsync(5000);
   }
+  expect(asked).toBe(1);
 });

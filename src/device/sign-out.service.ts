@@ -4,12 +4,14 @@ import { CONFIRM_READ } from '../database/statements/confirm-read.js';
 import { Events, type DomainEvents } from '../events.js';
 import { selectLivingDevices } from '../token/sessions/session.sql.js';
 import {
+  endSessions,
   endSessionsAtProvider,
+  SLICE,
   usersAtProvider,
-  withItsSubjects,
   type NamesAtProvider,
-} from '../token/sessions/provider-sessions.store.js';
-import { endSessions, SLICE, type ScopeOf, type SessionScope } from '../token/sessions/session.store.js';
+  type ScopeOf,
+  type SessionScope,
+} from '../token/sessions/session.store.js';
 import { DEVICE_FACTS, type DeviceFacts } from './device.sql.js';
 
 // Without this lock, two sign-outs that end the last two sessions of a device would each see the other's session alive, and
@@ -91,16 +93,14 @@ export class SignOutService {
    */
   async signOutAtProvider(names: NamesAtProvider, within: ChannelTransaction): Promise<ProviderSlice> {
     const { manager } = within;
-    const known = await withItsSubjects(manager, names);
-    const userIds: string[] = [];
+    const { userIds, known } = await usersAtProvider(manager, names);
     let sessions = 0;
-    for (const userId of await usersAtProvider(manager, known)) {
+    for (const [i, userId] of userIds.entries()) {
       await manager.query(LOCK_DEVICES, [userId, 'all', null]);
       const ended = await endSessionsAtProvider(manager, userId, known);
       await this.announce(within, userId, ended);
-      userIds.push(userId);
       sessions += ended.length;
-      if (sessions >= SLICE) return { userIds, sessions, isLast: false };
+      if (sessions >= SLICE) return { userIds: userIds.slice(0, i + 1), sessions, isLast: false };
     }
     return { userIds, sessions, isLast: true };
   }

@@ -31,7 +31,7 @@ export async function runKeys(argv: readonly string[]): Promise<number> {
     return command ? 0 : 2;
   }
   try {
-    const settings = loadCommandSettings(command.name !== 'list'); // `list` reads no private parts
+    const settings = loadCommandSettings(command.name !== 'list'); // `list` decrypts no private parts
     // These modules load the ORM, so arguments and settings are validated before.
     const [{ openDatabase }, { run }] = await Promise.all([import('./open-database.js'), import('./run.js')]);
     const database = await openDatabase(settings);

@@ -3,7 +3,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { BackchannelLogout } from '../../src/auth/sign-out/backchannel-logout.service.js';
-import { signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
+import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { ChannelHistory } from '../../src/channel/channel.history.js';
 import type { Settings } from '../../src/config/settings/settings.js';
 import { DatabaseBusy } from '../../src/database/database-busy.js';
@@ -40,7 +40,7 @@ describe('the rows of a logout by the provider', () => {
   });
 
   describe('that ends sessions', () => {
-    let sql: Sql;
+    let signIns: BatchedSignIns;
     let signOuts: SignOutService;
     let logout: BackchannelLogout;
     let reported: unknown[];
@@ -52,7 +52,8 @@ describe('the rows of a logout by the provider', () => {
     beforeEach(() => {
       [reported, counted, warned] = [[], [], []];
       events.on('provider_logout.obeyed', (event) => void reported.push(event));
-      sql = new Sql(dataSource, false, events);
+      const sql = new Sql(dataSource, false, events);
+      signIns = new BatchedSignIns(sql, { channelHistory: 1000 });
       const history = new ChannelHistory(dataSource, sql, events, { channelHistory: 1000 } as Settings);
       signOuts = new SignOutService(history, events);
       logout = new BackchannelLogout(
@@ -83,7 +84,7 @@ describe('the rows of a logout by the provider', () => {
           providerSubject: hashIfNamed('corp', subject),
           providerSession: hashIfNamed('corp', session),
         };
-        await signInBatched(sql, [signInOf(user, fields)], 1000, null);
+        await signIns.execute([signInOf(user, fields)], null);
       }
     }
     async function ended(): Promise<string[]> {
@@ -149,7 +150,7 @@ describe('the rows of a logout by the provider', () => {
       const crowd = Array.from({ length: users }, (_, i) =>
         signInOf(`user ${i}`, { providerSession: hashOfName('corp', 'all') }),
       );
-      await signInBatched(sql, crowd, 1000, null);
+      await signIns.execute(crowd, null);
       const done = obey(of(null, 'all'));
       if (warnings === 0) await done;
       else

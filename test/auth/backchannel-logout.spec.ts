@@ -166,20 +166,14 @@ describe('logout by the provider', () => {
   });
 
   describe('what is not a logout token', () => {
-    const form = (parameters: Record<string, string>): string => new URLSearchParams(parameters).toString();
     const FORM = 'application/x-www-form-urlencoded';
 
     const BODIES: [name: string, type: string, body: () => string][] = [
       ['nothing', FORM, () => ''],
       ['an empty one', FORM, () => 'logout_token='],
-      ['another parameter', FORM, () => form({ token: tokenFor({ sub: 'ivy' }) })],
       ['two', FORM, () => `logout_token=${tokenFor({ sub: 'ivy' })}&logout_token=x`],
-      ['one with a NUL', FORM, () => `logout_token=${tokenFor({ sub: 'ivy' })}%00`],
-      ['one in brackets', FORM, () => form({ 'logout_token[]': tokenFor({ sub: 'ivy' }) })],
-      ['too long a text', FORM, () => form({ logout_token: tokenFor({ sub: 'ivy', x: 'x'.repeat(8000) }) })],
-      ['101 parameters', FORM, () => `${'a=1&'.repeat(100)}logout_token=x`],
+      ['too long a text', FORM, () => `logout_token=${tokenFor({ sub: 'ivy', x: 'x'.repeat(8000) })}`],
       ['JSON with a list', 'application/json', () => '{"logout_token":["x"]}'],
-      ['JSON with null', 'application/json', () => '{"logout_token":null}'],
       ['the token itself', 'application/jwt', () => tokenFor({ sub: 'ivy' })],
     ];
 
@@ -262,37 +256,31 @@ describe('logout by the provider', () => {
     expect(await isAlive(tokens)).toBe(false);
   });
 
-  describe('a sign-in that is under way', () => {
-    it.each<[string, boolean, () => object]>([
-      ['sid', true, () => ({ sid: sidOf(), sub: 'olga' })],
-      ['sub', false, () => ({ sub: 'olga' })],
-      ['sub, where its own sid is not known', false, () => ({ sid: 'x', sub: 'olga' })],
-    ])('has no session afterwards: by %s', async (_name, hasSid, claims) => {
-      speak(hasSid);
-      const signIns = here.app.get(SignInStore);
-      const record = signIns.record.bind(signIns);
-      let reached!: () => void;
-      const asked = new Promise<void>((resolve) => (reached = resolve));
-      let goOn!: () => void;
-      const held = new Promise<void>((resolve) => (goOn = resolve));
-      jest.spyOn(signIns, 'record').mockImplementationOnce(async (written) => {
-        reached();
-        await held;
-        await record(written);
-      });
-      const status = signIn(new Person('olga')).then(() => 200, statusIn);
-      await asked; // the provider has said who it is, and nothing is written yet
-      await send(tokenFor(claims()), instances[1]).expect(200);
-      goOn();
-      expect(await status).toBe(401);
-      const living = await query(
-        here.databaseUrl,
-        `SELECT FROM refresh_tokens r JOIN users u USING (user_id)
-         WHERE provider_user_id = 'olga' AND signed_out_at IS NULL`,
-      );
-      expect(living).toEqual([]);
-      expect(await isAlive(await signIn(new Person('olga')))).toBe(true); // the next one is another
+  // backchannel-logout-rows.spec.ts has the other names.
+  it('a sign-in that is under way has no session afterwards', async () => {
+    const signIns = here.app.get(SignInStore);
+    const record = signIns.record.bind(signIns);
+    let reached!: () => void;
+    const asked = new Promise<void>((resolve) => (reached = resolve));
+    let goOn!: () => void;
+    const held = new Promise<void>((resolve) => (goOn = resolve));
+    jest.spyOn(signIns, 'record').mockImplementationOnce(async (written) => {
+      reached();
+      await held;
+      await record(written);
     });
+    const status = signIn(new Person('olga')).then(() => 200, statusIn);
+    await asked; // the provider has said who it is, and nothing is written yet
+    await send(tokenFor({ sid: sidOf(), sub: 'olga' }), instances[1]).expect(200);
+    goOn();
+    expect(await status).toBe(401);
+    const living = await query(
+      here.databaseUrl,
+      `SELECT FROM refresh_tokens r JOIN users u USING (user_id)
+         WHERE provider_user_id = 'olga' AND signed_out_at IS NULL`,
+    );
+    expect(living).toEqual([]);
+    expect(await isAlive(await signIn(new Person('olga')))).toBe(true); // the next one is another
   });
 
   it('4 rounds of logouts, sign-ins and sign-outs at once: each is answered', async () => {

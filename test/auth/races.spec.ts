@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request, { type Response } from 'supertest';
-import { TokenService } from '../../src/token/refresh/token.service.js';
 import { bearer, beginSignIn, signIn, type Tokens } from '../support/sign-in.js';
 import { answerTogether } from '../support/crowd.js';
-import { NO_PROOF } from '../support/dpop.js';
 import { query } from '../support/database.js';
 import { startTestService, type TestService } from '../support/service.js';
 import { StubProvider } from '../support/stub-provider.js';
@@ -79,19 +77,6 @@ describe('races', () => {
       [tokens],
     );
     expect(stored).toEqual({ n: 100 });
-  });
-
-  it('good and bad refreshes that share a statement do not affect each other', async () => {
-    const users = await race(10, (at) => signIn(at));
-    const tokens = instances[0].app.get(TokenService);
-    const sent = users.map(({ refresh_token }, i) =>
-      i % 2 === 1 ? refresh_token.slice(0, -6) + 'AAAAAA' : refresh_token,
-    );
-    // In one turn: they certainly share one statement.
-    const answers = await Promise.allSettled(sent.map((token) => tokens.refresh(token, NO_PROOF)));
-    expect(answers.map(({ status }) => status)).toEqual(
-      answers.map((_, i) => (i % 2 === 1 ? 'rejected' : 'fulfilled')),
-    );
   });
 
   // Calls that lock rows of a user, while two instances sign in these users in opposite orders.

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import { Client } from 'pg';
 import { DataSource } from 'typeorm';
-import { BatchedSignIns, signInBatched } from '../../src/auth/sign-in/batched-sign-ins.js';
+import { BatchedSignIns } from '../../src/auth/sign-in/batched-sign-ins.js';
 import { StepwiseSignIns } from '../../src/auth/sign-in/stepwise-sign-ins.js';
 import { SignInStore, type SignIn } from '../../src/auth/sign-in/sign-in.store.js';
 import type { Settings } from '../../src/config/settings/settings.js';
@@ -399,7 +399,10 @@ describe('the store of sign-ins', () => {
     await whileHeld(
       inOrder[1]!,
       async (holder) => {
-        const recorded = signInBatched(new Sql(dataSource, false, new Events()), later, 1000, null);
+        const recorded = new BatchedSignIns(new Sql(dataSource), { channelHistory: 1000 }).execute(
+          later,
+          null,
+        );
         expect(await waiting(database.url, 1, recorded)).toBe(true);
         for (const next of ORDER.slice(ORDER.indexOf(table))) {
           const free = await holder.query<{ user_id: string }>(

@@ -246,18 +246,13 @@ describe('the end of sessions', () => {
       const device = randomUUID();
       const { access_token } = await onDevice(device);
       const { iss, aud, sub, sid, jti, iat, exp } = claimsOf(access_token);
-      expect((await introspect(access_token).expect(200)).body).toEqual({
-        active: true,
-        iss,
-        aud,
-        sub,
-        sid,
-        jti,
-        iat,
-        exp,
-        device_id: device,
-        token_type: 'Bearer',
-      });
+      const facts = { iss, aud, sub, sid, jti, iat, exp, device_id: device };
+      for (const hint of [undefined, 'access_token', 'refresh_token'])
+        expect((await introspect(access_token, hint).expect(200)).body).toEqual({
+          active: true,
+          ...facts,
+          token_type: 'Bearer',
+        });
     });
 
     it('says what a refresh token is, if asked for one by token_type_hint', async () => {
@@ -275,6 +270,9 @@ describe('the end of sessions', () => {
         token_type: 'refresh_token',
       });
       expect(exp - iat).toBe(30 * 24 * 3600);
+      // It must never give access to a caller that checks `active` only.
+      for (const hint of [undefined, 'access_token', ''])
+        expect((await introspect(refresh_token, hint).expect(200)).body).toEqual({ active: false });
     });
 
     const otherSecret = ({ user_id, access_token }: Tokens): string =>

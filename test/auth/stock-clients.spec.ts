@@ -12,7 +12,6 @@ import { speakOpenId } from '../support/openid-stub.js';
 import { StubProvider } from '../support/stub-provider.js';
 
 const PUBLIC_URL = 'http://localhost:3000';
-const SERVICE_KEY = 'a-service-key-of-thirty-two-characters';
 const OTHERS = ['https://app.example/cb?a=1%20b', 'com.example.app:/callback', 'http://127.0.0.1:4711/cb'];
 const CLIENT = { CLIENT_ID: 'latchkey', CLIENT_SECRET: 'a client secret of the provider' };
 
@@ -41,7 +40,6 @@ describe('a stock OAuth client', () => {
       PROVIDERS_STUB_REDIRECT_URIS: 'https://stub-only.example/cb',
       PUBLIC_URL,
       REDIRECT_URIS: [REDIRECT_URI, ...OTHERS].join(),
-      SERVICE_KEYS: SERVICE_KEY,
     };
     const all = {
       ...env,
@@ -478,19 +476,6 @@ describe('a stock OAuth client', () => {
       expect(new URLSearchParams(provider.requests[0]!.body).get('code')).toBe(code);
       const { body } = await client.token(here.url, 'a code of a provider').expect(400);
       expect(body).toEqual({ error: 'invalid_request', error_description: 'state is required' });
-    });
-  });
-
-  describe('while its code waits', () => {
-    const asBackend = () => bearer(here.url, SERVICE_KEY);
-
-    it('a user who is signed out by the application loses it, even if they were never here', async () => {
-      const user = randomUUID();
-      const code = await client.codeFrom(here.url, { code: user });
-      const other = await client.codeFrom(here.url);
-      await asBackend().post('/users/sign-out', { provider: 'stub', provider_user_id: user }).expect(404);
-      await client.token(there.url, code).expect(401);
-      await client.token(there.url, other).expect(200);
     });
   });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import request from 'supertest';
 import { KeyService } from '../../src/token/keys/key.service.js';
+import { KeyStore } from '../../src/token/keys/key.store.js';
 import { bearer, signIn } from '../support/sign-in.js';
 import { createDatabase, dump, query } from '../support/database.js';
 import { keysCommand, startServiceProcess } from '../support/service-process.js';
@@ -138,7 +139,7 @@ describe('latchkey keys (contract §1)', () => {
       // The instance with the former key still serves, but creates no key, which the others could not decrypt.
       await request(running.url).post('/oauth2/refresh').send({ refresh_token }).expect(200);
       await query(database.url, `UPDATE signing_keys SET active_at = now() - interval '91 days'`);
-      await expect(running.app.get(KeyService).rotateIfDue()).rejects.toThrow('cannot be decrypted');
+      await expect(running.app.get(KeyStore).rotateIfDue()).rejects.toThrow('cannot be decrypted');
       await expect(startTestService(production)).rejects.toThrow('cannot be decrypted');
 
       const restarted = await startTestService({ ...production, SECRET_KEY: NEW });

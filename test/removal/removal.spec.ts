@@ -146,26 +146,33 @@ describe('a session that has ended', () => {
     expect(await removal.run()).toEqual({ access_tokens: 1, refresh_tokens: 1 });
   });
 
-  it('by expiry: does not stay for an access token of another session of the user', async () => {
-    await insert('refresh_tokens', 1, `now() - ${HOUR}`);
-    await insertToken('gen_random_uuid()');
-    expect(await removal.run()).toEqual({ refresh_tokens: 1 });
-  });
-
-  it('a moment ago: stays, since a refresh may be in progress', async () => {
-    await insert('refresh_tokens', 1, `now()`);
-    expect(await removal.run()).toEqual({});
-  });
-
-  it.each([
-    ['9 minutes ago', '9 minutes', '9 minutes', 0],
-    ['9 minutes ago, after it had expired', '9 minutes', '2 days', 0],
-    ['half an hour ago: other services may accept its token', '30 minutes', '30 minutes', 0],
-    ['62 minutes ago', '62 minutes', '62 minutes', 1],
-  ])('signed out %s', async (_when, signedOut, expired, removed) => {
-    await insert('refresh_tokens', 1, `now() - interval '${expired}'`);
-    await sql(`UPDATE refresh_tokens SET signed_out_at = now() - $1::interval`, [signedOut]);
-    expect((await removal.run())['refresh_tokens'] ?? 0).toBe(removed);
+  describe.each([
+    ['', () => removal],
+    [', as on Citus', sliced],
+  ])('may go, or stays%s', (_how, which) => {
+    it.each<
+      [
+        string,
+        expired: string,
+        signedOut: string | null,
+        token: 'none' | 'its own' | 'another',
+        removed: number,
+      ]
+    >([
+      ['that expires', '1 second', null, 'none', 0], // a refresh may be under way
+      ['that has expired', '6 seconds', null, 'none', 1],
+      ['that has expired, while its last access token lives', '1 day', null, 'its own', 0],
+      ['that has expired, while a token of another one lives', '1 day', null, 'another', 1],
+      ['that was signed out, while others may hold its token', '61 minutes', '60 minutes', 'none', 0],
+      ['that was signed out longer ago than a token can live', '62 minutes', '62 minutes', 'none', 1],
+      ['that had expired before it was signed out', '2 days', '60 minutes', 'none', 0],
+      ['that was signed out, while a token is stored', '62 minutes', '62 minutes', 'its own', 0],
+    ])('%s', async (_name, expired, signedOut, token, removed) => {
+      await insert('refresh_tokens', 1, `now() - interval '${expired}'`);
+      await sql(`UPDATE refresh_tokens SET signed_out_at = now() - $1::interval`, [signedOut]);
+      if (token !== 'none') await insertToken(token === 'its own' ? 'session_id' : 'gen_random_uuid()');
+      expect((await which().run())['refresh_tokens'] ?? 0).toBe(removed);
+    });
   });
 
   it.each([

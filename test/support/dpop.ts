@@ -1,8 +1,4 @@
 import { createHash, generateKeyPairSync, randomUUID, sign, type KeyObject } from 'node:crypto';
-import type { DpopCall } from '../../src/token/dpop/dpop-proofs.js';
-
-/** A call of a client that has no key. */
-export const NO_PROOF: DpopCall = { header: undefined, path: '/oauth2/refresh' };
 
 export interface ProofParts {
   /** Members that replace or extend the header; undefined removes one. */

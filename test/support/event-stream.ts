@@ -36,7 +36,7 @@ export class EventStreamReader {
   static async open(
     url: string,
     key: string,
-    lastEventId?: string | string[],
+    lastEventId?: string,
     options: { readonly ca?: string } = {},
   ): Promise<EventStreamReader> {
     const response = await EventStreamReader.ask(url, key, lastEventId, options);
@@ -47,7 +47,7 @@ export class EventStreamReader {
   static async ask(
     url: string,
     key: string,
-    lastEventId?: string | string[],
+    lastEventId?: string,
     options: { readonly method?: string; readonly ca?: string } = {},
   ): Promise<IncomingMessage> {
     const headers = {

@@ -335,16 +335,4 @@ describe('ended sessions', () => {
     await end(600_000);
     expect(await rows()).toHaveLength(1);
   });
-
-  it('are read by named statements', async () => {
-    const one = await new DataSource(unhurriedOptions(dataSourceOptions(database.url, 1))).initialize();
-    try {
-      const store = new EndedSessionStore(new Sql(one));
-      await (await store.past('1')).pages.next();
-      const rows = await one.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
-      expect(rows.map(({ name }) => name).toSorted()).toEqual(['ended-sessions', 'ended-sessions-time']);
-    } finally {
-      await one.destroy();
-    }
-  });
 });

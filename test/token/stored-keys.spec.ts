@@ -126,19 +126,6 @@ describe('stored signing keys', () => {
     });
   });
 
-  it('are read by named statements', async () => {
-    const one = await new DataSource(dataSourceOptions(database.url, 1)).initialize();
-    try {
-      const reader = new KeyReader(new Sql(one));
-      const [kid] = [await first(), await reader.list()];
-      expect(await reader.read([kid])).toMatchObject([{ kid, encryptedPrivateKey: null }]);
-      const prepared = await one.query<{ name: string }[]>('SELECT name FROM pg_prepared_statements');
-      expect(prepared.map(({ name }) => name).toSorted()).toEqual(['signing-keys', 'signing-keys-all']);
-    } finally {
-      await one.destroy();
-    }
-  });
-
   describe('rotate', () => {
     it('makes the next key, which signs in ten minutes, and no other while that waits', async () => {
       await first();

@@ -114,21 +114,26 @@ describe('stored access tokens', () => {
 
     it('are those of sessions that are good, each with what is its own', async () => {
       const good = [await begin(), await begin(1), await begin(undefined, randomUUID())];
-      const [over, bound, other] = [await begin(), await begin(1), await begin()];
+      const [over, expired, bound, other] = [await begin(), await begin(), await begin(1), await begin()];
       await ended(over);
+      await dataSource.query(
+        `UPDATE refresh_tokens SET expires_at = now() - interval '1 millisecond' WHERE session_id = $1`,
+        [expired.session.sessionId],
+      );
       const bad: Refresh[] = [
         over,
+        expired,
         { ...bound, proof: undefined },
         { ...bound, proof: proofOf(2) },
         { ...other, refreshToken: makeRefreshToken(other.session) },
         { ...other, session: { ...other.session, userId: randomUUID() } },
         { ...other, session: { ...other.session, sessionId: randomUUID() } },
       ];
-      const issued = await issue([...bad.slice(0, 3), ...good, ...bad.slice(3)]);
+      const issued = await issue([...bad.slice(0, 4), ...good, ...bad.slice(4)]);
       expect(issued.map((one) => one !== undefined)).toEqual(
-        [0, 0, 0, 1, 1, 1, 0, 0, 0].map((one) => one === 1),
+        [0, 0, 0, 0, 1, 1, 1, 0, 0, 0].map((one) => one === 1),
       );
-      const expected = good.map((one, i) => rowOf(one, issued[3 + i]!));
+      const expected = good.map((one, i) => rowOf(one, issued[4 + i]!));
       expect(await rows()).toEqual(expected.toSorted((a, b) => (a.token < b.token ? -1 : 1)));
       expect(expected[1]!.expires - expected[0]!.expires).toBeGreaterThan(100); // its proof must be known longer
     });

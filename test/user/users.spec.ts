@@ -341,17 +341,5 @@ describe('users, by service key', () => {
     ])('the body of a sign-out of a pair: %s', async (_name, body) => {
       await expectError(call('post', '/users/sign-out').type('json').send(body), 400, 'invalid_request');
     });
-
-    it('forms, other types, and what is too large', async () => {
-      const path = `/users/${tokens.user_id}/sign-out`;
-      await expectError(call('post', path).type('form').send({ device_id: '' }), 400, 'invalid_request');
-      await expectError(call('post', '/users/sign-out').type('form').send(PAIR), 400, 'invalid_request');
-      await expectError(call('post', path).type('text').send('{}'), 400, 'invalid_request');
-      const large = { ...PAIR, x: 'x'.repeat(70_000) };
-      await expectError(call('post', '/users/sign-out').send(large), 413, 'payload_too_large');
-      await expectError(call('post', '/users').send(PAIR), 404, 'not_found');
-      await expectError(call('delete', '/users/'), 404, 'not_found');
-      await expectError(call('post', `/users/${tokens.user_id}`), 405, 'method_not_allowed');
-    });
   });
 });

@@ -1,10 +1,26 @@
-import { Controller, Get, Param, Query, Req, Res, UseFilters } from '@nestjs/common';
+import { Controller, Get, Inject, Param, Query, Req, Res, UseFilters } from '@nestjs/common';
 import type { Request, Response } from 'express';
+import type { Settings } from '../../config/settings/settings.js';
+import { SETTINGS } from '../../config/settings/settings.module.js';
+import { Clock } from '../../database/clock.js';
+import { OAuthError } from '../../errors/oauth-error.js';
 import { RateLimit } from '../../http/rate-limit.js';
+import type { Provider } from '../../provider/provider.js';
+import { ProviderRegistry } from '../../provider/provider.registry.js';
+import { ProviderRefusal } from '../../provider/transport/provider-answer.js';
 import { Public } from '../../token/guard/access.js';
-import { ClientCallback } from './client-callback.js';
-import { ClientCallbackDto } from './clients.dto.js';
+import { SignInRefusals } from '../auth.service.js';
+import { StateService, type PendingSignIn } from '../states/state.service.js';
+import { AuthorizationCodes } from './authorization-codes.js';
 import { ClientErrorFilter } from './client-error.filter.js';
+import {
+  addressOf,
+  clientErrorOf,
+  ErrorForClient,
+  type ClientError,
+  type ClientRequest,
+} from './client-request.js';
+import { ClientCallbackDto } from './clients.dto.js';
 import { refuseHead, sendNext } from './send-next.js';
 
 /** Callback of each provider in a sign-in for a stock OAuth client (contract §4). */
@@ -12,7 +28,14 @@ import { refuseHead, sendNext } from './send-next.js';
 @Controller('providers/:name')
 @UseFilters(new ClientErrorFilter(() => true))
 export class ClientCallbackController {
-  constructor(private readonly callback: ClientCallback) {}
+  constructor(
+    private readonly providers: ProviderRegistry,
+    private readonly states: StateService,
+    private readonly codes: AuthorizationCodes,
+    private readonly clock: Clock,
+    private readonly refusals: SignInRefusals,
+    @Inject(SETTINGS) private readonly settings: Settings,
+  ) {}
 
   /**
    * Receive the callback of a provider, for a stock OAuth client
@@ -32,6 +55,60 @@ export class ClientCallbackController {
     @Res({ passthrough: true }) response: Response,
   ): Promise<string> {
     refuseHead(request);
-    return sendNext({ address: await this.callback.receive(name, params) }, response);
+    const provider = this.providers.find(name);
+    if (!provider) throw new OAuthError('not_found', 'there is nothing at this path');
+    if ([params.code, params.ticket, params.error].every((one) => one === undefined)) {
+      throw new OAuthError('invalid_request', 'code is required');
+    }
+    const address = await this.refusals.report(async (attempt) => {
+      const signIn = await this.states.consume(params.state);
+      const { clientRequest: client } = signIn;
+      if (client === null) throw new OAuthError('invalid_grant', 'state is of another kind of sign-in');
+      // Each provider has its own callback, against mix-up (RFC 9700 §4.4.2.2).
+      if (signIn.provider !== name) throw new OAuthError('invalid_grant', 'state is of another provider');
+      attempt.provider = name;
+      try {
+        return await this.finish(provider, client, signIn, params);
+      } catch (cause) {
+        if (cause instanceof ErrorForClient) throw cause;
+        throw this.refusal(client, clientErrorOf(cause), cause);
+      }
+    });
+    return sendNext({ address }, response);
   }
+
+  /** @returns redirect URI of the client, with a code */
+  private async finish(
+    provider: Provider,
+    client: ClientRequest,
+    { redirectUri, memory }: PendingSignIn,
+    { code, ticket, state, iss, error, error_description: description }: ClientCallbackDto,
+  ): Promise<string> {
+    if (error !== undefined) {
+      await provider.checkIssuer(iss);
+      if (isForClient(error)) throw this.refusal(client, error);
+      provider.warnOfCallback(error, description);
+      throw this.refusal(client, 'server_error', new ProviderRefusal(error, 'the callback says'));
+    }
+    const asked = this.clock.now();
+    const request = {
+      code: (code ?? ticket)!, // checked before
+      state,
+      redirectUri,
+      ...(iss !== undefined && { iss }),
+      ...(memory !== null && { memory }),
+    };
+    const identity = await provider.exchange(request, true);
+    const ours = await this.codes.issue(client, { provider: provider.settings.name, identity, asked });
+    return addressOf(client, this.settings.publicUrl, { code: ours });
+  }
+
+  private refusal(client: ClientRequest, error: ClientError, cause?: unknown): ErrorForClient {
+    return new ErrorForClient(client, this.settings.publicUrl, error, { cause });
+  }
+}
+
+/** Only the provider errors that a client can act on are passed on (contract §4). */
+function isForClient(error: string): error is ClientError {
+  return error === 'access_denied' || error === 'temporarily_unavailable';
 }

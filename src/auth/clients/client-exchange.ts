@@ -4,9 +4,8 @@ import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 import { DpopProofs, type DpopCall } from '../../token/dpop/dpop-proofs.js';
 import { TokenIssuer } from '../sign-in/token-issuer.js';
 import { AuthorizationCodes, type CodeBinding } from './authorization-codes.js';
-import type { ClientTokenDto } from './clients.dto.js';
 import { SignInRefusals, verifierMatches } from '../auth.service.js';
-import type { IssuedTokens } from '../token.dto.js';
+import type { ClientTokenDto, IssuedTokens } from '../token.dto.js';
 
 /** The end of a sign-in for a stock OAuth client (RFC 6749 §4.1.3; contract §4). */
 @Injectable()

@@ -13,11 +13,6 @@ describe('where a stock client’s browser goes', () => {
       'https://app.example/cb?code=1%2F2&state=a%20b%26c&iss=https%3A%2F%2Flogin.example',
     ],
     [
-      'without one',
-      { ...client, state: null },
-      'https://app.example/cb?code=1%2F2&iss=https%3A%2F%2Flogin.example',
-    ],
-    [
       'with an empty one',
       { ...client, state: '' },
       'https://app.example/cb?code=1%2F2&state=&iss=https%3A%2F%2Flogin.example',

@@ -84,25 +84,6 @@ type Row = SignedInRow & { readonly userId: string; readonly beyond: Beyond | nu
     unknown
   >;
 
-/**
- * Records sign-ins of different users: all of them, or none. Sign-ins beyond the bounds of a user are left out. The bounds are
- * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
- *
- * @param history `Settings.channelHistory`
- * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
- * @returns result by user id
- */
-export async function signInBatched(
-  sql: Sql,
-  signIns: readonly SignIn[],
-  history: number,
-  lockTimeout: string | null,
-): Promise<Map<string, Written>> {
-  const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
-  const rows = await sql.query<Row>(RECORD, [...columns, history, lockTimeout]);
-  return new Map(rows.map(({ userId, beyond, ...row }) => [userId, beyond ?? row]));
-}
-
 /** One locked user must not delay the others of a batch. */
 const BATCH_LOCK_TIMEOUT = '50ms';
 /** SQLSTATEs of lock conflicts: serialization_failure, deadlock_detected, lock_not_available. */
@@ -120,7 +101,7 @@ export class BatchedSignIns extends SignInWriter {
 
   constructor(
     private readonly sql: Sql,
-    private readonly settings: Settings,
+    private readonly settings: Pick<Settings, 'channelHistory'>,
   ) {
     super();
     this.batched = sql.together('sign-in', (signIns: SignIn[]) => this.writeEach(signIns));
@@ -174,7 +155,17 @@ export class BatchedSignIns extends SignInWriter {
     }
   }
 
-  private execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<Map<string, Written>> {
-    return signInBatched(this.sql, signIns, this.settings.channelHistory, lockTimeout);
+  /**
+   * Records sign-ins of different users: all of them, or none. Sign-ins beyond the bounds of a user are left out. The bounds are
+   * checked before the user is locked: concurrent sign-ins of one user, at most three per instance, may exceed them by two.
+   *
+   * @param lockTimeout as PostgreSQL's `lock_timeout`; null: only the statement timeout applies
+   * @returns result by user id
+   */
+  async execute(signIns: readonly SignIn[], lockTimeout: string | null): Promise<Map<string, Written>> {
+    const columns = COLUMNS.map(([, , valueOf]) => signIns.map(valueOf));
+    const { channelHistory } = this.settings;
+    const rows = await this.sql.query<Row>(RECORD, [...columns, channelHistory, lockTimeout]);
+    return new Map(rows.map(({ userId, beyond, ...row }) => [userId, beyond ?? row]));
   }
 }

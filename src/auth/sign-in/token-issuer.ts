@@ -11,7 +11,7 @@ import type { DpopProof } from '../../token/dpop/dpop-proof.js';
 import { hashRefreshToken, makeRefreshToken } from '../../token/refresh/refresh-token.js';
 import { userIdOf } from '../../user/user-id.js';
 import { SignInStore } from './sign-in.store.js';
-import type { IssuedTokens } from '../token.dto.js';
+import type { DeviceDto, IssuedTokens } from '../token.dto.js';
 
 /** Identity that a provider has verified. */
 export interface Verified {
@@ -19,13 +19,6 @@ export interface Verified {
   readonly identity: Identity;
   /** Time of the request to the provider: milliseconds, by the database's clock. */
   readonly asked: number;
-}
-
-/** Device of the sign-in (spec §2.4). */
-export interface DeviceFields {
-  readonly device_id?: string;
-  readonly device_name?: string;
-  readonly user_agent?: string;
 }
 
 /** Headers of the request. */
@@ -49,7 +42,7 @@ export class TokenIssuer {
   /** @throws OAuthError `invalid_grant` if the provider has logged the user out since it was asked */
   async issue(
     { provider, identity, asked }: Verified,
-    device: DeviceFields,
+    device: DeviceDto,
     { proof, userAgentHeader }: Call,
   ): Promise<IssuedTokens> {
     const jkt = proof?.jkt ?? null;

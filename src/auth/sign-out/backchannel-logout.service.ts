@@ -13,7 +13,7 @@ import {
 } from '../../provider/logout/logged-out.js';
 import type { Logout } from '../../provider/logout/logout-claims.js';
 import { LogoutTokens } from '../../provider/logout/logout-tokens.js';
-import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/provider-sessions.store.js';
+import { TooManyUsers, type NamesAtProvider } from '../../token/sessions/session.store.js';
 
 type Slice = Awaited<ReturnType<SignOutService['signOutAtProvider']>>;
 

@@ -4,8 +4,8 @@ import { Sql } from '../../database/statements/sql.js';
 import { SignOutService } from '../../device/sign-out.service.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { Public } from '../../token/guard/access.js';
+import { TokenAndHintDto } from '../../token/access-tokens/introspect.controller.js';
 import { TokenInspector } from '../../token/access-tokens/token-inspector.js';
-import { TokenAndHintDto } from '../../token/access-tokens/token-and-hint.dto.js';
 
 @Controller('oauth2')
 export class RevokeController {

@@ -1,19 +1,10 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  HttpCode,
-  Param,
-  Post,
-  Injectable,
-  type PipeTransform,
-} from '@nestjs/common';
+import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { ServiceKeyOnly } from '../../token/guard/access.js';
 import { userIdOf } from '../../user/user-id.js';
 import { UsersService } from './users.service.js';
 import { OAuthError } from '../../errors/oauth-error.js';
 import { OptionalText, RequiredText } from '../../http/parameters/parameter.js';
-import { UUID } from '../../http/parameters/uuid.js';
+import { UUID, UuidPipe } from '../../http/parameters/uuid.js';
 
 /** Body of POST /users/:user_id/sign-out; may be left out. */
 export class UserSignOutDto {
@@ -33,15 +24,7 @@ export class ProviderUserDto {
   provider_user_id!: string;
 }
 
-/** A user id from the path, in lower case. */
-@Injectable()
-class UserIdPipe implements PipeTransform<string, string> {
-  /** @throws OAuthError `invalid_request` */
-  transform(value: string): string {
-    if (!UUID.test(value)) throw new OAuthError('invalid_request', 'user_id must be a UUID');
-    return value.toLowerCase();
-  }
-}
+const userIdPipe = new UuidPipe(() => new OAuthError('invalid_request', 'user_id must be a UUID'));
 
 /** Sign-out and removal of users by an application's backend (contract §4). */
 @ServiceKeyOnly('users')
@@ -58,7 +41,7 @@ export class UsersController {
   @Post(':user_id/sign-out')
   @HttpCode(204)
   async signOutUser(
-    @Param('user_id', UserIdPipe) userId: string,
+    @Param('user_id', userIdPipe) userId: string,
     @Body() { device_id: deviceId }: UserSignOutDto,
   ): Promise<void> {
     await this.users.signOut(userId, deviceId);
@@ -86,7 +69,7 @@ export class UsersController {
    */
   @Delete(':user_id')
   @HttpCode(204)
-  async removeUser(@Param('user_id', UserIdPipe) userId: string): Promise<void> {
+  async removeUser(@Param('user_id', userIdPipe) userId: string): Promise<void> {
     await this.users.remove(userId);
   }
 }

@@ -1,5 +1,18 @@
+import type { PipeTransform } from '@nestjs/common';
+
 /** A UUID of any version, in any case. */
 export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Requires a UUID in the path; passes it on in lower case. */
+export class UuidPipe implements PipeTransform<string, string> {
+  /** @param errorOf makes the error for other text */
+  constructor(private readonly errorOf: () => Error) {}
+
+  transform(value: string): string {
+    if (!UUID.test(value)) throw this.errorOf();
+    return value.toLowerCase();
+  }
+}
 
 /** Formats 32 hexadecimal digits as a UUID. @param at index of the first digit */
 export function uuidIn(hex: string, at: number): string {

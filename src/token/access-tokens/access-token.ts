@@ -10,7 +10,7 @@ import { KeyService } from '../keys/key.service.js';
 import { signJwt } from '../keys/sign-jwt.js';
 
 /** `client_id` of all tokens (RFC 9068 §2.2): clients are not registered (contract §5). */
-export const CLIENT_ID = 'latchkey';
+const CLIENT_ID = 'latchkey';
 
 /** Claims of an access token (contract §5, RFC 9068 §2.2). Times are seconds since the epoch. */
 export interface AccessTokenClaims {

@@ -62,9 +62,7 @@ export class AccessTokenVerifier {
   async verify(token: string): Promise<VerifiedToken> {
     const verified = await this.find(token);
     if (verified) return verified;
-    throw new OAuthError('invalid_token', 'the access token is invalid, has expired or was ended', {
-      headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
-    });
+    throw invalidToken('the access token is invalid, has expired or was ended');
   }
 
   /**
@@ -116,4 +114,9 @@ export class AccessTokenVerifier {
       return undefined;
     }
   }
+}
+
+/** @param challenge without an error attribute if no bearer token was presented (RFC 6750 §3.1) */
+export function invalidToken(description: string, challenge = 'Bearer error="invalid_token"'): OAuthError {
+  return new OAuthError('invalid_token', description, { headers: { 'WWW-Authenticate': challenge } });
 }

@@ -1,9 +1,52 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
-import { answer } from '../../http/answer.js';
+import { OAuthParameters, OptionalText, RequiredText } from '../../http/parameters/parameter.js';
 import { OrAsPassword, ServiceKeyOnly } from '../guard/access.js';
-import { Introspection } from './introspection.js';
 import { TokenInspector } from './token-inspector.js';
-import { TokenAndHintDto } from './token-and-hint.dto.js';
+
+/** Body of POST /oauth2/introspect (RFC 7662 §2.1) and POST /oauth2/revoke (RFC 7009 §2.1). */
+@OAuthParameters()
+export class TokenAndHintDto {
+  /** A refresh token or an access token. */
+  @RequiredText()
+  token!: string;
+
+  /** The kind of token that the caller expects. Only introspection uses it: a refresh token needs `refresh_token` there. */
+  @OptionalText()
+  token_type_hint?: string;
+}
+
+/** Answer of POST /oauth2/introspect (RFC 7662 §2.2). Members that a token does not have are left out. */
+export class Introspection {
+  /** Whether the token is valid now. All other members are present only if it is. */
+  active!: boolean;
+
+  /** The user: a UUID. */
+  sub?: string;
+
+  /** The session: a UUID. */
+  sid?: string;
+
+  /** The device: a UUID; left out for a session without a device. */
+  device_id?: string | undefined;
+
+  /** Id of the token: a UUID; left out for a refresh token. */
+  jti?: string | undefined;
+
+  /** Time of issue: seconds since the epoch. */
+  iat?: number;
+
+  /** Expiry: seconds since the epoch. */
+  exp?: number;
+
+  /** Issuer: PUBLIC_URL. */
+  iss?: string;
+
+  /** Audience: PUBLIC_URL. */
+  aud?: string;
+
+  /** `Bearer` for an access token, else `refresh_token`. */
+  token_type?: 'Bearer' | 'refresh_token';
+}
 
 @Controller('oauth2')
 export class IntrospectController {
@@ -24,9 +67,9 @@ export class IntrospectController {
     const inspected = await this.tokens.inspect(token);
     if (!inspected) return { active: false };
     if (inspected.kind === 'refresh_token' && hint !== 'refresh_token') return { active: false };
-    const { session, kind, ...claims } = inspected;
+    const { session, kind, jti, iat, exp, iss, aud } = inspected;
     const { userId: sub, sessionId: sid, deviceId } = session;
-    const device = deviceId === null ? {} : { device_id: deviceId };
-    return answer(Introspection, { active: true, sub, sid, ...device, ...claims, token_type: kind });
+    const ids = { sub, sid, device_id: deviceId ?? undefined, jti };
+    return { active: true, ...ids, iat, exp, iss, aud, token_type: kind };
   }
 }

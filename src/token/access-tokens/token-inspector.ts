@@ -4,19 +4,16 @@ import { IsNull, Raw, type Repository } from 'typeorm';
 import type { Settings } from '../../config/settings/settings.js';
 import { SETTINGS } from '../../config/settings/settings.module.js';
 import type { Session } from '../../events.js';
+import type { AccessTokenClaims } from './access-token.js';
 import { AccessTokenVerifier } from './access-token.verifier.js';
 import { RefreshToken } from '../sessions/refresh-token.entity.js';
 import { hashRefreshToken, parseRefreshToken } from '../refresh/refresh-token.js';
 
 /** Valid token of either kind; times are seconds since the epoch. */
-export interface InspectedToken {
+export interface InspectedToken extends Pick<AccessTokenClaims, 'iat' | 'exp' | 'iss' | 'aud'> {
   readonly session: Session;
   readonly kind: 'Bearer' | 'refresh_token';
   readonly jti?: string;
-  readonly iat: number;
-  readonly exp: number;
-  readonly iss: string;
-  readonly aud: string;
 }
 
 /** Looks up tokens of either kind, for revocation and introspection. */

@@ -7,7 +7,11 @@ import { OAuthError } from '../../errors/oauth-error.js';
 import { Events } from '../../events.js';
 import { RateLimits } from '../../http/rate-limit.js';
 import { ACCESS, KEY_AS_PASSWORD, type Access } from './access.js';
-import { AccessTokenVerifier, type VerifiedToken } from '../access-tokens/access-token.verifier.js';
+import {
+  AccessTokenVerifier,
+  invalidToken,
+  type VerifiedToken,
+} from '../access-tokens/access-token.verifier.js';
 import { ServiceKeys } from './service-keys.js';
 import { percentDecoded, readBasic } from '../../http/basic-credentials.js';
 
@@ -96,9 +100,7 @@ export class JwtGuard implements CanActivate {
     const rights = passwords.map((password) => this.serviceKeys.rightsOf(password)).find(Boolean);
     if (rights) return rights;
     // No challenge for Basic (contract §4): browsers would open a password dialog.
-    throw new OAuthError('invalid_token', 'the password is no service key', {
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    });
+    throw invalidToken('the password is no service key', 'Bearer');
   }
 }
 
@@ -115,15 +117,10 @@ function isBadToken(request: Request, error: unknown): boolean {
 function tokenOfRequest({ headers }: Request): string {
   const token = readBearerToken(headers.authorization);
   if (token !== undefined) return token;
-  if (!SCHEME.test(headers.authorization ?? '')) {
-    // RFC 6750 §3.1: no error attribute without authentication, or with another scheme
-    throw new OAuthError('invalid_token', 'an access token is needed, as a bearer token', {
-      headers: { 'WWW-Authenticate': 'Bearer' },
-    });
+  if (SCHEME.test(headers.authorization ?? '')) {
+    throw invalidToken('the Authorization header holds no bearer token');
   }
-  throw new OAuthError('invalid_token', 'the Authorization header holds no bearer token', {
-    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
-  });
+  throw invalidToken('an access token is needed, as a bearer token', 'Bearer');
 }
 
 /** Reads `auth.token`, else the header; never the query, which is logged by proxies (contract §7). */

@@ -51,7 +51,6 @@ describe('the keys of an instance', () => {
     const bad: KeyLife = { ...life('bad', 5), publicJwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y' } };
     const endless = Object.assign(life('endless', 5), { activeAt: Infinity }); // `infinity` in PostgreSQL
     const changes = ring.update([bad, endless, life('b', 8), life('a', 0, 15, true)], readable, 10);
-    expect(ring.kids).toEqual(['b', 'a']);
     const kidsOf = (lives: readonly KeyLife[]): string[] => lives.map(({ kid }) => kid);
     expect([changes.made, changes.revoked, changes.invalid].map(kidsOf)).toEqual([
       ['b'],
@@ -64,14 +63,6 @@ describe('the keys of an instance', () => {
     const ring = new KeyRing();
     ring.update([life('c', 300), life('b', 200), life('a', 100)], readable, 99);
     expect(ring.signer?.kid).toBe('a');
-  });
-
-  it('are listed by kid, and the revoked ones separately', () => {
-    const ring = new KeyRing();
-    expect([ring.kids, ring.revokedKids, ring.jwks]).toEqual([[], [], { keys: [] }]);
-    ring.update([life('b', 20), life('a', 0, 15, true)], readable, 16);
-    expect(ring.kids).toEqual(['b', 'a']);
-    expect(ring.revokedKids).toEqual(['a']);
   });
 
   it('are published and named in token headers for ES256 only', () => {

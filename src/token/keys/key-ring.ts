@@ -39,7 +39,7 @@ interface RingKey {
 
 /** Difference between two updates. */
 export interface KeyChanges {
-  /** Keys that are new here. */
+  /** Keys that are new here; none after the first update. */
   readonly made: readonly KeyLife[];
   /** Keys that were revoked since the last update, or are new here and valid for another moment. */
   readonly revoked: readonly KeyLife[];
@@ -53,10 +53,6 @@ export class KeyRing {
   private keys = new Map<string, RingKey>();
   private current: Signer | undefined;
   private published: JwkSet = { keys: [] };
-
-  get kids(): string[] {
-    return [...this.keys.keys()];
-  }
 
   get revokedKids(): string[] {
     return [...this.keys.values()].filter(({ revoked }) => revoked).map(({ kid }) => kid);
@@ -103,7 +99,7 @@ export class KeyRing {
     this.turn(now);
     const valid = lives.filter(({ kid }) => this.keys.has(kid));
     return {
-      made: valid.filter(({ kid }) => !before.has(kid)),
+      made: before.size === 0 ? [] : valid.filter(({ kid }) => !before.has(kid)),
       revoked: valid.filter(({ kid, revokedAt, endsAt }) => {
         const known = before.get(kid);
         return revokedAt && (known ? !known.revoked : now < endsAt!.getTime());

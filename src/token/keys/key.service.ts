@@ -5,8 +5,9 @@ import { SETTINGS } from '../../config/settings/settings.module.js';
 import { Clock } from '../../database/clock.js';
 import { Events } from '../../events.js';
 import type { UnreadableKey } from './key-cipher.js';
+import { isUsable, type StoredKey } from './key-life.js';
 import { KeyRing, type JwkSet, type KeyChanges, type Signer } from './key-ring.js';
-import { KeyStore, KeyReader, type ReadKey } from './key.store.js';
+import { KeyStore, KeyReader } from './key.store.js';
 import { readHeader } from './sign-jwt.js';
 
 export type { JwkSet, PublishedJwk } from './key-ring.js';
@@ -48,11 +49,11 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
 
   async onModuleInit(): Promise<void> {
     const made = await this.store.ensureSigningKey((error) => this.replaceUnreadable(error));
-    await this.read({ isFirst: true });
+    await this.read();
     if (!this.ring.signer) throw new Error('there is no signing key to start with');
     if (made) this.events.emit('key.made', made);
     this.readLater(READ_EVERY_MS);
-    this.rotation = setInterval(() => void this.rotateQuietly(), CHECK_AGE_EVERY_MS).unref();
+    this.rotation = setInterval(() => void this.rotateIfDue(), CHECK_AGE_EVERY_MS).unref();
   }
 
   onApplicationShutdown(): void {
@@ -98,11 +99,6 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.ring.knows(kid);
   }
 
-  /** Makes the next key if the newest is 90 days old. @throws errors of the database */
-  async rotateIfDue(): Promise<void> {
-    await this.store.rotateIfDue();
-  }
-
   private replaceUnreadable(error: UnreadableKey): void {
     if (this.settings.production) throw error;
     this.logger.warn(
@@ -119,8 +115,8 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private read({ isFirst = false } = {}): Promise<void> {
-    this.reading ??= this.readNow(isFirst)
+  private read(): Promise<void> {
+    this.reading ??= this.readNow()
       .catch((error: unknown) => {
         this.failure = { at: performance.now(), error };
         throw error;
@@ -129,12 +125,12 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     return this.reading;
   }
 
-  private async readNow(isFirst: boolean): Promise<void> {
+  private async readNow(): Promise<void> {
     const began = performance.now();
-    const keys = await this.reader.read(this.ring.kids);
+    const keys = await this.reader.read();
     const changes = this.ring.update(keys, (key) => this.privateKeyOf(key), this.clock.now());
     [this.readAt, this.failure] = [began, undefined];
-    this.report(isFirst ? { ...changes, made: [] } : changes);
+    this.report(changes);
     await this.store.ensureTokenTtl(keys);
   }
 
@@ -171,21 +167,21 @@ export class KeyService implements OnModuleInit, OnApplicationShutdown {
     }
   }
 
-  private privateKeyOf({ kid, encryptedPrivateKey }: ReadKey): KeyObject | undefined {
-    if (!encryptedPrivateKey) return undefined;
+  private privateKeyOf(key: StoredKey): KeyObject | undefined {
+    if (!isUsable(key)) return undefined;
     try {
-      return this.store.decrypt({ kid, encryptedPrivateKey });
+      return this.store.decrypt(key);
     } catch {
       this.logger.error(
-        `Signing key ${kid} was stored with another SECRET_KEY: this instance cannot use it.`,
+        `Signing key ${key.kid} was stored with another SECRET_KEY: this instance cannot use it.`,
       );
       return undefined;
     }
   }
 
-  private async rotateQuietly(): Promise<void> {
+  private async rotateIfDue(): Promise<void> {
     try {
-      await this.rotateIfDue();
+      await this.store.rotateIfDue();
     } catch (error) {
       this.logger.warn({ err: error, msg: 'the signing keys were not rotated; the next try is in a minute' });
     }

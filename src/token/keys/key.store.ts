@@ -9,38 +9,25 @@ import { KeyCipher, UnreadableKey } from './key-cipher.js';
 import { isUsable, type KeyLife, type StoredKey, KEY_LIVES } from './key-life.js';
 import { SigningKey } from './signing-key.entity.js';
 
-/** Key with its encrypted private part, if that is needed and unknown. */
-export type ReadKey = KeyLife & { readonly encryptedPrivateKey: Buffer | null };
-
-const LIFE = `kid, "publicJwk", state, "createdAt", "activeAt", "revokedAt", "endsAt", "tokenTtl", age`;
 const NEWEST_FIRST = `ORDER BY "activeAt" DESC, kid DESC`;
-
-const LIST = { name: 'signing-keys-all', text: `SELECT ${LIFE} FROM ${KEY_LIVES} ${NEWEST_FIRST}` };
-
-const READ = {
+const ALL = { name: 'signing-keys-all', text: `SELECT * FROM ${KEY_LIVES} ${NEWEST_FIRST}` };
+const UNEXPIRED = {
   name: 'signing-keys',
-  text: `
-    SELECT ${LIFE}, CASE WHEN state IN ('signing', 'next') AND kid <> ALL ($1::text[])
-      THEN "encryptedPrivateKey" END AS "encryptedPrivateKey"
-    FROM ${KEY_LIVES} WHERE state <> 'retired' ${NEWEST_FIRST}`,
+  text: `SELECT * FROM ${KEY_LIVES} WHERE state <> 'retired' ${NEWEST_FIRST}`,
 };
 
-/** Reads the signing keys; also for the command `keys list`, which has no SECRET_KEY. */
+/** Reads the signing keys, newest first; also for the command `keys list`, which has no SECRET_KEY. */
 @Injectable()
 export class KeyReader {
   constructor(private readonly sql: Sql) {}
 
-  /** Returns all keys, newest first, without private parts. */
   list(): Promise<KeyLife[]> {
-    return this.sql.query<KeyLife>(LIST, []);
+    return this.sql.query<StoredKey>(ALL, []);
   }
 
-  /**
-   * Returns the keys that are not retired, newest first.
-   * @param known kids of keys with a known private part
-   */
-  read(known: readonly string[]): Promise<ReadKey[]> {
-    return this.sql.query<ReadKey>(READ, [known]);
+  /** Returns the keys that are not retired. */
+  read(): Promise<StoredKey[]> {
+    return this.sql.query<StoredKey>(UNEXPIRED, []);
   }
 }
 
@@ -195,7 +182,7 @@ export class KeyStore {
   ): Promise<Result> {
     return this.dataSource.transaction(async (manager) => {
       await manager.query('SELECT pg_advisory_xact_lock($1)', [LOCK]);
-      return change(manager, await manager.query<StoredKey[]>(`SELECT * FROM ${KEY_LIVES} ${NEWEST_FIRST}`));
+      return change(manager, await manager.query<StoredKey[]>(ALL.text));
     });
   }
 

@@ -31,8 +31,6 @@ const MOST_WAITING = 8 * 1024 * 1024;
 export class EndedSessionStreams implements BeforeApplicationShutdown {
   /** All open streams, with what they were not sent yet. */
   private readonly streams = new Map<EventStream, Waiting>();
-  /** Streams that were sent the past. */
-  private readonly ready = new Set<EventStream>();
   /** Endings that were found by the reading in progress. */
   private pieces: string[] = [];
   private stopping = false;
@@ -64,13 +62,14 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
         headers: { 'Retry-After': RETRY_AFTER_S },
       });
     }
-    this.streams.set(stream, new Waiting(stream)); // before the past is read, so that no ending is missed
-    stream.onClose(() => this.forget(stream));
+    const waiting = new Waiting(stream);
+    this.streams.set(stream, waiting); // before the past is read, so that no ending is missed
+    stream.onClose(() => this.streams.delete(stream));
     try {
-      await this.sendPast(stream, lastEventId);
+      await this.sendPast(stream, waiting, lastEventId);
     } finally {
       // `close` is not emitted if the response was closed before.
-      if (!this.ready.has(stream)) this.forget(stream);
+      if (!waiting.isReady) this.streams.delete(stream);
     }
   }
 
@@ -80,7 +79,11 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     for (const stream of this.streams.keys()) stream.end();
   }
 
-  private async sendPast(stream: EventStream, lastEventId: string | undefined): Promise<void> {
+  private async sendPast(
+    stream: EventStream,
+    waiting: Waiting,
+    lastEventId: string | undefined,
+  ): Promise<void> {
     const { cursor: latest, pages } = await this.store.past(lastEventId);
     stream.begin();
     stream.send(this.keys.revokedKids.map(revokedText).join(''));
@@ -89,8 +92,8 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
       await stream.drained();
       if (!stream.isOpen) return;
     }
-    this.streams.get(stream)?.add([eventText('ready', {}, latest)]);
-    if (stream.isOpen) this.ready.add(stream);
+    waiting.add([eventText('ready', {}, latest)]);
+    waiting.isReady = stream.isOpen;
   }
 
   /** Sends the endings of a reading to all streams; the cursor only after the past was sent. */
@@ -98,14 +101,7 @@ export class EndedSessionStreams implements BeforeApplicationShutdown {
     const { pieces } = this;
     this.pieces = [];
     const [forReady, forOthers] = cursor === null ? ['', ''] : [`: ${cursor}\nid: ${cursor}\n\n`, ALIVE];
-    for (const [stream, waiting] of this.streams) {
-      waiting.add(pieces, this.ready.has(stream) ? forReady : forOthers);
-    }
-  }
-
-  private forget(stream: EventStream): void {
-    this.streams.delete(stream);
-    this.ready.delete(stream);
+    for (const waiting of this.streams.values()) waiting.add(pieces, waiting.isReady ? forReady : forOthers);
   }
 }
 
@@ -138,6 +134,8 @@ export class EndedSessionsController {
 
 /** Queue of one reader: the next piece is sent after the reader has read the one before (contract §8). */
 class Waiting {
+  /** Whether the past was sent. */
+  isReady = false;
   private readonly pieces: string[] = [];
   private length = 0;
   /** Sent behind the last piece. A slow reader gets only the newest: an older cursor would claim that no ending is missing. */

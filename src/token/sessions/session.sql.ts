@@ -108,7 +108,7 @@ const NO_REFRESH_UNDER_WAY = `expires_at < now() - interval '5 seconds'`;
 const IS_DUE = `${NO_REFRESH_UNDER_WAY} AND ${SIGNED_OUT_LONG_AGO}`;
 
 /** Condition on an expired row of `refresh_tokens`: it may be removed. */
-export const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
+const NEEDED_NO_MORE = `${IS_DUE} AND ${LEFT_NO_ACCESS_TOKEN}`;
 
 /** Access tokens of one user that a batch reads. A user with more keeps the ended sessions until tokens have expired. */
 const MOST_ACCESS_TOKENS = 50_000;

@@ -21,7 +21,7 @@ const end = (which: string): string => `
  * Makes the statement that ends a slice of the sessions of user `$1` for which a condition holds. `FOR UPDATE` locks in one order,
  * and skips sessions that a concurrent sign-out has ended.
  */
-export const ending = (which: string): string =>
+const ending = (which: string): string =>
   end(`session_id = ANY (ARRAY(
     SELECT session_id FROM refresh_tokens
     WHERE user_id = $1 AND ${OPEN} AND (${which})
@@ -40,13 +40,80 @@ const END = ending(`
  *
  * @returns the device of each ended session, null for none; fewer than SLICE after the last slice
  */
-export async function endSessions(
+export function endSessions(
   manager: EntityManager,
   scope: SessionScope,
   { userId, sessionId, deviceId }: ScopeOf,
 ): Promise<(string | null)[]> {
-  const [statement, values] =
-    scope === 'session' ? [END_ONE, [userId, sessionId]] : [END, [userId, scope, sessionId, deviceId]];
-  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(statement, values);
+  return scope === 'session'
+    ? devicesOf(manager, END_ONE, [userId, sessionId])
+    : devicesOf(manager, END, [userId, scope, sessionId, deviceId]);
+}
+
+async function devicesOf(
+  manager: EntityManager,
+  text: string,
+  values: unknown[],
+): Promise<(string | null)[]> {
+  const [ended] = await manager.query<[{ device_id: string | null }[], number]>(text, values);
   return ended.map((row) => row.device_id);
+}
+
+/** Names of sessions at a provider, as hashes (see RefreshToken). At least one is present. */
+export interface NamesAtProvider {
+  readonly session: Buffer | null;
+  readonly subjects: readonly Buffer[];
+}
+
+/** Users that one name may have: a provider with one name for all sessions must not end all of them. */
+const MOST_USERS = 100;
+
+/** Condition on a row, from the parameters for session and subjects (contract §6, provider logout). */
+const isMeant = (session: string, subjects: string): string => `
+    provider_session = ${session}
+    OR provider_subject = ANY (${subjects}::bytea[]) AND (${session}::bytea IS NULL OR provider_session IS NULL)`;
+
+const SUBJECTS = `
+  SELECT DISTINCT provider_subject AS subject FROM refresh_tokens
+  WHERE provider_session = $1 AND provider_subject IS NOT NULL LIMIT ${MOST_USERS}`;
+const USERS = `
+  SELECT DISTINCT user_id AS "userId" FROM refresh_tokens
+  WHERE signed_out_at IS NULL AND (${isMeant('$1', '$2')})
+  ORDER BY user_id LIMIT ${MOST_USERS + 1}`;
+
+const END_AT_PROVIDER = ending(isMeant('$2', '$3'));
+
+/** Error: more than MOST_USERS users have one name. */
+export class TooManyUsers extends Error {
+  override readonly name = 'TooManyUsers';
+}
+
+/**
+ * Finds the users with sessions that are meant and not signed out, ordered by id. If the provider names only the session, its
+ * subjects are added to the names: other sessions of the subject may be meant as well.
+ *
+ * @throws TooManyUsers
+ */
+export async function usersAtProvider(
+  manager: EntityManager,
+  names: NamesAtProvider,
+): Promise<{ readonly userIds: readonly string[]; readonly known: NamesAtProvider }> {
+  const { session } = names;
+  let { subjects } = names;
+  if (session !== null && subjects.length === 0) {
+    const rows = await manager.query<{ subject: Buffer }[]>(SUBJECTS, [session]);
+    subjects = rows.map(({ subject }) => subject);
+  }
+  const users = await manager.query<{ userId: string }[]>(USERS, [session, subjects]);
+  if (users.length > MOST_USERS) throw new TooManyUsers(`more than ${MOST_USERS} users have the same name`);
+  return { userIds: users.map(({ userId }) => userId), known: { session, subjects } };
+}
+
+/** Ends a slice of the sessions of a user that are meant, as `endSessions` does. */
+export function endSessionsAtProvider(
+  manager: EntityManager,
+  userId: string,
+  { session, subjects }: NamesAtProvider,
+): Promise<(string | null)[]> {
+  return devicesOf(manager, END_AT_PROVIDER, [userId, session, subjects]);
 }
